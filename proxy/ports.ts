@@ -1,0 +1,79 @@
+/**
+ * All the proxy knows of the service: which server a host name means, and how to wake one. `src/actors/routing.ts`
+ * answers both from live actors; a proxy in a process of its own answers them over a socket.
+ */
+
+export interface Address {
+  host: string;
+  port: number;
+}
+
+export type RouteState =
+  | 'hibernated'
+  | 'starting'
+  | 'running'
+  | 'stopping'
+  | 'installing'
+  | 'install_failed'
+  | 'start_failed';
+
+/** A snapshot of one server as players may see it. Replaced whole whenever something in it changes. */
+export interface Route {
+  serverId: string;
+  state: RouteState;
+  /** Where the game listens; null unless `state` is `running`. */
+  address: Address | null;
+  /** Epoch ms at which the game became ready; null unless running. */
+  readyAt: number | null;
+  /** The owner's description of the server, `§` codes allowed; '' means the default. */
+  motd: string;
+  /** Minecraft version of the server, for the status answer. */
+  versionName: string;
+  maxPlayers: number;
+  /** While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). */
+  phase: string;
+  percent: number;
+  etaSeconds: number | null;
+  /** The last status JSON the game itself gave, for version, favicon and mod list; null if it never ran. */
+  lastStatus: string | null;
+  /** Not '' means: joins are refused now, with this text for the player. */
+  refusal: string;
+}
+
+export interface Routes {
+  /** By lookup key of `hostname.ts`: lower case, no port, no trailing dot. */
+  lookup(host: string): Route | undefined;
+}
+
+/** Who is knocking. `uuid` as the client claims it, null below 1.19.1; `ip` without IPv4-mapping. */
+export interface Player {
+  name: string;
+  uuid: string | null;
+  ip: string;
+  protocol: number;
+}
+
+/** The player must not come in; `text` is written for the player's screen. */
+export class JoinRefused extends Error {
+  readonly text: string;
+  constructor(text: string, options?: { cause?: unknown }) {
+    super(text, options);
+    this.name = 'JoinRefused';
+    this.text = text;
+  }
+}
+
+export interface Wake {
+  /**
+   * Wakes the server for this player and resolves with the game's address once it is ready, however long that takes.
+   * Rejects with JoinRefused. `signal` says that the player has gone.
+   */
+  wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address>;
+}
+
+/** A log in pino's shape, so that the proxy depends on no logger. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}

@@ -1,0 +1,169 @@
+/**
+ * The outside world on one page. Everything Dormouse does beyond its own memory goes through one of these
+ * interfaces; adapters implement them, `src/app.ts` chooses the adapters, tests bring fakes that pass the same
+ * conformance suites.
+ */
+
+/** A TCP endpoint. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
+/** Instants are epoch milliseconds. Tests move this clock; nothing else in the service asks for the time. */
+export interface Clock {
+  now(): number;
+  /** Calls `fire` once at or after `at` (already past: on the next turn). Returns the cancellation. */
+  at(at: number, fire: () => void): () => void;
+}
+
+/** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
+export interface GameSpec {
+  serverId: string;
+  /** `sandbox`, `vanilla`, `paper`, … */
+  core: string;
+  version: string;
+  ramMb: number;
+  /** Container image (ignored by engines without images). */
+  image: string;
+  /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
+  dataDir: string;
+  /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine hands it on as it is. */
+  env: Record<string, string>;
+}
+
+/** How a game ended. `code` is null where nobody could see it (adopted process, engine was away). */
+export interface Exit {
+  code: number | null;
+  oomKilled: boolean;
+  /** Epoch ms; null where unknown. */
+  at: number | null;
+}
+
+/** What an engine shows of one server. */
+export interface Game {
+  serverId: string;
+  up: boolean;
+  /** True for the one-shot installer of `Engine.install`, never a running game. */
+  installer: boolean;
+  /** Where players connect; null while not up. Reachable from this process, never published to the outside. */
+  game: Address | null;
+  rcon: Address | null;
+  startedAt: number | null;
+  /** Null while up. */
+  exit: Exit | null;
+}
+
+/**
+ * `up`/`down`: one game changed. `resync`: the engine was out of reach and is back (or an event may have been missed):
+ * ask `list()` and compare everything.
+ */
+export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'resync' };
+
+/** One reading. Absent where the engine has no figure. */
+export interface GameStats {
+  cpuPercent: number;
+  memUsedMb: number;
+  memLimitMb: number;
+}
+
+/** One line a game printed (no line end), and an opaque place in the log: `logs({ after: position })` goes on behind it. */
+export interface LogLine {
+  position: string;
+  text: string;
+}
+
+export interface LogQuery {
+  /** Only lines behind this position; unknown or too old: from the oldest kept line. */
+  after?: string;
+  /** At most this many of the newest lines before following. */
+  tail?: number;
+  /** Go on with new lines until the game ends or `signal` fires. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Codes an engine can name; they become `startErrorCode`/`installErrorCode`. */
+export type EngineErrorCode =
+  | 'engine_unavailable'
+  | 'image_pull_failed'
+  | 'core_unavailable'
+  | 'install_failed'
+  | 'port_in_use'
+  | 'unknown';
+
+/** What an engine rejects with: a stable code, a sentence for the owner, the raw cause for the log. */
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+  readonly suggestion: string;
+  constructor(code: EngineErrorCode, message: string, options: { suggestion?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'EngineError';
+    this.code = code;
+    this.suggestion = options.suggestion ?? '';
+  }
+}
+
+/**
+ * Where game servers run. Every method is idempotent and says "make it so"; a game outlives this process.
+ * Engines know server ids, never accounts or state machines. `test/conformance/engine.ts` is the contract in full.
+ */
+export interface Engine {
+  readonly kind: 'docker' | 'process' | 'memory';
+  /** Runs the core's installer to its end (mod packs). Rejects with EngineError. `signal` stops and removes it. */
+  install(spec: GameSpec, signal: AbortSignal): Promise<void>;
+  /** Makes the game run: resolves once its process runs (not: once it is ready). A running one is left alone and returned. */
+  boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
+  /** Asks the game to end, waits up to `graceMs`, then kills. Resolves when it is gone; at once if it is not there. */
+  halt(serverId: string, graceMs: number): Promise<void>;
+  kill(serverId: string): Promise<void>;
+  /** Removes every trace of the server from the engine (container, network, kept logs). The data root is not the engine's. */
+  erase(serverId: string): Promise<void>;
+  /** All games and installers of this installation, ended ones too as long as the engine remembers them. */
+  list(): Promise<Game[]>;
+  inspect(serverId: string): Promise<Game | undefined>;
+  /** Tells of changes until the returned function is called. Heals its own connection; never throws later. */
+  watch(listener: (event: EngineEvent) => void): () => void;
+  stats(serverId: string): Promise<GameStats | undefined>;
+  /** What the game printed, oldest first, also after it ended (until erased). Unknown server: nothing. */
+  logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
+}
+
+/** What a running game says of itself in a status answer. */
+export interface GameStatus {
+  playersOnline: number;
+  playersMax: number;
+  versionName: string;
+  protocol: number;
+  /** The status JSON as the game sent it. */
+  raw: string;
+}
+
+/** Asks running games for their status, as the server list of a client does. */
+export interface Pinger {
+  /** Rejects when there is no complete answer within `timeoutMs`. */
+  status(address: Address, timeoutMs: number): Promise<GameStatus>;
+}
+
+/** The console of running games (RCON). One kept connection per address; one command in flight on it. */
+export interface Console {
+  /** The whole reply, however many packets it took. Rejects with ConsoleError. */
+  run(address: Address, password: string, command: string): Promise<string>;
+  /** Drops the kept connection to an address, if any. */
+  release(address: Address): void;
+  close(): void;
+}
+
+export class ConsoleError extends Error {
+  readonly reason: 'unavailable' | 'timeout' | 'refused' | 'invalid';
+  constructor(reason: ConsoleError['reason'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'ConsoleError';
+    this.reason = reason;
+  }
+}
+
+/** Which Minecraft versions there are, newest first. */
+export interface Catalogue {
+  versions(): Promise<{ versions: string[]; latest: string }>;
+}

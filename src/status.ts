@@ -1,0 +1,55 @@
+/**
+ * Errors as callers see them: google.rpc.Status (https://google.aip.dev/193). `code` on the wire is the number of the
+ * google.rpc.Code, not the HTTP status.
+ */
+
+/** google.rpc.Code: name → [number, HTTP status]. INVALID body size and method errors override the HTTP status only. */
+export const CODES = {
+  CANCELLED: [1, 499],
+  UNKNOWN: [2, 500],
+  INVALID_ARGUMENT: [3, 400],
+  DEADLINE_EXCEEDED: [4, 504],
+  NOT_FOUND: [5, 404],
+  ALREADY_EXISTS: [6, 409],
+  PERMISSION_DENIED: [7, 403],
+  RESOURCE_EXHAUSTED: [8, 429],
+  FAILED_PRECONDITION: [9, 400],
+  ABORTED: [10, 409],
+  OUT_OF_RANGE: [11, 400],
+  UNIMPLEMENTED: [12, 501],
+  INTERNAL: [13, 500],
+  UNAVAILABLE: [14, 503],
+  DATA_LOSS: [15, 500],
+  UNAUTHENTICATED: [16, 401],
+} as const satisfies Record<string, readonly [number, number]>;
+
+export type Code = keyof typeof CODES;
+
+/** One further google.rpc detail, e.g. `{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: […] }`. */
+export type Detail = { '@type': string; [field: string]: unknown };
+
+export interface StatusOptions {
+  /** Everything dynamic in the message, as strings, for machines (AIP-193). */
+  metadata?: Record<string, string>;
+  details?: Detail[];
+  /** Where the HTTP status is not the code's own: 405 and 413. */
+  httpStatus?: number;
+  /** Sent as `Retry-After` and google.rpc.RetryInfo. */
+  retryAfterSeconds?: number;
+  /** For the log only. */
+  cause?: unknown;
+}
+
+/** Thrown anywhere, rendered by one middleware. `reason` is stable and matches [A-Z][A-Z0-9_]+; `message` helps the caller. */
+export class StatusError extends Error {
+  readonly code: Code;
+  readonly reason: string;
+  readonly options: StatusOptions;
+  constructor(code: Code, reason: string, message: string, options: StatusOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'StatusError';
+    this.code = code;
+    this.reason = reason;
+    this.options = options;
+  }
+}
