@@ -1,0 +1,669 @@
+/**
+ * A server's life. Decides when something may happen; effects are named here and made real in `src/actors/effects.ts`.
+ *
+ * Time is data: events carry `at` (epoch ms), deadlines lie in the context and are watched by the invoked `alarm`, so that a
+ * restored snapshot goes on where it was. Commands that a state does not name are refused by the caller asking
+ * `snapshot.can(event)`; facts that a state does not name are ignored. An accepted no-op names the action `stay`.
+ */
+import { assign, fromCallback, fromPromise, setup } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+
+/** The wire states of the reference, and `deleting`, which callers never see. */
+export const SERVER_STATES = [
+  'hibernated',
+  'installing',
+  'install_failed',
+  'starting',
+  'running',
+  'stopping',
+  'start_failed',
+  'deleting',
+] as const;
+export type ServerState = (typeof SERVER_STATES)[number];
+
+/** Who or what made a transition happen; kept with each transition and with each awake session. */
+export interface Cause {
+  kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
+  /** Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`, `unexpected`. */
+  id: string;
+  /** A few words for people. */
+  note: string;
+}
+
+/** Why an install or a start failed: stable code, `Title: detail`, what to do, and the lines that show it. */
+export interface Failure {
+  code: string;
+  summary: string;
+  suggestion: string;
+  raw: string;
+}
+
+export interface Address {
+  host: string;
+  port: number;
+}
+
+export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
+
+/** How long a server may stay in a passing state, in ms. From the settings of the run, not from the snapshot. */
+export interface ServerLimits {
+  startMs: number;
+  stopMs: number;
+  installMs: number;
+}
+
+export interface ServerContext {
+  id: string;
+  limits: ServerLimits;
+  /** Why the server is in its present phase of life. */
+  cause: Cause;
+  /** When START or JOIN was taken; null while asleep. */
+  wokenAt: number | null;
+  /** When the game became ready; null unless running. */
+  readyAt: number | null;
+  address: Address | null;
+  rcon: Address | null;
+  /** First successful boot. */
+  bakedAt: number | null;
+  startFailure: Failure | null;
+  installFailure: Failure | null;
+  /** Start again once stopped, for this cause. */
+  queued: Cause | null;
+  /** The stop under way does not wait for the game to save. */
+  kill: boolean;
+  /** When joins retried a failed start; at most two an hour. */
+  retries: number[];
+  /** When the present passing state is given up; null where there is no limit. */
+  deadlineAt: number | null;
+  /** No idle stop before. */
+  keepAwakeUntil: number;
+  /** Somebody has been in the game since it woke. */
+  played: boolean;
+  /** Readings. Not worth a write of their own: they are stored along with the next change of anything else. */
+  live: Live;
+}
+
+export interface Live {
+  phase: StartupPhase;
+  percent: number;
+  /** Online now; null: not read. */
+  players: number | null;
+  /** Last time anybody was in, or came to, the game. */
+  lastActiveAt: number | null;
+}
+
+export interface ServerInput {
+  id: string;
+  limits: ServerLimits;
+  at: number;
+  cause: Cause;
+}
+
+type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
+
+/** What people, keys, players and schedules ask for. */
+export type ServerCommand =
+  | Caused<'START'>
+  | Caused<'JOIN'>
+  | Caused<'STOP'>
+  | Caused<'RESTART'>
+  | Caused<'KILL'>
+  | Caused<'REINSTALL'>
+  | Caused<'RETRY_INSTALL'>
+  | Caused<'DELETE'>
+  | (Caused<'KEEP_AWAKE'> & { until: number });
+
+/** What the world shows. */
+export type ServerFact =
+  | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
+  /** A reading of a running game; `players` null: it did not answer. `idleAfterMs` 0: never idle. */
+  | { type: 'SAMPLE'; at: number; players: number | null; idleAfterMs: number }
+  /** The engine shows the game running, */
+  | { type: 'UP'; at: number; address: Address; rcon: Address | null }
+  /** or not. `lost`: it went away with its engine or machine, through no fault of its own. */
+  | { type: 'DOWN'; at: number; lost: boolean; failure: Failure }
+  | { type: 'ALARM'; at: number };
+
+export type ServerEvent = ServerCommand | ServerFact;
+export type ServerTag = ServerState | 'billed';
+
+/** What `boot` resolves with: where the ready game is, and when it became ready. */
+export interface Booted {
+  at: number;
+  address: Address;
+  rcon: Address | null;
+}
+
+/** What `halt`, `install` and `erase` resolve with. */
+export interface Finished {
+  at: number;
+}
+
+/** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
+export const CRASH_GRACE_MS = 60_000;
+/** A wake by a player after which nobody has got into the game for this long was a false one. */
+export const FALSE_WAKE_MS = 180_000;
+/** Between two tries of a stop or an erasing that the engine could not do. */
+export const RETRY_MS = 5_000;
+const HOUR_MS = 3_600_000;
+const RETRIES_AN_HOUR = 2;
+
+const AWAKE_AGAIN: Cause = { kind: 'system', id: 'crash', note: 'started again after a crash' };
+const LOST: Cause = { kind: 'system', id: 'lost', note: 'started again after its engine or machine went away' };
+const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
+const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
+const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
+const START_TIMEOUT: Failure = {
+  code: 'start_timeout',
+  summary: 'Start timed out: the server ran but was never ready for players.',
+  suggestion:
+    'Read the log for the last thing it did; a mod that hangs or a very large world needs a look before the next start.',
+  raw: '',
+};
+const INSTALL_TIMEOUT: Failure = {
+  code: 'install_timeout',
+  summary: 'Install timed out: the installer did not finish.',
+  suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
+  raw: '',
+};
+const CANCELLED: Failure = {
+  code: 'cancelled',
+  summary: 'Install cancelled: it was stopped before it finished.',
+  suggestion: 'Retry the install when you are ready.',
+  raw: '',
+};
+
+function restedFor(context: ServerContext, reading: { at: number; players: number | null }): number {
+  const since = Math.max(context.live.lastActiveAt ?? reading.at, context.readyAt ?? reading.at);
+  return reading.players === 0 && reading.at >= context.keepAwakeUntil ? reading.at - since : -1;
+}
+
+/** Effects reject with a Failure of their own making, or with whatever went wrong underneath. */
+export function failureOf(error: unknown): Failure {
+  if (isFailure(error))
+    return { code: error.code, summary: error.summary, suggestion: error.suggestion, raw: error.raw };
+  return {
+    code: 'unknown',
+    summary: `Unexpected: ${error instanceof Error ? error.message : String(error)}`,
+    suggestion: 'Try again; if it stays so, ask the operator to look at the log of the service.',
+    raw: '',
+  };
+}
+
+function isFailure(value: unknown): value is Failure {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'code' in value &&
+    'summary' in value &&
+    'suggestion' in value &&
+    'raw' in value
+  );
+}
+
+function sameAddress(a: Address, b: Address | null): boolean {
+  return b !== null && a.host === b.host && a.port === b.port;
+}
+
+const unprovided = (name: string) => async (): Promise<never> => {
+  throw new Error(`effect ${name} is not provided`);
+};
+
+export const serverMachine = setup({
+  types: {
+    context: {} as ServerContext,
+    events: {} as ServerEvent,
+    input: {} as ServerInput,
+    tags: {} as ServerTag,
+  },
+  actors: {
+    /** Fetches and sets up the core's content. */
+    install: fromPromise<Finished, { id: string }>(unprovided('install')),
+    /** Makes the game run and waits until it is ready. */
+    boot: fromPromise<Booted, { id: string }>(unprovided('boot')),
+    /** Ends the game, saving first unless `kill`; resolves when nothing of it runs. */
+    halt: fromPromise<Finished, { id: string; kill: boolean }>(unprovided('halt')),
+    /** Removes everything that belongs to the server. */
+    erase: fromPromise<Finished, { id: string }>(unprovided('erase')),
+    /** Sends SAMPLE while the game runs. */
+    watch: fromCallback<ServerEvent, { id: string }>(() => {}),
+    /** Sends ALARM at an instant; one that has passed meanwhile rings at once. */
+    alarm: fromCallback<ServerEvent, { at: number }>(() => {}),
+    /** Sends ALARM after a while. */
+    pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
+  },
+  guards: {
+    mayRetry: ({ context }, params: { at: number }) =>
+      context.retries.filter((at) => at > params.at - HOUR_MS).length < RETRIES_AN_HOUR,
+    queuedStart: ({ context }) => context.queued !== null,
+    killing: ({ context }) => context.kill,
+    ranLongEnough: ({ context }, params: { at: number }) =>
+      context.readyAt !== null && params.at - context.readyAt >= CRASH_GRACE_MS,
+    idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
+      params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
+    falseWake: ({ context }, params: { at: number; players: number | null }) =>
+      context.cause.kind === 'player' && !context.played && restedFor(context, params) >= FALSE_WAKE_MS,
+  },
+  actions: {
+    /** Marks an accepted no-op: without an action `can` would say no. */
+    stay: () => {},
+    wake: assign(({ context }, params: { at: number; cause: Cause }) => ({
+      cause: params.cause,
+      wokenAt: params.at,
+      deadlineAt: params.at + context.limits.startMs,
+      queued: null,
+      startFailure: null,
+      keepAwakeUntil: 0,
+      played: false,
+      live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: params.at },
+    })),
+    wakeQueued: assign(({ context }, params: { at: number }) => ({
+      cause: context.queued ?? context.cause,
+      wokenAt: params.at,
+      deadlineAt: params.at + context.limits.startMs,
+      queued: null,
+      startFailure: null,
+      keepAwakeUntil: 0,
+      played: false,
+      live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: params.at },
+    })),
+    noteRetry: assign(({ context }, params: { at: number }) => ({
+      retries: [...context.retries.filter((at) => at > params.at - HOUR_MS), params.at],
+    })),
+    noteActive: assign(({ context }, params: { at: number }) => ({
+      live: { ...context.live, lastActiveAt: params.at },
+    })),
+    noteProgress: assign(({ context }, params: { phase: StartupPhase; percent: number }) => ({
+      live: { ...context.live, phase: params.phase, percent: params.percent },
+    })),
+    noteSample: assign(({ context }, params: { at: number; players: number | null }) => {
+      const someone = params.players !== null && params.players > 0;
+      return {
+        played: context.played || someone,
+        live: {
+          ...context.live,
+          players: params.players,
+          lastActiveAt: someone ? params.at : context.live.lastActiveAt,
+        },
+      };
+    }),
+    noteReady: assign(({ context }, params: Booted) => ({
+      address: params.address,
+      rcon: params.rcon,
+      readyAt: params.at,
+      bakedAt: context.bakedAt ?? params.at,
+      deadlineAt: null,
+      retries: [],
+      live: { ...context.live, phase: 'ready' as const, percent: 100, lastActiveAt: params.at },
+    })),
+    noteAddress: assign((_, params: { address: Address; rcon: Address | null }) => ({
+      address: params.address,
+      rcon: params.rcon,
+    })),
+    keepAwake: assign((_, params: { until: number }) => ({ keepAwakeUntil: params.until })),
+    queue: assign((_, params: { cause: Cause }) => ({ queued: params.cause })),
+    unqueue: assign({ queued: null }),
+    /** Turns towards sleep: whatever comes next, the game is no longer anybody's to join. */
+    leave: assign(({ context }, params: { at: number; cause: Cause }) => ({
+      cause: params.cause,
+      deadlineAt: params.at + context.limits.stopMs,
+      queued: null,
+      kill: false,
+      startFailure: null,
+      address: null,
+      readyAt: null,
+      live: { ...context.live, players: null },
+    })),
+    hurry: assign(({ context }, params: { at: number }) => ({
+      kill: true,
+      deadlineAt: params.at + context.limits.stopMs,
+    })),
+    failStart: assign(({ context }, params: { failure: Failure }) => ({
+      startFailure: params.failure,
+      deadlineAt: null,
+      address: null,
+      rcon: null,
+      readyAt: null,
+      wokenAt: null,
+      queued: null,
+      live: { ...context.live, players: null, percent: 0 },
+    })),
+    beginInstall: assign(({ context }, params: { at: number; cause: Cause }) => ({
+      cause: params.cause,
+      installFailure: null,
+      startFailure: null,
+      deadlineAt: params.at + context.limits.installMs,
+      live: { ...context.live, percent: 0 },
+    })),
+    failInstall: assign((_, params: { failure: Failure }) => ({ installFailure: params.failure, deadlineAt: null })),
+    rest: assign(({ context }) => ({
+      wokenAt: null,
+      readyAt: null,
+      address: null,
+      rcon: null,
+      deadlineAt: null,
+      live: { ...context.live, phase: 'starting' as const, percent: 0, players: null },
+    })),
+    beginErase: assign((_, params: { at: number; cause: Cause }) => ({
+      cause: params.cause,
+      deadlineAt: null,
+      address: null,
+      readyAt: null,
+      queued: null,
+    })),
+  },
+}).createMachine({
+  id: 'server',
+  initial: 'hibernated',
+  context: ({ input }) => ({
+    id: input.id,
+    limits: input.limits,
+    cause: input.cause,
+    wokenAt: null,
+    readyAt: null,
+    address: null,
+    rcon: null,
+    bakedAt: null,
+    startFailure: null,
+    installFailure: null,
+    queued: null,
+    kill: false,
+    retries: [],
+    deadlineAt: null,
+    keepAwakeUntil: 0,
+    played: false,
+    live: { phase: 'starting', percent: 0, players: null, lastActiveAt: null },
+  }),
+  on: {
+    DELETE: { target: '.deleting', actions: { type: 'beginErase', params: ({ event }) => event } },
+  },
+  states: {
+    hibernated: {
+      tags: 'hibernated',
+      on: {
+        START: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
+        JOIN: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
+        STOP: { actions: 'stay' },
+        KILL: { actions: 'stay' },
+        REINSTALL: { target: 'installing', actions: { type: 'beginInstall', params: ({ event }) => event } },
+        UP: {
+          target: 'stopping',
+          actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: UNEXPECTED }) },
+        },
+      },
+    },
+    installing: {
+      tags: 'installing',
+      invoke: [
+        {
+          id: 'install',
+          src: 'install',
+          input: ({ context }) => ({ id: context.id }),
+          onDone: { target: 'hibernated', actions: 'rest' },
+          onError: {
+            target: 'installFailed',
+            actions: { type: 'failInstall', params: ({ event }) => ({ failure: failureOf(event.error) }) },
+          },
+        },
+        { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+      ],
+      on: {
+        PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
+        ALARM: {
+          target: 'installFailed',
+          actions: { type: 'failInstall', params: { failure: INSTALL_TIMEOUT } },
+        },
+        STOP: { target: 'installFailed', actions: { type: 'failInstall', params: { failure: CANCELLED } } },
+        KILL: { target: 'installFailed', actions: { type: 'failInstall', params: { failure: CANCELLED } } },
+      },
+    },
+    installFailed: {
+      initial: 'clearing',
+      on: {
+        STOP: { actions: 'stay' },
+        KILL: { actions: 'stay' },
+      },
+      states: {
+        /** Whatever the installer left running is ended before anything else may begin. */
+        clearing: {
+          tags: 'install_failed',
+          invoke: {
+            id: 'halt',
+            src: 'halt',
+            input: ({ context }) => ({ id: context.id, kill: true }),
+            onDone: 'cleared',
+            onError: 'cleared',
+          },
+        },
+        cleared: {
+          tags: 'install_failed',
+          on: {
+            RETRY_INSTALL: {
+              target: '#server.installing',
+              actions: { type: 'beginInstall', params: ({ event }) => event },
+            },
+            REINSTALL: {
+              target: '#server.installing',
+              actions: { type: 'beginInstall', params: ({ event }) => event },
+            },
+            UP: 'clearing',
+          },
+        },
+      },
+    },
+    starting: {
+      tags: 'starting',
+      invoke: [
+        {
+          id: 'boot',
+          src: 'boot',
+          input: ({ context }) => ({ id: context.id }),
+          onDone: { target: 'running', actions: { type: 'noteReady', params: ({ event }) => event.output } },
+          onError: {
+            target: 'startFailed',
+            actions: { type: 'failStart', params: ({ event }) => ({ failure: failureOf(event.error) }) },
+          },
+        },
+        { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+      ],
+      on: {
+        START: { actions: 'stay' },
+        JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
+        STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
+        RESTART: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'queue', params: ({ event }) => event },
+          ],
+        },
+        KILL: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'hurry', params: ({ event }) => event },
+          ],
+        },
+        PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
+        ALARM: { target: 'startFailed', actions: { type: 'failStart', params: { failure: START_TIMEOUT } } },
+      },
+    },
+    running: {
+      tags: ['running', 'billed'],
+      invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
+      on: {
+        START: { actions: 'stay' },
+        JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
+        KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
+        SAMPLE: [
+          {
+            guard: { type: 'falseWake', params: ({ event }) => event },
+            target: 'stopping',
+            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: FALSE_WAKE }) },
+          },
+          {
+            guard: { type: 'idle', params: ({ event }) => event },
+            target: 'stopping',
+            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: IDLE }) },
+          },
+          { actions: { type: 'noteSample', params: ({ event }) => event } },
+        ],
+        STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
+        RESTART: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'queue', params: ({ event }) => event },
+          ],
+        },
+        KILL: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'hurry', params: ({ event }) => event },
+          ],
+        },
+        UP: {
+          guard: ({ event, context }) => !sameAddress(event.address, context.address),
+          actions: { type: 'noteAddress', params: ({ event }) => event },
+        },
+        DOWN: [
+          {
+            guard: ({ event }) => event.lost,
+            target: 'starting',
+            actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: LOST }) },
+          },
+          {
+            guard: { type: 'ranLongEnough', params: ({ event }) => event },
+            target: 'starting',
+            actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: AWAKE_AGAIN }) },
+          },
+          { target: 'startFailed', actions: { type: 'failStart', params: ({ event }) => event } },
+        ],
+      },
+    },
+    stopping: {
+      initial: 'halting',
+      on: {
+        STOP: { actions: 'unqueue' },
+        JOIN: { actions: { type: 'queue', params: ({ event }) => event } },
+        RESTART: { actions: { type: 'queue', params: ({ event }) => event } },
+      },
+      states: {
+        halting: {
+          tags: 'stopping',
+          invoke: [
+            {
+              id: 'halt',
+              src: 'halt',
+              input: ({ context }) => ({ id: context.id, kill: context.kill }),
+              onDone: [
+                {
+                  guard: 'queuedStart',
+                  target: '#server.starting',
+                  actions: { type: 'wakeQueued', params: ({ event }) => event.output },
+                },
+                { target: '#server.hibernated', actions: 'rest' },
+              ],
+              onError: 'waiting',
+            },
+            { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+          ],
+          on: {
+            KILL: [
+              { guard: 'killing', actions: 'stay' },
+              { target: 'halting', reenter: true, actions: { type: 'hurry', params: ({ event }) => event } },
+            ],
+            ALARM: { target: 'halting', reenter: true, actions: { type: 'hurry', params: ({ event }) => event } },
+          },
+        },
+        /** The engine could not do it (out of reach, say): tried again, and never taken back to `running`. */
+        waiting: {
+          tags: 'stopping',
+          invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
+          on: {
+            ALARM: { target: 'halting', actions: { type: 'hurry', params: ({ event }) => event } },
+            KILL: { target: 'halting', actions: { type: 'hurry', params: ({ event }) => event } },
+          },
+        },
+      },
+    },
+    startFailed: {
+      initial: 'clearing',
+      on: {
+        STOP: { actions: 'unqueue' },
+        KILL: { actions: 'unqueue' },
+      },
+      states: {
+        /** A game that hangs or half started is ended before the next start; a start asked for meanwhile waits for that. */
+        clearing: {
+          tags: 'start_failed',
+          invoke: {
+            id: 'halt',
+            src: 'halt',
+            input: ({ context }) => ({ id: context.id, kill: true }),
+            onDone: [
+              {
+                guard: 'queuedStart',
+                target: '#server.starting',
+                actions: { type: 'wakeQueued', params: ({ event }) => event.output },
+              },
+              { target: 'cleared' },
+            ],
+            onError: 'cleared',
+          },
+          on: { START: { actions: { type: 'queue', params: ({ event }) => event } } },
+        },
+        cleared: {
+          tags: 'start_failed',
+          on: {
+            START: { target: '#server.starting', actions: { type: 'wake', params: ({ event }) => event } },
+            JOIN: {
+              guard: { type: 'mayRetry', params: ({ event }) => event },
+              target: '#server.starting',
+              actions: [
+                { type: 'noteRetry', params: ({ event }) => event },
+                { type: 'wake', params: ({ event }) => event },
+              ],
+            },
+            REINSTALL: {
+              target: '#server.installing',
+              actions: { type: 'beginInstall', params: ({ event }) => event },
+            },
+            UP: 'clearing',
+          },
+        },
+      },
+    },
+    deleting: {
+      initial: 'erasing',
+      on: { DELETE: { actions: 'stay' } },
+      states: {
+        erasing: {
+          tags: 'deleting',
+          invoke: {
+            id: 'erase',
+            src: 'erase',
+            input: ({ context }) => ({ id: context.id }),
+            onDone: '#server.erased',
+            onError: 'waiting',
+          },
+        },
+        waiting: {
+          tags: 'deleting',
+          invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
+          on: { ALARM: 'erasing' },
+        },
+      },
+    },
+    erased: { type: 'final', tags: 'deleting' },
+  },
+});
+
+export type ServerSnapshot = SnapshotFrom<typeof serverMachine>;
+
+/** The wire state of a snapshot: its one tag that is a state. */
+export function serverState(snapshot: ServerSnapshot): ServerState {
+  for (const state of SERVER_STATES) if (snapshot.hasTag(state)) return state;
+  throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
+}
