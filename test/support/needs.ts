@@ -1,0 +1,65 @@
+import { execFile } from 'node:child_process';
+import { request } from 'node:http';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+
+/** A system outside this repository that some tests use. */
+export type Need = 'docker' | 'postgres' | 'haproxy';
+
+const run = promisify(execFile);
+const probes: Record<Need, () => Promise<unknown>> = {
+  docker: () => dockerAnswers(process.env.DOCKER_SOCKET ?? '/var/run/docker.sock'),
+  postgres: () =>
+    firstThatRuns(['postgres', ...[18, 17, 16, 15, 14].map((n) => `/usr/lib/postgresql/${n}/bin/postgres`)]),
+  haproxy: () => firstThatRuns(['haproxy', '/usr/sbin/haproxy'], '-v'),
+};
+const found = new Map<Need, Promise<Error | undefined>>();
+
+/**
+ * Whether a system is there that a test needs: a Docker engine that answers, PostgreSQL's or HAProxy's program.
+ * Where it is not, says so in the test's log and passes the test, so that the caller returns:
+ * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
+ */
+export async function needs(t: ExecutionContext, need: Need): Promise<boolean> {
+  const missing = await probe(need);
+  if (missing === undefined) return true;
+  const why = `needs ${need}, which is not here: ${missing.message}`;
+  if (process.env.CI || process.env.DORMOUSE_NO_SKIP) t.fail(why);
+  else {
+    t.log(`SKIPPED: ${why}`);
+    t.pass();
+  }
+  return false;
+}
+
+function probe(need: Need): Promise<Error | undefined> {
+  let answer = found.get(need);
+  if (!answer) {
+    answer = probes[need]().then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error : new Error(String(error))),
+    );
+    found.set(need, answer);
+  }
+  return answer;
+}
+
+function dockerAnswers(socketPath: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const ping = request({ socketPath, path: '/_ping', timeout: 5_000 }, (response) => {
+      response.resume();
+      if (response.statusCode === 200) resolve();
+      else reject(new Error(`the engine answered ${response.statusCode}`));
+    });
+    ping.on('timeout', () => ping.destroy(new Error('the engine did not answer within 5 s')));
+    ping.on('error', reject);
+    ping.end();
+  });
+}
+
+async function firstThatRuns(programs: string[], argument = '--version'): Promise<void> {
+  const tries = programs.map((program) => run(program, [argument], { timeout: 5_000 }));
+  await Promise.any(tries).catch(() => {
+    throw new Error(`none of ${programs.join(', ')} runs`);
+  });
+}
