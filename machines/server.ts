@@ -173,6 +173,24 @@ const CANCELLED: Failure = {
   raw: '',
 };
 
+/** Towards a ready game, whatever was before: asleep, stopped for a restart, or crashed. */
+function awakening(context: ServerContext, at: number, cause: Cause) {
+  return {
+    cause,
+    wokenAt: at,
+    deadlineAt: at + context.limits.startMs,
+    queued: null,
+    startFailure: null,
+    address: null,
+    rcon: null,
+    readyAt: null,
+    keepAwakeUntil: 0,
+    played: false,
+    live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: at },
+  };
+}
+
+/** How long nobody has been in the game; -1 where that is not known or must not count. */
 function restedFor(context: ServerContext, reading: { at: number; players: number | null }): number {
   const since = Math.max(context.live.lastActiveAt ?? reading.at, context.readyAt ?? reading.at);
   return reading.players === 0 && reading.at >= context.keepAwakeUntil ? reading.at - since : -1;
@@ -247,26 +265,10 @@ export const serverMachine = setup({
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
     stay: () => {},
-    wake: assign(({ context }, params: { at: number; cause: Cause }) => ({
-      cause: params.cause,
-      wokenAt: params.at,
-      deadlineAt: params.at + context.limits.startMs,
-      queued: null,
-      startFailure: null,
-      keepAwakeUntil: 0,
-      played: false,
-      live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: params.at },
-    })),
-    wakeQueued: assign(({ context }, params: { at: number }) => ({
-      cause: context.queued ?? context.cause,
-      wokenAt: params.at,
-      deadlineAt: params.at + context.limits.startMs,
-      queued: null,
-      startFailure: null,
-      keepAwakeUntil: 0,
-      played: false,
-      live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: params.at },
-    })),
+    wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
+    wakeQueued: assign(({ context }, params: { at: number }) =>
+      awakening(context, params.at, context.queued ?? context.cause),
+    ),
     noteRetry: assign(({ context }, params: { at: number }) => ({
       retries: [...context.retries.filter((at) => at > params.at - HOUR_MS), params.at],
     })),
@@ -610,9 +612,14 @@ export const serverMachine = setup({
               },
               { target: 'cleared' },
             ],
-            onError: 'cleared',
+            onError: 'waiting',
           },
           on: { START: { actions: { type: 'queue', params: ({ event }) => event } } },
+        },
+        waiting: {
+          tags: 'start_failed',
+          invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
+          on: { ALARM: 'clearing', START: { actions: { type: 'queue', params: ({ event }) => event } } },
         },
         cleared: {
           tags: 'start_failed',

@@ -1,0 +1,252 @@
+import test from 'ava';
+import { getInitialSnapshot, getNextSnapshot } from 'xstate';
+import type { EventFromLogic } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import {
+  CRASH_GRACE_MS,
+  FALSE_WAKE_MS,
+  SERVER_STATES,
+  serverMachine,
+  serverState,
+  type Cause,
+  type Failure,
+  type ServerEvent,
+  type ServerSnapshot,
+  type ServerState,
+} from '../../machines/server.ts';
+
+const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };
+const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
+const FAILURE: Failure = { code: 'out_of_memory', summary: 'Out of memory: x', suggestion: 'Raise RAM.', raw: 'OOM' };
+const ADDRESS = { host: '127.0.0.1', port: 25565 };
+const input = { id: 'lobby', at: 0, cause: KEY, limits: { startMs: 600_000, stopMs: 120_000, installMs: 1_800_000 } };
+
+/** What the invoked effects report back, beside the machine's own events. */
+type Reported = { type: `xstate.${'done' | 'error'}.actor.${string}`; output?: unknown; error?: unknown };
+type Step = ServerEvent | Reported;
+
+const done = (id: string, output: object = { at: 5_000 }): Reported => ({ type: `xstate.done.actor.${id}`, output });
+const failed = (id: string, error: unknown = FAILURE): Reported => ({ type: `xstate.error.actor.${id}`, error });
+const booted = (at = 10_000) => done('boot', { at, address: ADDRESS, rcon: null });
+const command = (
+  type: 'START' | 'JOIN' | 'STOP' | 'RESTART' | 'KILL' | 'DELETE' | 'REINSTALL' | 'RETRY_INSTALL',
+  at = 1_000,
+) => ({ type, at, cause: type === 'JOIN' ? STEVE : KEY }) as const;
+const sample = (at: number, players: number | null, idleAfterMs = 600_000) =>
+  ({ type: 'SAMPLE', at, players, idleAfterMs }) as const;
+const down = (at: number, lost = false) => ({ type: 'DOWN', at, lost, failure: FAILURE }) as const;
+const up = (at: number) => ({ type: 'UP', at, address: ADDRESS, rcon: null }) as const;
+
+const ALL: Step[] = [
+  ...(['START', 'JOIN', 'STOP', 'RESTART', 'KILL', 'DELETE', 'REINSTALL', 'RETRY_INSTALL'] as const).map((type) =>
+    command(type),
+  ),
+  { type: 'KEEP_AWAKE', at: 1_000, cause: KEY, until: 2_000 },
+  { type: 'PROGRESS', phase: 'generating_world', percent: 40 },
+  sample(10_000 + FALSE_WAKE_MS, 0),
+  sample(10_000 + 600_000, 0),
+  sample(20_000, 1),
+  up(1_000),
+  down(20_000),
+  down(10_000 + CRASH_GRACE_MS),
+  down(20_000, true),
+  { type: 'ALARM', at: 700_000 },
+  booted(),
+  failed('boot'),
+  done('halt'),
+  failed('halt'),
+  done('install'),
+  failed('install'),
+  done('erase'),
+  failed('erase'),
+];
+
+const next = (snapshot: ServerSnapshot, step: Step): ServerSnapshot =>
+  getNextSnapshot(serverMachine, snapshot, step as EventFromLogic<typeof serverMachine>);
+const run = (...steps: Step[]): ServerSnapshot => steps.reduce(next, getInitialSnapshot(serverMachine, input));
+const can = (snapshot: ServerSnapshot, event: ServerEvent) => snapshot.can(event);
+
+/** What must be true of every snapshot whatever happened before. */
+function invariants(snapshot: ServerSnapshot): string[] {
+  const broken: string[] = [];
+  const expect = (holds: boolean, rule: string) => void (holds || broken.push(rule));
+  const tags = SERVER_STATES.filter((state) => snapshot.hasTag(state));
+  const { context } = snapshot;
+  expect(snapshot.status !== 'error', 'the actor is alive');
+  expect(tags.length === 1, `exactly one wire state, not ${tags.join(',') || 'none'}`);
+  expect(snapshot.hasTag('billed') === (tags[0] === 'running'), 'billed while running and only then');
+  expect((context.address !== null) === (tags[0] === 'running'), 'an address while running and only then');
+  expect((context.readyAt !== null) === (tags[0] === 'running'), 'a ready instant while running and only then');
+  expect(tags[0] !== 'starting' || context.deadlineAt !== null, 'a start has a deadline');
+  expect(tags[0] !== 'start_failed' || context.startFailure !== null, 'a failed start says why');
+  expect(tags[0] !== 'install_failed' || context.installFailure !== null, 'a failed install says why');
+  expect(tags[0] !== 'running' || context.startFailure === null, 'a running server carries no start failure');
+  expect(
+    context.queued === null || tags[0] === 'stopping' || tags[0] === 'start_failed',
+    'a queued start only on the way down',
+  );
+  expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
+  return broken;
+}
+
+const paths = getShortestPaths(serverMachine, {
+  input,
+  // An effect reports only while it is invoked.
+  events: (snapshot) =>
+    ALL.filter(({ type }) => {
+      const [, , , effect] = type.split('.');
+      return effect === undefined || effect in snapshot.children;
+    }) as EventFromLogic<typeof serverMachine>[],
+  serializeState: (snapshot) => {
+    const { context, value } = snapshot;
+    const { queued, kill, played, retries, startFailure, installFailure, bakedAt, cause, keepAwakeUntil } = context;
+    const facts = [
+      queued?.kind,
+      kill,
+      played,
+      retries.length,
+      startFailure?.code,
+      installFailure?.code,
+      bakedAt !== null,
+    ];
+    return JSON.stringify([value, facts, cause.kind, keepAwakeUntil > 0]);
+  },
+  stopWhen: (snapshot) => snapshot.status !== 'active',
+});
+
+for (const path of paths) {
+  const steps = path.steps.map((step): string => step.event.type).filter((type) => type !== 'xstate.init');
+  test(`path: ${steps.join(' → ') || '(created)'} #${paths.indexOf(path)}`, (t) => {
+    for (const step of [...path.steps, { state: path.state }]) t.deepEqual(invariants(step.state), []);
+  });
+}
+
+test('the paths reach every state', (t) => {
+  const reached = new Set(paths.map((path) => serverState(path.state)));
+  t.deepEqual([...reached].sort(), [...SERVER_STATES].sort());
+});
+
+test('a stored snapshot restores to the same state, and a renamed state is noticed at once', (t) => {
+  for (const path of paths) {
+    const { value, context } = JSON.parse(JSON.stringify(path.state)) as ServerSnapshot;
+    const restored = serverMachine.resolveState({ value, context });
+    t.deepEqual(restored.value, value);
+    t.is(serverState(restored as ServerSnapshot), serverState(path.state));
+  }
+  t.throws(() => serverMachine.resolveState({ value: 'dozing', context: run().context }));
+});
+
+const reaches = test.macro<[Step[], ServerState]>({
+  exec: (t, steps, state) => t.is(serverState(run(...steps)), state),
+  title: (_, steps, state) =>
+    `${steps.map((step) => `${step.type}${'at' in step ? `@${step.at}` : ''}`).join(', ')} → ${state}`,
+});
+
+test(reaches, [], 'hibernated');
+test(reaches, [command('START')], 'starting');
+test(reaches, [command('JOIN')], 'starting');
+test(reaches, [command('START'), booted()], 'running');
+test(reaches, [command('START'), failed('boot')], 'start_failed');
+test(reaches, [command('START'), { type: 'ALARM', at: 601_000 }], 'start_failed');
+test(reaches, [command('START'), command('STOP')], 'stopping');
+test(reaches, [command('START'), command('KILL'), done('halt')], 'hibernated');
+test(reaches, [command('START'), booted(), command('STOP'), done('halt')], 'hibernated');
+test(reaches, [command('START'), booted(), command('RESTART'), done('halt')], 'starting');
+test(reaches, [command('START'), booted(), command('STOP'), command('JOIN'), done('halt')], 'starting');
+test(reaches, [command('START'), booted(), command('RESTART'), command('STOP'), done('halt')], 'hibernated');
+test(reaches, [command('START'), booted(), command('STOP'), failed('halt')], 'stopping');
+test(
+  reaches,
+  [command('START'), booted(), command('STOP'), { type: 'ALARM', at: 999_999 }, done('halt')],
+  'hibernated',
+);
+test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS)], 'starting');
+test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS - 1)], 'start_failed');
+test(reaches, [command('START'), booted(), down(11_001, true)], 'starting');
+test(reaches, [command('START'), booted(), up(11_000)], 'running');
+test(reaches, [up(1_000)], 'stopping');
+test(reaches, [command('REINSTALL')], 'installing');
+test(reaches, [command('REINSTALL'), done('install')], 'hibernated');
+test(reaches, [command('REINSTALL'), failed('install')], 'install_failed');
+test(reaches, [command('REINSTALL'), { type: 'ALARM', at: 2_000_000 }], 'install_failed');
+test(reaches, [command('REINSTALL'), command('STOP')], 'install_failed');
+test(reaches, [command('REINSTALL'), failed('install'), done('halt'), command('RETRY_INSTALL')], 'installing');
+test(reaches, [command('START'), failed('boot'), done('halt'), command('REINSTALL')], 'installing');
+test(reaches, [command('START'), failed('boot'), command('START')], 'start_failed');
+test(reaches, [command('START'), failed('boot'), command('START'), done('halt')], 'starting');
+test(reaches, [command('START'), booted(), command('DELETE')], 'deleting');
+test(reaches, [command('DELETE'), failed('erase'), { type: 'ALARM', at: 9_000 }, done('erase')], 'deleting');
+
+test('commands that a state does not allow are refused', (t) => {
+  const refused: [ServerSnapshot, Parameters<typeof command>[0][]][] = [
+    [run(), ['RESTART', 'RETRY_INSTALL']],
+    [run(command('REINSTALL')), ['START', 'JOIN', 'RESTART', 'REINSTALL', 'RETRY_INSTALL']],
+    [run(command('START')), ['REINSTALL', 'RETRY_INSTALL']],
+    [run(command('START'), booted()), ['REINSTALL', 'RETRY_INSTALL']],
+    [run(command('START'), booted(), command('STOP')), ['START', 'REINSTALL']],
+    [run(command('DELETE')), ['START', 'JOIN', 'STOP', 'RESTART', 'KILL', 'REINSTALL']],
+  ];
+  for (const [snapshot, types] of refused)
+    for (const type of types) t.false(can(snapshot, command(type)), `${type} in ${JSON.stringify(snapshot.value)}`);
+});
+
+test('commands that change nothing are taken', (t) => {
+  t.true(can(run(), command('STOP')));
+  t.true(can(run(command('START')), command('START')));
+  t.true(can(run(command('START'), booted()), command('START')));
+  t.true(can(run(command('START'), booted(), command('STOP')), command('STOP')));
+});
+
+test('players retry a failed start at most twice an hour, owners as often as they like', (t) => {
+  const fail = [failed('boot'), done('halt')];
+  const twice = [command('JOIN'), ...fail, command('JOIN', 2_000), ...fail, command('JOIN', 3_000), ...fail];
+  t.false(can(run(...twice), command('JOIN', 4_000)));
+  t.true(can(run(...twice), command('START', 4_000)));
+  t.true(can(run(...twice), command('JOIN', 2_000 + 3_600_000)));
+});
+
+test('an empty server goes to sleep after its idle time, counted from the last player', (t) => {
+  const running = [command('START'), booted(10_000)];
+  t.is(serverState(run(...running, sample(609_999, 0))), 'running');
+  t.is(serverState(run(...running, sample(610_000, 0))), 'stopping');
+  t.is(serverState(run(...running, sample(600_000, 3), sample(1_199_999, 0))), 'running');
+  t.is(serverState(run(...running, sample(600_000, 3), sample(1_200_000, 0))), 'stopping');
+  t.is(serverState(run(...running, command('JOIN', 600_000), sample(1_199_999, 0))), 'running');
+  t.is(serverState(run(...running, sample(9_999_999, null))), 'running', 'no reading is no proof of emptiness');
+  t.is(serverState(run(...running, sample(9_999_999, 0, 0))), 'running', 'no idle time, no idle stop');
+  const kept: Step = { type: 'KEEP_AWAKE', at: 20_000, cause: KEY, until: 900_000 };
+  t.is(serverState(run(...running, kept, sample(899_999, 0))), 'running');
+  t.is(serverState(run(...running, kept, sample(900_000, 0))), 'stopping');
+});
+
+test('a wake after which nobody came in is a false one', (t) => {
+  const woken = [command('JOIN'), booted(10_000)];
+  t.is(serverState(run(...woken, sample(10_000 + FALSE_WAKE_MS - 1, 0))), 'running');
+  const slept = run(...woken, sample(10_000 + FALSE_WAKE_MS, 0));
+  t.is(slept.context.cause.id, 'false_wake');
+  t.is(serverState(run(...woken, sample(20_000, 1), sample(20_000 + FALSE_WAKE_MS, 0))), 'running');
+  t.is(
+    serverState(run(command('START'), booted(10_000), sample(10_000 + FALSE_WAKE_MS, 0))),
+    'running',
+    'not for an owner',
+  );
+});
+
+test('causes and instants are kept', (t) => {
+  const { context } = run(command('JOIN', 1_234));
+  t.deepEqual(context.cause, STEVE);
+  t.is(context.wokenAt, 1_234);
+  t.is(context.deadlineAt, 601_234);
+  const baked = run(command('START'), booted(10_000), command('STOP'), done('halt'), command('START'), booted(90_000));
+  t.is(baked.context.bakedAt, 10_000);
+  t.is(baked.context.readyAt, 90_000);
+  const queued = run(
+    command('START'),
+    booted(),
+    command('STOP'),
+    command('JOIN', 40_000),
+    done('halt', { at: 50_000 }),
+  );
+  t.deepEqual(queued.context.cause, STEVE);
+  t.is(queued.context.wokenAt, 50_000);
+});
