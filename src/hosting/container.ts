@@ -1,0 +1,158 @@
+import { isAbsolute } from 'node:path';
+import { EngineError, type GameSpec } from '../ports.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { modpackEnv } from './modpack-env.ts';
+
+/** The core that is part of Dormouse: a small game server without downloads. */
+export const SANDBOX = 'sandbox';
+
+/** What a server's `type` may be: the sandbox, and the types of the game image whose version is a Minecraft version. */
+export const CORES: readonly string[] = [
+  SANDBOX,
+  'vanilla',
+  'paper',
+  'purpur',
+  'pufferfish',
+  'leaf',
+  'folia',
+  'spigot',
+  'fabric',
+  'quilt',
+  'forge',
+  'neoforge',
+  'mohist',
+  'magma',
+  'arclight',
+  'ketting',
+];
+
+/** Where a game and its console listen inside a container. Fixed: nothing is published, each container has its own address. */
+export const GAME_PORT = 25_565;
+export const RCON_PORT = 25_575;
+
+/** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
+export const STOP_SECONDS = 90;
+
+/** What a specification needs besides the row. */
+export interface GameSettings {
+  /** The server's data root on this machine, absolute. */
+  dataDir: string;
+  /** `itzg/minecraft-server` or one that keeps its contract; without a tag the Java version chooses it. */
+  gameImage: string;
+  /** Image of the sandbox core; `dormouse/sandbox:latest` by default. */
+  sandboxImage?: string;
+  rconPassword: string;
+}
+
+/** What an engine needs to run the server. Rejects, as EngineError, a row that names no core, version or pack of ours. */
+export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
+  if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
+  if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);
+  // A version reaches the image's shell scripts, so it may hold nothing a shell or a path would read.
+  if (row.version !== '' && !/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/.test(row.version)) {
+    throw new EngineError('core_unavailable', `"${row.version}" is no Minecraft version.`);
+  }
+  const sandbox = row.type === SANDBOX;
+  return {
+    serverId: row.id,
+    core: row.type,
+    version: row.version,
+    ramMb: row.ramMb,
+    image: sandbox
+      ? (settings.sandboxImage ?? 'dormouse/sandbox:latest')
+      : imageFor(settings.gameImage, javaTag(row.version, row.type)),
+    dataDir: settings.dataDir,
+    env: sandbox ? sandboxEnv(row, settings) : imageEnv(row, settings),
+  };
+}
+
+/** The same, to run the installer alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
+export function installSpec(row: ServerRow, settings: GameSettings): GameSpec {
+  const spec = gameSpec(row, settings);
+  return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };
+}
+
+/**
+ * The tag of the game image whose Java runs this version: Java 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4,
+ * 21 up to 1.21, 25 from 26.1 on. Weekly snapshots go by their year. An unknown or empty version gets Java 21.
+ */
+export function javaTag(version: string, core: string): string {
+  const week = /^(\d\d)w\d\d/.exec(version);
+  if (week) return javaOfYear(Number(week[1]));
+  const [major = NaN, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
+  if (version === '' || Number.isNaN(major)) return 'java21';
+  if (major > 1) return 'java25';
+  if (minor > 20 || (minor === 20 && patch >= 5)) return 'java21';
+  if (minor >= 17) return 'java17';
+  return PAPER_FAMILY.has(core) && minor === 16 && patch === 5 ? 'java16' : 'java8';
+}
+
+const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
+
+function javaOfYear(year: number): string {
+  if (year >= 26) return 'java25';
+  if (year >= 24) return 'java21';
+  return year >= 21 ? 'java17' : 'java8';
+}
+
+// `name`, `name:release` and `name:latest` follow the Java version; a digest or a tag that names its Java is final.
+function imageFor(image: string, java: string): string {
+  const [, name = image, tag = ''] = /^(.*?)(?::([^:/]+))?$/.exec(image) ?? [];
+  if (image.includes('@') || tag.includes('java')) return image;
+  return ['', 'latest', 'stable'].includes(tag) ? `${name}:${java}` : `${name}:${tag}-${java}`;
+}
+
+/** Java heap for a memory limit: what the JVM keeps outside of it (code, threads, network buffers) must fit into the rest. */
+export function heapMb(ramMb: number): number {
+  return Math.floor(ramMb * (ramMb < 4096 ? 0.75 : 0.8));
+}
+
+function sandboxEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+  return {
+    EULA: 'TRUE',
+    VERSION: row.version,
+    SKIP_SERVER_PROPERTIES: 'true',
+    SERVER_PORT: String(GAME_PORT),
+    RCON_PORT: String(RCON_PORT),
+    RCON_PASSWORD: settings.rconPassword,
+  };
+}
+
+// No user text in here: the image expands `%…%` in property values, downloads what lists name and sources env files.
+function imageEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+  const heap = heapMb(row.ramMb);
+  const pack = modpackEnv(row);
+  return {
+    EULA: 'TRUE',
+    TYPE: row.type.toUpperCase(),
+    // LATEST would upgrade the world on some later start: only a pack, which brings its own version, may say so.
+    VERSION: pack.VERSION ?? concrete(row.version),
+    INIT_MEMORY: `${Math.floor(heap / 4)}M`,
+    MAX_MEMORY: `${heap}M`,
+    JVM_XX_OPTS: '-XX:+ExitOnOutOfMemoryError',
+    SKIP_SERVER_PROPERTIES: 'true',
+    SKIP_CHOWN_DATA: 'true',
+    EXISTING_OPS_FILE: 'SKIP',
+    EXISTING_WHITELIST_FILE: 'SKIP',
+    STOP_DURATION: String(STOP_SECONDS),
+    ENABLE_AUTOPAUSE: 'false',
+    ENABLE_AUTOSTOP: 'false',
+    DISABLE_HEALTHCHECK: 'true',
+    ENABLE_RCON: 'true',
+    RCON_PORT: String(RCON_PORT),
+    RCON_PASSWORD: settings.rconPassword,
+    BROADCAST_RCON_TO_OPS: 'false',
+    GUI: 'FALSE',
+    TZ: 'UTC',
+    ...pack,
+  };
+}
+
+function concrete(version: string): string {
+  if (version === '' || /^(latest|snapshot)$/i.test(version)) {
+    throw new EngineError('core_unavailable', 'The server has no Minecraft version.', {
+      suggestion: 'Choose a version, then start.',
+    });
+  }
+  return version;
+}

@@ -1,0 +1,59 @@
+/**
+ * The text format of `java.util.Properties` (its class documentation, methods load and store). Written in ASCII with
+ * escapes, so that it reads the same whether a game takes the file for ISO 8859-1 (before 1.20) or UTF-8 (since).
+ */
+
+const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\f': '\\f', '\\': '\\\\' };
+const MEANINGS: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' };
+
+/** One `key=value` line for each entry, in order. Nothing in a key or value can begin another line. */
+export function formatProperties(properties: ReadonlyMap<string, string>): string {
+  return [...properties].map(([key, value]) => `${escaped(key, /[ :=#!]/)}=${escaped(value, /^ /)}\n`).join('');
+}
+
+/** Reads what Java reads: comments, continued lines, the three separators, escapes; the last of equal keys wins. */
+export function parseProperties(text: string): Map<string, string> {
+  const properties = new Map<string, string>();
+  for (const line of logicalLines(text)) {
+    const [, key = '', value = ''] = /^((?:\\.|[^\\=: \t\f])*)[ \t\f]*[=:]?[ \t\f]*(.*)$/s.exec(line) ?? [];
+    properties.set(unescaped(key), unescaped(value));
+  }
+  return properties;
+}
+
+function logicalLines(text: string): string[] {
+  const lines: string[] = [];
+  let begun: string | undefined;
+  for (const natural of text.split(/\r\n|\r|\n/)) {
+    const line = natural.replace(/^[ \t\f]+/, '');
+    if (begun === undefined && (line === '' || line.startsWith('#') || line.startsWith('!'))) continue;
+    const joined = (begun ?? '') + line;
+    begun = isContinued(line) ? joined.slice(0, -1) : undefined;
+    if (begun === undefined) lines.push(joined);
+  }
+  if (begun) lines.push(begun);
+  return lines;
+}
+
+// Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
+function isContinued(line: string): boolean {
+  let end = line.length;
+  while (line[end - 1] === '\\') end -= 1;
+  return (line.length - end) % 2 === 1;
+}
+
+function escaped(text: string, special: RegExp): string {
+  const plain = text.replaceAll(/[^ -[\]-~]/g, (char) => ESCAPES[char] ?? unicode(char));
+  return plain.replaceAll(new RegExp(special, 'g'), String.raw`\$&`);
+}
+
+function unicode(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+// An incomplete \u escape, which Java refuses together with the whole file, is taken as the letters it shows.
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.)|$)/gs, (_, hex?: string, char = '') =>
+    hex === undefined ? (MEANINGS[char] ?? char) : String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EngineError } from '../ports.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
+import { formatProperties, parseProperties } from './properties-format.ts';
+
+/** What the server list shows where the owner set nothing. */
+export const DEFAULT_MOTD = 'A Minecraft Server';
+
+// The defaults we give where neither the owner nor the file says anything.
+const DEFAULTS = { 'max-players': '20' };
+
+/** Files are read up to here; a `server.properties` is some 2 KiB. */
+const MAX_BYTES = 1024 * 1024;
+
+// What we last wrote on the owner's behalf, so that a property the owner takes back returns to the game's default.
+const LEDGER = '.dormouse-properties';
+
+/** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
+export function ownedProperties(motd: string, rconPassword: string): ReadonlyMap<string, string> {
+  return new Map([
+    ['server-ip', ''],
+    ['server-port', String(GAME_PORT)],
+    ['enable-rcon', 'true'],
+    ['rcon.port', String(RCON_PORT)],
+    ['rcon.password', rconPassword],
+    ['broadcast-rcon-to-ops', 'false'],
+    ['enable-query', 'false'],
+    ['query.port', String(GAME_PORT)],
+    // The proxy asks for it, and answers the server list while the game sleeps.
+    ['enable-status', 'true'],
+    // Every player comes from the proxy's address, which is not the one Mojang has seen.
+    ['prevent-proxy-connections', 'false'],
+    ['motd', motd || DEFAULT_MOTD],
+  ]);
+}
+
+/** Names an owner may not set; the API refuses them. `motd` is a field of the server itself. */
+export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(ownedProperties('', '').keys());
+
+/** Who the game runs as: files we write for it must be readable to that user. Needed only where we are root. */
+export interface FileOwner {
+  uid: number;
+  gid: number;
+}
+
+/** The part of a server's row that decides its properties. */
+export type PropertiesRow = Pick<ServerRow, 'motd' | 'properties' | 'type'>;
+
+/**
+ * The properties of the next boot: what the file holds, then the owner's, then ours. `before` is what the owner had set
+ * at the boot before this one: entries of it that are neither set any more nor changed in the file since are dropped.
+ */
+export function mergeProperties(
+  file: ReadonlyMap<string, string>,
+  before: ReadonlyMap<string, string>,
+  row: PropertiesRow,
+  rconPassword: string,
+): Map<string, string> {
+  const kept = [...file].filter(([key, value]) => before.get(key) !== value || Object.hasOwn(row.properties, key));
+  const onlineMode = row.type === SANDBOX ? 'false' : 'true';
+  return new Map([
+    ...Object.entries({ ...DEFAULTS, 'online-mode': onlineMode }),
+    ...kept,
+    ...Object.entries(row.properties),
+    ...ownedProperties(row.motd, rconPassword),
+  ]);
+}
+
+/**
+ * Writes `server.properties` into a server's data root, to be called before each boot while the game is down. Atomic,
+ * mode 0640 (it holds the RCON password). Rejects with EngineError where a symbolic link or anything but a plain file of
+ * sane size lies in its place: a plugin could have put it there to have us read or write elsewhere.
+ */
+export async function writeProperties(
+  dataDir: string,
+  row: PropertiesRow,
+  rconPassword: string,
+  owner?: FileOwner,
+): Promise<void> {
+  const target = join(dataDir, 'server.properties');
+  const ledger = join(dataDir, LEDGER);
+  const file = parseProperties(await readPlain(target));
+  const before = parseProperties(await readPlain(ledger));
+  const merged = mergeProperties(file, before, row, rconPassword);
+  await replaceFile(target, `#Minecraft server properties\n${formatProperties(merged)}`, owner);
+  await replaceFile(ledger, formatProperties(new Map(Object.entries(row.properties))), owner);
+}
+
+/** Accepts Minecraft's licence in the data root, as its owner did when the server was created. */
+export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
+  const target = join(dataDir, 'eula.txt');
+  if (parseProperties(await readPlain(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
+}
+
+/** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. */
+async function readPlain(path: string): Promise<string> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error.code === 'ELOOP' ? notPlain(path, error) : error;
+  });
+  if (!file) return '';
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > MAX_BYTES) throw notPlain(path);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
+async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
+  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const file = await open(
+    temp,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    0o640,
+  );
+  try {
+    if (owner) await file.chown(owner.uid, owner.gid);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(temp, path);
+  } catch (error) {
+    await unlink(temp).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+function notPlain(path: string, cause?: Error): EngineError {
+  return new EngineError('unknown', `${path.slice(path.lastIndexOf('/') + 1)} is not a plain file.`, {
+    suggestion: 'Delete it in the file manager, then start again.',
+    cause,
+  });
+}
