@@ -1,0 +1,287 @@
+import { EventEmitter, once } from 'node:events';
+import type {
+  Address,
+  Clock,
+  Engine,
+  EngineEvent,
+  EngineErrorCode,
+  Exit,
+  Game,
+  GameSpec,
+  GameStats,
+  LogLine,
+  LogQuery,
+} from '../../src/ports.ts';
+import { EngineError } from '../../src/ports.ts';
+
+/** How a server's program behaves in its next runs; absent: starts at once, prints nothing, ends when asked to. */
+export interface Script {
+  /** Lines printed as soon as it runs. */
+  print?: string[];
+  /** Ends by itself right after printing, with this code. */
+  exitCode?: number;
+  /** Takes more memory than it may right after printing. */
+  outOfMemory?: boolean;
+  /** Does not react to being asked to end. */
+  ignoreStop?: boolean;
+  /** Lines printed when asked to end. */
+  farewell?: string[];
+  /** `boot` or `install` is refused with this code. */
+  refuse?: EngineErrorCode;
+}
+
+/** An engine without processes, and the strings by which a test pulls it. Passes the conformance suite of engines. */
+export interface FakeEngine extends Engine {
+  readonly kind: 'memory';
+  /** Ids of servers in the order in which games were really started (an idempotent boot of a running one is not). */
+  readonly boots: string[];
+  /** The same for installers. */
+  readonly installs: string[];
+  /** Sets the behaviour of a server's next runs. */
+  script(serverId: string, script: Script): void;
+  /** From now on boots of the server wait; the returned function lets them go on. */
+  hold(serverId: string): () => void;
+  print(serverId: string, ...lines: string[]): void;
+  /** The running game or installer ends by itself. */
+  crash(serverId: string, exit?: { code?: number | null; oomKilled?: boolean }): void;
+  /** The engine is out of reach: every method rejects, events are lost, games go on. */
+  away(): void;
+  /** It is back; watchers get `resync`. */
+  back(): void;
+  /** Another instance on the same games, as a restarted service makes one. */
+  again(): FakeEngine;
+}
+
+export interface FakeEngineOptions {
+  clock?: Clock;
+  /** Where games listen; by default addresses at which nobody answers. */
+  address?: (serverId: string) => { game: Address; rcon: Address };
+}
+
+interface Run {
+  spec: GameSpec;
+  game: Game;
+}
+
+interface World {
+  runs: Map<string, Run>;
+  logs: Map<string, LogLine[]>;
+  scripts: Map<string, Script>;
+  held: Map<string, Promise<void>>;
+  boots: string[];
+  installs: string[];
+  away: boolean;
+  lines: number;
+  /** `event` carries EngineEvents, `change` wakes whoever waits for anything. */
+  bus: EventEmitter<{ event: [EngineEvent]; change: [] }>;
+}
+
+const KEPT_LINES = 2_000;
+const NOWHERE = (): { game: Address; rcon: Address } => ({
+  game: { host: '127.0.0.1', port: 1 },
+  rcon: { host: '127.0.0.1', port: 2 },
+});
+const REAL: Clock = {
+  now: Date.now,
+  at(at, fire) {
+    const timer = setTimeout(fire, Math.max(0, at - Date.now()));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** An engine in memory. With a fake clock, a stop that is ignored ends when the clock has passed its grace. */
+export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
+  const bus: World['bus'] = new EventEmitter();
+  bus.setMaxListeners(0);
+  return engineOn(
+    {
+      runs: new Map(),
+      logs: new Map(),
+      scripts: new Map(),
+      held: new Map(),
+      boots: [],
+      installs: [],
+      away: false,
+      lines: 0,
+      bus,
+    },
+    { clock: REAL, address: NOWHERE, ...options },
+  );
+}
+
+function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngine {
+  const { runs, bus } = world;
+  const { clock } = options;
+
+  function reach(): void {
+    if (world.away) throw new EngineError('engine_unavailable', 'The engine does not answer.');
+  }
+
+  function tell(event: EngineEvent): void {
+    if (!world.away) bus.emit('event', structuredClone(event));
+    bus.emit('change');
+  }
+
+  function print(serverId: string, ...lines: string[]): void {
+    const log = world.logs.get(serverId) ?? [];
+    for (const text of lines) log.push({ position: String((world.lines += 1)), text });
+    world.logs.set(serverId, log.slice(-KEPT_LINES));
+    bus.emit('change');
+  }
+
+  function end(run: Run | undefined, exit: Exit): void {
+    if (!run?.game.up) return;
+    run.game = { ...run.game, up: false, game: null, rcon: null, exit };
+    tell({ type: 'down', game: run.game });
+  }
+
+  function begin(spec: GameSpec, installer: boolean): Run {
+    const { serverId } = spec;
+    const script = world.scripts.get(serverId) ?? {};
+    if (script.refuse) throw new EngineError(script.refuse, `Refused by script: ${script.refuse}.`);
+    const address = installer ? { game: null, rcon: null } : options.address(serverId);
+    const game: Game = { serverId, up: true, installer, ...address, startedAt: clock.now(), exit: null };
+    const run: Run = { spec, game };
+    runs.set(serverId, run);
+    (installer ? world.installs : world.boots).push(serverId);
+    tell({ type: 'up', game });
+    print(serverId, ...(script.print ?? []));
+    if (script.outOfMemory) end(run, { code: 137, oomKilled: true, at: clock.now() });
+    if (script.exitCode !== undefined) end(run, { code: script.exitCode, oomKilled: false, at: clock.now() });
+    return run;
+  }
+
+  async function gone(run: Run, signal?: AbortSignal): Promise<void> {
+    while (run.game.up) {
+      if (signal?.aborted) return;
+      await once(bus, 'change', { signal }).catch(() => undefined);
+    }
+  }
+
+  return {
+    kind: 'memory',
+    boots: world.boots,
+    installs: world.installs,
+    print,
+    script: (serverId, script) => void world.scripts.set(serverId, script),
+    hold(serverId) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      world.held.set(serverId, promise);
+      return () => {
+        world.held.delete(serverId);
+        resolve();
+      };
+    },
+    crash(serverId, { code = 1, oomKilled = false } = {}) {
+      end(runs.get(serverId), { code, oomKilled, at: clock.now() });
+    },
+    away: () => void (world.away = true),
+    back() {
+      world.away = false;
+      tell({ type: 'resync' });
+    },
+    again: () => engineOn(world, options),
+
+    async install(spec, signal) {
+      reach();
+      signal.throwIfAborted();
+      const old = runs.get(spec.serverId);
+      if (old?.game.up && !old.game.installer) throw new EngineError('install_failed', 'The server is running.');
+      const run = old?.game.up ? old : begin(spec, true);
+      // Without a script an installer has nothing to do; one with an empty script waits to be ended by `crash`.
+      if (!world.scripts.has(spec.serverId)) end(run, { code: 0, oomKilled: false, at: clock.now() });
+      await gone(run, signal);
+      if (signal.aborted) {
+        end(run, { code: 137, oomKilled: false, at: clock.now() });
+        runs.delete(spec.serverId);
+        throw signal.reason;
+      }
+      if (run.game.exit?.code !== 0) throw new EngineError('install_failed', 'The installer failed.');
+      runs.delete(spec.serverId);
+    },
+
+    async boot(spec, signal) {
+      reach();
+      signal.throwIfAborted();
+      const held = world.held.get(spec.serverId);
+      if (held) await Promise.race([held, once(signal, 'abort')]);
+      signal.throwIfAborted();
+      reach();
+      const old = runs.get(spec.serverId);
+      if (old?.game.up && !old.game.installer) return structuredClone(old.game);
+      end(old, { code: 137, oomKilled: false, at: clock.now() });
+      return structuredClone(begin(spec, false).game);
+    },
+
+    async halt(serverId, graceMs) {
+      reach();
+      const run = runs.get(serverId);
+      if (!run) return;
+      const script = world.scripts.get(serverId) ?? {};
+      if (run.game.up && !script.ignoreStop) {
+        print(serverId, ...(script.farewell ?? []));
+        end(run, { code: 0, oomKilled: false, at: clock.now() });
+      }
+      const cancel = clock.at(clock.now() + graceMs, () => end(run, { code: 137, oomKilled: false, at: clock.now() }));
+      await gone(run);
+      cancel();
+      if (runs.get(serverId) === run) runs.delete(serverId);
+    },
+
+    async kill(serverId) {
+      reach();
+      end(runs.get(serverId), { code: 137, oomKilled: false, at: clock.now() });
+      runs.delete(serverId);
+    },
+
+    async erase(serverId) {
+      reach();
+      end(runs.get(serverId), { code: 137, oomKilled: false, at: clock.now() });
+      runs.delete(serverId);
+      world.logs.delete(serverId);
+      bus.emit('change');
+    },
+
+    async list() {
+      reach();
+      return structuredClone([...runs.values()].map((run) => run.game));
+    },
+
+    async inspect(serverId) {
+      reach();
+      return structuredClone(runs.get(serverId)?.game);
+    },
+
+    watch(listener) {
+      bus.on('event', listener);
+      return () => void bus.off('event', listener);
+    },
+
+    async stats(serverId): Promise<GameStats | undefined> {
+      reach();
+      const run = runs.get(serverId);
+      return run?.game.up ? { cpuPercent: 0, memUsedMb: 1, memLimitMb: run.spec.ramMb } : undefined;
+    },
+
+    async *logs(serverId: string, query: LogQuery = {}): AsyncGenerator<LogLine> {
+      reach();
+      const kept = () => world.logs.get(serverId) ?? [];
+      let last = kept().some((line) => line.position === query.after) ? Number(query.after) : 0;
+      const fresh = () => kept().filter((line) => Number(line.position) > last);
+      let lines =
+        query.tail === undefined ? fresh() : fresh().slice(fresh().length - Math.min(fresh().length, query.tail));
+      last = Math.max(last, Number(kept().at(-1)?.position ?? 0));
+      for (;;) {
+        for (const line of lines) {
+          if (query.signal?.aborted) return;
+          yield line;
+        }
+        lines = fresh();
+        last = Number(lines.at(-1)?.position ?? last);
+        if (lines.length > 0) continue;
+        if (!query.follow || query.signal?.aborted || !runs.get(serverId)?.game.up) return;
+        await once(bus, 'change', { signal: query.signal }).catch(() => undefined);
+      }
+    },
+  };
+}
