@@ -1,0 +1,136 @@
+/**
+ * Packets before compression and encryption (protocol: minecraft.wiki Java Edition protocol, "Packet format"). Pure;
+ * every length is checked against its bound before a byte behind it is looked at, and nothing is copied.
+ */
+
+/** The bytes cannot be what they should be. Never thrown for bytes that are merely missing. */
+export class ProtocolError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'ProtocolError';
+  }
+}
+
+/** A value and how many bytes it took. */
+export interface Parsed<T> {
+  value: T;
+  size: number;
+}
+
+/** Reads what it can from the start of `bytes`; undefined: more bytes are needed. Throws ProtocolError. */
+export type Parse<T> = (bytes: Buffer) => Parsed<T> | undefined;
+
+/** Frame lengths have three bytes at most (21 bits), values five. */
+const FRAME_LENGTH_BYTES = 3;
+const VAR_INT_BYTES = 5;
+
+/** A two's complement VarInt at `offset`; undefined while its last byte is missing. Throws ProtocolError if overlong. */
+export function readVarInt(bytes: Buffer, offset = 0, maxBytes = VAR_INT_BYTES): Parsed<number> | undefined {
+  let value = 0;
+  for (let index = 0; index < maxBytes; index++) {
+    const byte = bytes[offset + index];
+    if (byte === undefined) return undefined;
+    value |= (byte & 0x7f) << (7 * index);
+    if (byte < 0x80) {
+      if (index === VAR_INT_BYTES - 1 && byte > 0x0f) throw new ProtocolError('VarInt wider than 32 bits');
+      return { value, size: index + 1 };
+    }
+  }
+  throw new ProtocolError(`VarInt longer than ${maxBytes} bytes`);
+}
+
+/**
+ * The body (packet id and data) of the frame at the start of `bytes`, a view into them; undefined while it is
+ * incomplete. Throws ProtocolError as soon as the length is known to be 0 or above `maxLength` bytes.
+ */
+export function readFrame(bytes: Buffer, maxLength: number): Parsed<Buffer> | undefined {
+  const length = readVarInt(bytes, 0, FRAME_LENGTH_BYTES);
+  if (!length) return undefined;
+  if (length.value === 0) throw new ProtocolError('empty frame');
+  if (length.value > maxLength) throw new ProtocolError(`frame of ${length.value} bytes, at most ${maxLength} allowed`);
+  const size = length.size + length.value;
+  if (bytes.length < size) return undefined;
+  return { value: bytes.subarray(length.size, size), size };
+}
+
+/** Reads the fields of one complete frame in order. Every method throws ProtocolError where the frame is too short. */
+export class FrameReader {
+  readonly #bytes: Buffer;
+  #offset = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Bytes not read yet. */
+  get remaining(): number {
+    return this.#bytes.length - this.#offset;
+  }
+
+  varInt(): number {
+    const parsed = readVarInt(this.#bytes, this.#offset);
+    if (!parsed) throw new ProtocolError('frame ends inside a VarInt');
+    this.#offset += parsed.size;
+    return parsed.value;
+  }
+
+  bytes(count: number): Buffer {
+    if (count < 0 || count > this.remaining) throw new ProtocolError('field reaches beyond its frame');
+    this.#offset += count;
+    return this.#bytes.subarray(this.#offset - count, this.#offset);
+  }
+
+  boolean(): boolean {
+    return this.bytes(1)[0] !== 0;
+  }
+
+  unsignedShort(): number {
+    return this.bytes(2).readUInt16BE();
+  }
+
+  /** At most `maxUnits` UTF-16 units, which are at most three bytes each in UTF-8. */
+  string(maxUnits: number): string {
+    const length = this.varInt();
+    if (length < 0 || length > maxUnits * 3) throw new ProtocolError(`string of ${length} bytes`);
+    const text = this.bytes(length).toString('utf8');
+    if (text.length > maxUnits) throw new ProtocolError(`string of ${text.length} characters`);
+    return text;
+  }
+
+  /** In the form 8-4-4-4-12, lower case. */
+  uuid(): string {
+    const hex = this.bytes(16).toString('hex');
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  }
+
+  /** A byte array with its length in front, of at most `maxBytes`. */
+  byteArray(maxBytes: number): Buffer {
+    const length = this.varInt();
+    if (length > maxBytes) throw new ProtocolError(`byte array of ${length} bytes`);
+    return this.bytes(length);
+  }
+}
+
+/** `value` as an int32 in 1 to 5 bytes. */
+export function encodeVarInt(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value >>> 0;
+  while (rest > 0x7f) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  bytes.push(rest);
+  return Buffer.from(bytes);
+}
+
+/** UTF-8 with its byte length in front. */
+export function encodeString(text: string): Buffer {
+  const bytes = Buffer.from(text, 'utf8');
+  return Buffer.concat([encodeVarInt(bytes.length), bytes]);
+}
+
+/** A whole frame: length, packet id, fields. */
+export function encodeFrame(packetId: number, ...fields: Buffer[]): Buffer {
+  const body = Buffer.concat([encodeVarInt(packetId), ...fields]);
+  return Buffer.concat([encodeVarInt(body.length), body]);
+}

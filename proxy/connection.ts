@@ -1,0 +1,104 @@
+import type { Socket } from 'node:net';
+import { encodeFrame } from './codec.ts';
+import type { Context } from './context.ts';
+import { readOpening, readStatusPacket } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
+import { lookupKey } from './hostname.ts';
+import { join } from './join.ts';
+import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from './legacy.ts';
+import type { Route } from './ports.ts';
+import { TEXTS } from './texts.ts';
+import { Visit } from './visit.ts';
+
+/**
+ * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed or
+ * somebody else's (a pipe's, or a last message's). Never rejects. A socket that is not served gets no byte.
+ */
+export async function serve(socket: Socket, context: Context, visits: Set<Visit>): Promise<void> {
+  socket.on('error', () => undefined);
+  const visit = new Visit(socket, context.timings, context.elapsed);
+  const leave = context.gate.enter(visit.ip);
+  if (!leave) {
+    socket.destroy();
+    return;
+  }
+  enroll(visit, leave, context, visits);
+  try {
+    const opening = await visit.inbox.take(readOpening);
+    if (opening.kind === 'legacyPing') return await answerLegacyPing(visit, context);
+    if (opening.kind === 'legacyLogin') return await answerLegacyLogin(visit, context);
+    const host = lookupKey(opening.serverAddress);
+    const route = context.routes.lookup(host);
+    if (!route) throw new Error('unknown host');
+    if (opening.intent === 'status') await answerStatus(visit, opening, host, context);
+    else await join(visit, opening, host, context);
+  } catch (error) {
+    context.log.debug(
+      { ip: visit.ip, reason: error instanceof Error ? error.message : String(error) },
+      'socket closed',
+    );
+    socket.destroy();
+  }
+}
+
+function enroll(visit: Visit, leave: () => void, { counters, deadlines }: Context, visits: Set<Visit>): void {
+  counters.accepted++;
+  counters.unrouted++;
+  visits.add(visit);
+  deadlines.add(visit);
+  visit.onceOver(() => {
+    counters.unrouted--;
+    visits.delete(visit);
+    deadlines.delete(visit);
+    leave();
+  });
+}
+
+async function answerStatus(visit: Visit, handshake: Handshake, host: string, context: Context): Promise<void> {
+  const { socket, inbox } = visit;
+  visit.allow(context.timings.statusMs);
+  if (!context.gate.status(visit.ip)) throw new Error('too many status requests');
+  for (let packets = 0; packets < 2; packets++) {
+    const packet = await inbox.take(readStatusPacket);
+    if (packet.kind === 'ping') {
+      // Closed without a shutdown of its own: the client has what it came for, and each system call counts here.
+      socket.write(encodeFrame(0x01, packet.payload), () => socket.destroy());
+      return;
+    }
+    const route = context.routes.lookup(host);
+    if (!route) throw new Error('unknown host');
+    socket.write(await context.statuses.frame(route, host, handshake.protocol));
+    context.counters.statusAnswers++;
+  }
+  throw new Error('status asked for twice');
+}
+
+async function answerLegacyPing(visit: Visit, context: Context): Promise<void> {
+  let ping = readLegacyPing(visit.inbox.bytes);
+  await visit.inbox.take((bytes) => {
+    ping = readLegacyPing(bytes);
+    return ping.complete ? { value: ping, size: bytes.length } : undefined;
+  }, context.timings.legacyTailMs);
+  if (!context.gate.status(visit.ip)) throw new Error('too many status requests');
+  if (ping.serverAddress === null) {
+    const nowhere = { motd: TEXTS.anywhere, versionName: '', online: 0, max: 0 };
+    visit.sendAndClose(encodeLegacyStatus(ping.form, nowhere));
+    return;
+  }
+  const { route, host } = find(ping.serverAddress, context);
+  visit.sendAndClose(encodeLegacyStatus(ping.form, await context.statuses.legacy(route, host)));
+  context.counters.statusAnswers++;
+}
+
+async function answerLegacyLogin(visit: Visit, context: Context): Promise<void> {
+  const { serverAddress } = await visit.inbox.take(readLegacyLogin);
+  if (serverAddress !== null) find(serverAddress, context);
+  visit.sendAndClose(encodeLegacyKick(TEXTS.outdated));
+}
+
+function find(serverAddress: string, { routes }: Context): { route: Route; host: string } {
+  const host = lookupKey(serverAddress);
+  const route = routes.lookup(host);
+  if (!route) throw new Error('unknown host');
+  return { route, host };
+}

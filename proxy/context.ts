@@ -1,0 +1,50 @@
+import type { Deadlines } from './deadlines.ts';
+import type { Gate } from './limits.ts';
+import type { Pipe } from './pipe.ts';
+import type { Log, Routes, Wake } from './ports.ts';
+import type { Limits, Timings } from './settings.ts';
+import type { StatusBoard } from './status.ts';
+
+/** Why a join was not served. */
+export type KickRule =
+  | 'gone'
+  | 'badName'
+  | 'busy'
+  | 'tooFast'
+  | 'comeBack'
+  | 'tooLong'
+  | 'unreachable'
+  | 'failed'
+  | 'closing'
+  | 'refused';
+
+/** Since the proxy was made; `held` and `unrouted` are of this moment. */
+export interface Counters {
+  accepted: number;
+  unrouted: number;
+  held: number;
+  statusAnswers: number;
+  joins: number;
+  kicks: Record<KickRule, number>;
+}
+
+/** What all connections of one proxy share. */
+export interface Context {
+  routes: Routes;
+  wake: Wake;
+  log: Log;
+  limits: Limits;
+  timings: Timings;
+  /** Epoch ms. */
+  now: () => number;
+  /** Monotonic ms. */
+  elapsed: () => number;
+  gate: Gate;
+  deadlines: Deadlines;
+  statuses: StatusBoard;
+  counters: Counters;
+  /** Aborted when the proxy closes. */
+  closing: AbortSignal;
+  /** Takes charge of a player joined to a game. */
+  keep(serverId: string, pipe: Pipe): void;
+}

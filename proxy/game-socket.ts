@@ -1,0 +1,158 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { readVarInt } from './codec.ts';
+import type { Address } from './ports.ts';
+
+/** Takes a chunk that is valid only until the call returns true; false: it is still in use, read no further. */
+export type Consumer = (chunk: Buffer) => boolean;
+
+/** How a game opens: with a login Disconnect, with anything else, or (so far) not at all. */
+export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
+
+const SMALL_BYTES = 8 * 1024;
+const LARGE_BYTES = 256 * 1024;
+/** Reads that fill the small buffer in a row before it is exchanged; reads that would fit it before it comes back. */
+const READS_TO_GROW = 2;
+const READS_TO_SHRINK = 16;
+const MAX_LARGE_BUFFERS = 64;
+/** Kept of what a game says before its player is joined to it. */
+const EARLY_BYTES = 64 * 1024;
+const KEEP_ALIVE_MS = 30_000;
+/** What a Disconnect says that trying again would not change. */
+const FINAL_WORDS = /white-?list|banned|outdated|incompatible/i;
+
+const idleLargeBuffers: Buffer[] = [];
+let largeBuffers = 0;
+
+/**
+ * The connection to a game. It reads into one buffer of its own, which becomes large while the game keeps filling it
+ * (chunks, resource packs) and small again afterwards: bulk at few system calls, without 256 KiB for every player.
+ */
+export class GameSocket {
+  readonly socket: Socket;
+  #buffer: Buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  #streak = 0;
+  #inUse = false;
+  #early: Buffer = Buffer.alloc(0);
+  #consumer: Consumer | undefined;
+  #watcher: (() => void) | undefined;
+
+  private constructor(address: Address) {
+    this.socket = connect({
+      ...address,
+      allowHalfOpen: true,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+      onread: { buffer: () => this.#buffer, callback: (count) => this.#receive(count) },
+    });
+    this.socket.on('error', () => undefined);
+    this.socket.on('close', () => {
+      this.#watcher?.();
+      this.#giveBack();
+    });
+  }
+
+  /** Rejects with the socket's error, after `timeoutMs`, or with the reason of `signal`. */
+  static dial(address: Address, timeoutMs: number, signal: AbortSignal): Promise<GameSocket> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const game = new GameSocket(address);
+      const { socket } = game;
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        socket.off('error', fail).off('connect', succeed);
+        outcome();
+      };
+      const fail = (error: unknown): void => settle(() => (socket.destroy(), reject(error)));
+      const succeed = (): void => settle(() => resolve(game));
+      const onAbort = (): void => fail(signal.reason);
+      const timer = setTimeout(() => fail(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs);
+      signal.addEventListener('abort', onAbort);
+      socket.on('error', fail).on('connect', succeed);
+    });
+  }
+
+  /** What the game says first; 'none' if that takes longer than `timeoutMs`. Its bytes stay for the consumer. */
+  firstPacket(timeoutMs: number, signal: AbortSignal): Promise<FirstPacket> {
+    return new Promise((resolve, reject) => {
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        this.#watcher = undefined;
+        outcome();
+      };
+      const onAbort = (): void => settle(() => reject(signal.reason));
+      const timer = setTimeout(() => settle(() => resolve('none')), timeoutMs);
+      signal.addEventListener('abort', onAbort);
+      this.#watcher = (): void => {
+        const verdict = judge(this.#early) ?? (this.socket.closed || this.socket.readableEnded ? 'closed' : undefined);
+        if (verdict) settle(() => resolve(verdict));
+      };
+      this.socket.once('end', () => this.#watcher?.()).resume();
+      if (signal.aborted) onAbort();
+      else this.#watcher();
+    });
+  }
+
+  /** From now on every byte goes to `consumer`, those that came before first. After false, `socket.resume()` goes on. */
+  consume(consumer: Consumer): void {
+    const early = this.#early;
+    this.#early = Buffer.alloc(0);
+    this.#consumer = (chunk) => {
+      const consumed = consumer(chunk);
+      this.#inUse = !consumed;
+      return consumed;
+    };
+    // These bytes are a copy: the consumer may keep them, and reading need not wait for it.
+    if (early.length === 0 || consumer(early)) this.socket.resume();
+  }
+
+  #receive(count: number): boolean {
+    const chunk = this.#buffer.subarray(0, count);
+    if (this.#consumer) {
+      const goOn = this.#consumer(chunk);
+      if (goOn) this.#adapt(count);
+      return goOn;
+    }
+    this.#early = Buffer.concat([this.#early, chunk]);
+    this.#watcher?.();
+    return this.#early.length < EARLY_BYTES;
+  }
+
+  #adapt(count: number): void {
+    const isLarge = this.#buffer.length === LARGE_BYTES;
+    this.#streak = (isLarge ? count <= SMALL_BYTES : count === SMALL_BYTES) ? this.#streak + 1 : 0;
+    if (this.#streak < (isLarge ? READS_TO_SHRINK : READS_TO_GROW)) return;
+    this.#streak = 0;
+    if (isLarge) this.#giveBack();
+    else this.#buffer = takeLargeBuffer() ?? this.#buffer;
+  }
+
+  #giveBack(): void {
+    if (this.#buffer.length !== LARGE_BYTES) return;
+    // A buffer that a write may still read from is left to the garbage collector.
+    if (this.#inUse) largeBuffers--;
+    else idleLargeBuffers.push(this.#buffer);
+    this.#buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  }
+}
+
+function takeLargeBuffer(): Buffer | undefined {
+  const idle = idleLargeBuffers.pop();
+  if (idle || largeBuffers >= MAX_LARGE_BUFFERS) return idle;
+  largeBuffers++;
+  return Buffer.allocUnsafeSlow(LARGE_BYTES);
+}
+
+/** undefined: not enough bytes yet. */
+function judge(early: Buffer): 'disconnect' | 'other' | undefined {
+  const length = readVarInt(early, 0, 5);
+  const id = length && readVarInt(early, length.size);
+  if (!length || !id) return undefined;
+  if (id.value !== 0) return 'other';
+  const size = length.size + length.value;
+  if (early.length < Math.min(size, EARLY_BYTES)) return undefined;
+  return FINAL_WORDS.test(early.toString('utf8')) ? 'other' : 'disconnect';
+}

@@ -1,0 +1,113 @@
+import { FrameReader, ProtocolError, readFrame, readVarInt } from './codec.ts';
+import type { Parsed } from './codec.ts';
+
+/** Numbers of protocol versions at which something the proxy reads or writes changed. */
+export const PROTOCOL = {
+  V1_8: 47,
+  V1_13: 393,
+  V1_16: 735,
+  V1_19: 759,
+  V1_19_1: 760,
+  V1_19_3: 761,
+  V1_20_2: 764,
+} as const;
+
+/** What the client wants next. `transfer` since 1.20.5: a login sent here by another server. */
+export type Intent = 'status' | 'login' | 'transfer';
+
+/** The first packet of every client since 1.7. `raw` is the whole frame as it came. */
+export interface Handshake {
+  kind: 'handshake';
+  protocol: number;
+  serverAddress: string;
+  intent: Intent;
+  raw: Buffer;
+}
+
+/** The first byte of a client older than 1.7, or of the fallback ping of a newer one; nothing consumed yet. */
+export type LegacyOpening = { kind: 'legacyPing' } | { kind: 'legacyLogin' };
+
+/** `uuid` as the client claims it; null where the protocol has none. `raw` is the whole frame as it came. */
+export interface LoginStart {
+  name: string;
+  uuid: string | null;
+  raw: Buffer;
+}
+
+/** A packet in the status state; `payload` is the eight bytes to be sent back. */
+export type StatusPacket = { kind: 'request' } | { kind: 'ping'; payload: Buffer };
+
+/** Most bytes a frame may have, from the limits of its fields in the game itself. */
+export const FRAME_LIMIT = { handshake: 1024, loginStart: 8192, status: 16 } as const;
+
+const INTENTS: readonly (Intent | undefined)[] = [undefined, 'status', 'login', 'transfer'];
+const SERVER_ADDRESS_UNITS = 255;
+const NAME_UNITS = 16;
+const KEY_BYTES = 512;
+const SIGNATURE_BYTES = 4096;
+const UUID_BYTES = 16;
+
+/** What a new connection begins with. Throws ProtocolError at the first byte that no client would send. */
+export function readOpening(bytes: Buffer): Parsed<Handshake | LegacyOpening> | undefined {
+  if (bytes[0] === 0xfe) return { value: { kind: 'legacyPing' }, size: 0 };
+  if (bytes[0] === 0x02) return { value: { kind: 'legacyLogin' }, size: 0 };
+  const length = readVarInt(bytes, 0, 3);
+  // HTTP, TLS, SSH and PROXY headers betray themselves by the packet id, long before their frame would be complete.
+  if (length && bytes.length > length.size && bytes[length.size] !== 0) throw new ProtocolError('not a handshake');
+  const frame = readFrame(bytes, FRAME_LIMIT.handshake);
+  return frame && { value: parseHandshake(frame.value, bytes.subarray(0, frame.size)), size: frame.size };
+}
+
+function parseHandshake(body: Buffer, raw: Buffer): Handshake {
+  const reader = new FrameReader(body);
+  if (reader.varInt() !== 0) throw new ProtocolError('not a handshake');
+  const protocol = reader.varInt();
+  const serverAddress = reader.string(SERVER_ADDRESS_UNITS);
+  reader.unsignedShort();
+  // One byte even where a VarInt may be longer: `asLogin` rewrites it in place.
+  const intent = INTENTS[reader.bytes(1)[0] ?? 0];
+  if (!intent || reader.remaining > 0) throw new ProtocolError('handshake without a known intent');
+  return { kind: 'handshake', protocol, serverAddress, intent, raw };
+}
+
+/** The frame with a transfer turned into a login, since games refuse transfers by default; otherwise as it came. */
+export function asLogin(handshake: Handshake): Buffer {
+  if (handshake.intent !== 'transfer') return handshake.raw;
+  const bytes = Buffer.from(handshake.raw);
+  bytes[bytes.length - 1] = INTENTS.indexOf('login');
+  return bytes;
+}
+
+/** Login Start in the form of `protocol`; newer protocols than the known ones are read as the newest. */
+export function readLoginStart(bytes: Buffer, protocol: number): Parsed<LoginStart> | undefined {
+  const frame = readFrame(bytes, FRAME_LIMIT.loginStart);
+  if (!frame) return undefined;
+  const reader = new FrameReader(frame.value);
+  if (reader.varInt() !== 0) throw new ProtocolError('not a login start');
+  const name = reader.string(NAME_UNITS);
+  return { value: { name, uuid: claimedUuid(reader, protocol), raw: bytes.subarray(0, frame.size) }, size: frame.size };
+}
+
+function claimedUuid(reader: FrameReader, protocol: number): string | null {
+  // Whatever may follow the UUID in a protocol yet to come is the game's business.
+  if (protocol >= PROTOCOL.V1_20_2) return reader.remaining >= UUID_BYTES ? reader.uuid() : null;
+  if (protocol < PROTOCOL.V1_19) return null;
+  if (protocol < PROTOCOL.V1_19_3 && reader.boolean()) {
+    reader.bytes(8);
+    reader.byteArray(KEY_BYTES);
+    reader.byteArray(SIGNATURE_BYTES);
+  }
+  return protocol >= PROTOCOL.V1_19_1 && reader.boolean() ? reader.uuid() : null;
+}
+
+/** A packet of the status exchange. */
+export function readStatusPacket(bytes: Buffer): Parsed<StatusPacket> | undefined {
+  const frame = readFrame(bytes, FRAME_LIMIT.status);
+  if (!frame) return undefined;
+  const reader = new FrameReader(frame.value);
+  const id = reader.varInt();
+  if (id === 0 && reader.remaining === 0) return { value: { kind: 'request' }, size: frame.size };
+  if (id === 1 && reader.remaining === 8)
+    return { value: { kind: 'ping', payload: reader.bytes(8) }, size: frame.size };
+  throw new ProtocolError('unknown packet in the status state');
+}

@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net';
+import { ProtocolError } from './codec.ts';
+import type { Parse } from './codec.ts';
+
+/** The other side has closed the connection, or nothing more will come from it. */
+export class PeerGone extends Error {
+  constructor() {
+    super('the other side has gone');
+    this.name = 'PeerGone';
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/**
+ * What a client has sent before anything is relayed: parsed from the front, however it was cut into segments. At most
+ * `limitBytes` are taken from the socket in all; more end every read with a ProtocolError.
+ */
+export class Inbox {
+  readonly #socket: Socket;
+  readonly #limitBytes: number;
+  #bytes: Buffer = NOTHING;
+  #received = 0;
+  #failure: Error | undefined;
+  #retry: (() => void) | undefined;
+
+  constructor(socket: Socket, limitBytes: number) {
+    this.#socket = socket;
+    this.#limitBytes = limitBytes;
+    socket.on('data', this.#onData).on('end', this.#onGone).on('close', this.#onGone);
+  }
+
+  /** Bytes received so far. */
+  get received(): number {
+    return this.#received;
+  }
+
+  /** Received and not taken yet. */
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  /**
+   * The next value, once `parse` finds it. One at a time. Rejects with ProtocolError, or with PeerGone if the client
+   * leaves first. With `withinMs`: undefined if it takes longer.
+   */
+  take<T>(parse: Parse<T>): Promise<T>;
+  take<T>(parse: Parse<T>, withinMs: number): Promise<T | undefined>;
+  take<T>(parse: Parse<T>, withinMs?: number): Promise<T | undefined> {
+    return new Promise((resolve, reject) => {
+      const timer = withinMs === undefined ? undefined : setTimeout(() => settle(() => resolve(undefined)), withinMs);
+      const settle = (outcome: () => void): void => {
+        clearTimeout(timer);
+        this.#retry = undefined;
+        outcome();
+      };
+      this.#retry = (): void => {
+        try {
+          const parsed = this.#bytes.length === 0 ? undefined : parse(this.#bytes);
+          if (parsed) {
+            this.#bytes = this.#bytes.subarray(parsed.size);
+            settle(() => resolve(parsed.value));
+          } else if (this.#failure) {
+            throw this.#failure;
+          }
+        } catch (error) {
+          settle(() => reject(error));
+        }
+      };
+      this.#retry();
+    });
+  }
+
+  /** Lets go of the socket, for good: the bytes nobody took, and whether the client has ended its side. */
+  release(): { rest: Buffer; ended: boolean } {
+    this.#socket.off('data', this.#onData).off('end', this.#onGone).off('close', this.#onGone);
+    this.#retry = undefined;
+    return { rest: this.#bytes, ended: this.#failure !== undefined };
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#received += chunk.length;
+    if (this.#received > this.#limitBytes) {
+      this.#failure = new ProtocolError(`more than ${this.#limitBytes} bytes before the login`);
+      this.#bytes = NOTHING;
+      this.#socket.pause();
+    } else {
+      this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
+    }
+    this.#retry?.();
+  };
+
+  readonly #onGone = (): void => {
+    this.#failure ??= new PeerGone();
+    this.#retry?.();
+  };
+}

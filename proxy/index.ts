@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
+import { serve } from './connection.ts';
+import type { Context, Counters } from './context.ts';
+import { Deadlines } from './deadlines.ts';
+import { Gate } from './limits.ts';
+import { Pipes } from './pipes.ts';
+import type { Address, Log, Routes, Wake } from './ports.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from './settings.ts';
+import type { Limits, Timings } from './settings.ts';
+import { StatusBoard } from './status.ts';
+import type { Visit } from './visit.ts';
+
+export interface ProxyOptions {
+  routes: Routes;
+  wake: Wake;
+  log: Log;
+  /** What differs from DEFAULT_LIMITS. */
+  limits?: Partial<Limits>;
+  /** What differs from DEFAULT_TIMINGS. */
+  timings?: Partial<Timings>;
+  /** Epoch ms, to be compared with `Route.readyAt`; default: the system's. */
+  now?: () => number;
+}
+
+/** Counters since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
+export interface ProxyStats extends Counters {
+  piped: number;
+  bytesUp: number;
+  bytesDown: number;
+}
+
+export interface Proxy {
+  /** Opens a listener and resolves with where it is. `::` takes IPv4 too. May be called for several. */
+  listen(host: string, port: number): Promise<Address>;
+  /**
+   * Closes the listeners, tells waiting players to come back, and gives joined ones up to `drainMs` (default 0) to
+   * leave by themselves. Resolves when every socket is closed.
+   */
+  close(options?: { drainMs?: number }): Promise<void>;
+  /** Players joined to this server's game now. Never pings, waiting or refused players. */
+  connections(serverId: string): number;
+  stats(): ProxyStats;
+}
+
+const BACKLOG = 1024;
+/** For spans of time, which a change of the wall clock must not stretch. */
+const elapsed = (): number => performance.now();
+
+/** The players' side of the service. Routes and wake are asked anew for every connection. */
+export function createProxy(options: ProxyOptions): Proxy {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const timings = { ...DEFAULT_TIMINGS, ...options.timings };
+  const { routes, wake, log } = options;
+  const closing = new AbortController();
+  const visits = new Set<Visit>();
+  const servers = new Set<Server>();
+  const pipes = new Pipes();
+  const gate = new Gate(limits, elapsed);
+  const counters = noCounts();
+  const deadlines = new Deadlines({ now: elapsed, sweepMs: timings.sweepMs, alsoEach: () => gate.sweep() });
+  const context: Context = {
+    routes,
+    wake,
+    log,
+    limits,
+    timings,
+    now: options.now ?? Date.now,
+    elapsed,
+    gate,
+    deadlines,
+    counters,
+    statuses: new StatusBoard(timings, elapsed),
+    closing: closing.signal,
+    keep: (serverId, pipe) => pipes.add(serverId, pipe),
+  };
+
+  return {
+    async listen(host, port) {
+      closing.signal.throwIfAborted();
+      // Half-open, so that a client which ends its side early still gets what is under way to it.
+      const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, visits));
+      server.listen({ host, port, backlog: BACKLOG });
+      await once(server, 'listening');
+      server.on('error', (err) => log.warn({ err }, 'listener failed'));
+      servers.add(server);
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('a listener without a TCP address');
+      return { host: address.address, port: address.port };
+    },
+    async close({ drainMs = 0 } = {}) {
+      const closed = [...servers].map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
+      servers.clear();
+      closing.abort();
+      for (const visit of visits) if (!visit.joining) visit.expire();
+      await pipes.drain(drainMs);
+      await Promise.all(closed);
+      deadlines.close();
+    },
+    connections: (serverId) => pipes.count(serverId),
+    stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
+  };
+}
+
+function noCounts(): Counters {
+  const kicks = {
+    gone: 0,
+    badName: 0,
+    busy: 0,
+    tooFast: 0,
+    comeBack: 0,
+    tooLong: 0,
+    unreachable: 0,
+    failed: 0,
+    closing: 0,
+    refused: 0,
+  };
+  return { accepted: 0, unrouted: 0, held: 0, statusAnswers: 0, joins: 0, kicks };
+}

@@ -1,0 +1,115 @@
+import { encodeFrame, encodeString } from './codec.ts';
+import type { Context } from './context.ts';
+import { GameSocket } from './game-socket.ts';
+import { asLogin, readLoginStart } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
+import { Hold, Kick } from './hold.ts';
+import { pipe } from './pipe.ts';
+import type { Address, Route } from './ports.ts';
+import { cleanText, toComponent } from './text.ts';
+import type { Visit } from './visit.ts';
+
+const TEXT_UNITS = 2048;
+/** Kicks that scanners cause all day. */
+const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
+
+/**
+ * Serves a login for the server that `host` means: wakes it if need be, holds the player as long as that takes, and
+ * joins client and game with the client's own bytes. A player who cannot get in is told why. Rejects with PeerGone or
+ * ProtocolError where there is nobody to tell.
+ */
+export async function join(visit: Visit, handshake: Handshake, host: string, context: Context): Promise<void> {
+  const { log, gate, counters, timings } = context;
+  const { protocol } = handshake;
+  const login = await visit.inbox.take((bytes) => readLoginStart(bytes, protocol));
+  visit.allow(Infinity);
+  visit.joining = true;
+  const player = { name: login.name, uuid: login.uuid, ip: visit.ip, protocol };
+  const hold = new Hold(visit, player, context);
+  let served = false;
+  try {
+    if (!gate.login(visit.ip)) throw new Kick('tooFast');
+    const opening = Buffer.concat([asLogin(handshake), login.raw]);
+    const { game, serverId } = await handOver(hold, host, opening, context);
+    const { rest, ended } = visit.inbox.release();
+    visit.over();
+    context.keep(serverId, pipe(visit.socket, game, { first: rest, ended, lingerMs: timings.lingerMs }));
+    served = true;
+    counters.joins++;
+    log.debug({ server: serverId, player: player.name, protocol }, 'player joined');
+  } catch (error) {
+    if (!(error instanceof Kick)) throw error;
+    counters.kicks[error.rule]++;
+    const level = NOISE.has(error.rule) ? 'debug' : 'info';
+    log[level]({ host, player: player.name, protocol, rule: error.rule, err: error.cause }, 'join not served');
+    visit.sendAndClose(disconnectFrame(error.text, protocol));
+  } finally {
+    hold.end(served);
+  }
+}
+
+/** Finds the game and opens it, again and again within bounds: every state may have changed since the last look. */
+async function handOver(
+  hold: Hold,
+  host: string,
+  opening: Buffer,
+  context: Context,
+): Promise<{ game: GameSocket; serverId: string }> {
+  let woken: Address | undefined;
+  for (let attemptsLeft = context.limits.handOvers; ;) {
+    const route = context.routes.lookup(host);
+    if (!route) throw new Kick('gone');
+    if (route.refusal !== '') throw new Kick('refused', { text: route.refusal });
+    const address = (route.state === 'running' ? route.address : null) ?? woken;
+    if (!address) {
+      woken = await hold.wake(route);
+      continue;
+    }
+    await hold.settle();
+    attemptsLeft--;
+    const game = await open(address, {
+      opening,
+      hold,
+      context,
+      mayRefuse: attemptsLeft === 0 || !isYoung(route, context),
+    });
+    if (game) return { game, serverId: route.serverId };
+    if (attemptsLeft === 0) throw new Kick('unreachable');
+    await hold.pause(context.timings.redialMs);
+  }
+}
+
+/** A game woken for this player is young, even if the routes do not show it running yet. */
+function isYoung(route: Route, { now, timings }: Context): boolean {
+  return route.readyAt === null || now() - route.readyAt < timings.youngMs;
+}
+
+/** undefined: there is no game yet, or (unless it `mayRefuse`) none that lets players in yet. */
+async function open(
+  address: Address,
+  options: { opening: Buffer; hold: Hold; context: Context; mayRefuse: boolean },
+): Promise<GameSocket | undefined> {
+  const { hold, mayRefuse } = options;
+  const { dialMs, firstPacketMs } = options.context.timings;
+  let game: GameSocket | undefined;
+  try {
+    game = await GameSocket.dial(address, dialMs, hold.signal);
+    game.socket.write(options.opening);
+    const first = mayRefuse ? 'other' : await game.firstPacket(firstPacketMs, hold.signal);
+    hold.signal.throwIfAborted();
+    if (first !== 'disconnect' && first !== 'closed') return game;
+  } catch (error) {
+    if (hold.signal.aborted) {
+      game?.socket.destroy();
+      throw hold.signal.reason;
+    }
+    options.context.log.debug({ err: error }, 'game not reached');
+  }
+  game?.socket.destroy();
+  return undefined;
+}
+
+/** Disconnect in the login state is JSON in every version. */
+function disconnectFrame(text: string, protocol: number): Buffer {
+  return encodeFrame(0x00, encodeString(JSON.stringify(toComponent(cleanText(text, TEXT_UNITS), protocol))));
+}

@@ -1,0 +1,145 @@
+import { BlockList, isIPv6 } from 'node:net';
+import type { Limits, Rate } from './settings.ts';
+
+/** Gives back what was taken; calling it again does nothing. */
+export type Release = () => void;
+
+interface Bucket {
+  tokens: number;
+  at: number;
+  rate: Rate;
+}
+
+/** Buckets kept at most: beyond it the oldest is forgotten, so that a flood costs memory only up to here. */
+const MAX_BUCKETS = 65_536;
+
+/**
+ * What each address and each network may do. There is no bucket that all share, so that nobody can lock others out;
+ * only `unrouted` and `holdsPerServer` bound the whole.
+ */
+export class Gate {
+  readonly #limits: Limits;
+  readonly #now: () => number;
+  readonly #exempt: BlockList;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #counts = new Map<string, number>();
+
+  constructor(limits: Limits, now: () => number) {
+    this.#limits = limits;
+    this.#now = now;
+    this.#exempt = blockListOf(limits.exempt);
+  }
+
+  /** A place for a new socket, until it is joined to a game or closed; undefined: no. */
+  enter(ip: string): Release | undefined {
+    if (!this.#take('connections', ip)) return undefined;
+    const { unrouted, unroutedPerAddress } = this.#limits;
+    return this.#count([['unrouted', unrouted], ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
+  }
+
+  status(ip: string): boolean {
+    return this.#take('status', ip);
+  }
+
+  login(ip: string): boolean {
+    return this.#take('logins', ip);
+  }
+
+  /** A place to wait for `serverId`; undefined: no. */
+  hold(ip: string, serverId: string): Release | undefined {
+    const { holdsPerServer, holdsPerAddress } = this.#limits;
+    return this.#count([[`server ${serverId}`, holdsPerServer], ...this.#perAddress('hold', ip, holdsPerAddress)]);
+  }
+
+  /** Forgets full buckets; to be called about once a second. */
+  sweep(): void {
+    const at = this.#now();
+    for (const [key, bucket] of this.#buckets) {
+      if (bucket.tokens + ((at - bucket.at) / 1000) * bucket.rate.perSecond >= bucket.rate.burst)
+        this.#buckets.delete(key);
+    }
+  }
+
+  #isExempt(ip: string): boolean {
+    return this.#exempt.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4');
+  }
+
+  #perAddress(kind: string, ip: string, max: number): [string, number][] {
+    if (this.#isExempt(ip)) return [];
+    const [address, network] = prefixesOf(ip);
+    return [
+      [`${kind} ${address}`, max],
+      [`${kind} ${network}`, max * this.#limits.networkFactor],
+    ];
+  }
+
+  #count(caps: [string, number][]): Release | undefined {
+    if (caps.some(([key, max]) => (this.#counts.get(key) ?? 0) >= max)) return undefined;
+    for (const [key] of caps) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      for (const [key] of caps) {
+        const left = (this.#counts.get(key) ?? 0) - 1;
+        if (left > 0) this.#counts.set(key, left);
+        else this.#counts.delete(key);
+      }
+    };
+  }
+
+  #take(kind: 'connections' | 'status' | 'logins', ip: string): boolean {
+    if (this.#isExempt(ip)) return true;
+    const { burst, perSecond } = this.#limits[kind];
+    const factor = this.#limits.networkFactor;
+    const [address, network] = prefixesOf(ip);
+    // The network first: one that has used up its share adds no buckets for its addresses.
+    return (
+      this.#spend(`${kind} ${network}`, { burst: burst * factor, perSecond: perSecond * factor }) &&
+      this.#spend(`${kind} ${address}`, { burst, perSecond })
+    );
+  }
+
+  #spend(key: string, rate: Rate): boolean {
+    const at = this.#now();
+    const bucket = this.#buckets.get(key) ?? { tokens: rate.burst, at, rate };
+    const refill = (Math.max(0, at - bucket.at) / 1000) * rate.perSecond;
+    bucket.tokens = Math.min(rate.burst, bucket.tokens + refill);
+    bucket.at = at;
+    if (!this.#buckets.has(key) && this.#buckets.size >= MAX_BUCKETS) {
+      const [oldest] = this.#buckets.keys();
+      if (oldest !== undefined) this.#buckets.delete(oldest);
+    }
+    this.#buckets.set(key, bucket);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+}
+
+/** The /32 and /24 of an IPv4 address, the /64 and /48 of an IPv6 one, as keys. */
+export function prefixesOf(ip: string): [address: string, network: string] {
+  if (!isIPv6(ip)) return [ip, `${ip.slice(0, ip.lastIndexOf('.'))}.*`];
+  const [head = '', tail] = (ip.split('%')[0] ?? '').split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const gap = tail === undefined ? 0 : Math.max(0, 8 - left.length - right.length);
+  const groups = [...left, ...Array<string>(gap).fill('0'), ...right].map((group) => group.replace(/^0+(?=.)/, ''));
+  return [`${groups.slice(0, 4).join(':')}/64`, `${groups.slice(0, 3).join(':')}/48`];
+}
+
+/** IPv4 addresses that came in over an IPv6 socket, in their own form. */
+export function plainAddress(remoteAddress: string | undefined): string {
+  return (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');
+}
+
+function blockListOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (bits === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}

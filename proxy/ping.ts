@@ -1,0 +1,112 @@
+import { connect } from 'node:net';
+import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame, readVarInt } from './codec.ts';
+import type { Address } from './ports.ts';
+
+export interface PingOptions {
+  /** The protocol version to ask as; the default says "unknown", which games answer with their own. */
+  protocol?: number;
+  /** The server address to name in the handshake; default: the host dialled. */
+  host?: string;
+  /** For the whole exchange, name lookup included. */
+  timeoutMs: number;
+}
+
+/** What a game says of itself. Fields it left out or got wrong are 0 and ''. */
+export interface StatusAnswer {
+  playersOnline: number;
+  playersMax: number;
+  versionName: string;
+  protocol: number;
+  /** The status JSON as the game sent it. */
+  raw: string;
+}
+
+/** The longest status JSON a client accepts, in UTF-16 units (protocol: Status Response). */
+export const STATUS_JSON_UNITS = 32_767;
+
+const FRAME_BYTES = STATUS_JSON_UNITS * 3 + 8;
+const UNKNOWN_PROTOCOL = -1;
+
+/**
+ * Asks a game for its status, as the server list of a client does. Rejects with a socket error, a ProtocolError, a
+ * SyntaxError where the JSON is none, or a timeout; memory is bounded by the longest answer a client would accept.
+ */
+export function pingStatus(address: Address, options: PingOptions): Promise<StatusAnswer> {
+  const { protocol = UNKNOWN_PROTOCOL, host = address.host, timeoutMs } = options;
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...address, noDelay: true });
+    const finish = (outcome: () => void): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      outcome();
+    };
+    const fail = (error: Error): void => finish(() => reject(error));
+    const timer = setTimeout(() => fail(new Error(`no status within ${timeoutMs} ms`)), timeoutMs);
+    const chunks: Buffer[] = [];
+    let received = 0;
+    let needed = 1;
+    socket.on('error', fail);
+    socket.on('close', () => fail(new Error('closed before the status was complete')));
+    socket.on('data', (chunk) => {
+      chunks.push(chunk);
+      received += chunk.length;
+      // Joined only once complete: a game sending single bytes must not cost a copy of everything for each.
+      if (received < needed) return;
+      try {
+        const bytes = Buffer.concat(chunks.splice(0));
+        const answer = parseAnswer(bytes);
+        if (answer) return finish(() => resolve(answer));
+        chunks.push(bytes);
+        const length = readVarInt(bytes, 0, 3);
+        needed = length ? length.size + length.value : received + 1;
+      } catch (error) {
+        fail(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    socket.write(statusRequest(protocol, host, address.port));
+  });
+}
+
+function statusRequest(protocol: number, host: string, port: number): Buffer {
+  const portBytes = Buffer.alloc(2);
+  portBytes.writeUInt16BE(port);
+  const handshake = encodeFrame(0, encodeVarInt(protocol), encodeString(host), portBytes, encodeVarInt(1));
+  return Buffer.concat([handshake, encodeFrame(0)]);
+}
+
+function parseAnswer(bytes: Buffer): StatusAnswer | undefined {
+  const frame = readFrame(bytes, FRAME_BYTES);
+  if (!frame) return undefined;
+  const reader = new FrameReader(frame.value);
+  const id = reader.varInt();
+  if (id !== 0) throw new Error(`packet ${id} in place of a status`);
+  return parseStatus(reader.string(STATUS_JSON_UNITS));
+}
+
+/** The parts of a status JSON that the service reads. Throws SyntaxError if it is not a JSON object. */
+export function parseStatus(raw: string): StatusAnswer {
+  const status: unknown = JSON.parse(raw);
+  if (typeof status !== 'object' || status === null) throw new SyntaxError('a status that is not an object');
+  const players = field(status, 'players');
+  const version = field(status, 'version');
+  return {
+    playersOnline: count(field(players, 'online')),
+    playersMax: count(field(players, 'max')),
+    versionName: text(field(version, 'name')),
+    protocol: count(field(version, 'protocol')),
+    raw,
+  };
+}
+
+/** A property of a JSON value of unknown shape; undefined where there is none. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined;
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,163 @@
+import { encodeFrame, encodeString } from './codec.ts';
+import type { LegacyStatus } from './legacy.ts';
+import { LiveStatus } from './live-status.ts';
+import { field, parseStatus, pingStatus, STATUS_JSON_UNITS } from './ping.ts';
+import type { StatusAnswer } from './ping.ts';
+import type { Route } from './ports.ts';
+import type { Timings } from './settings.ts';
+import { cleanText, plainText, toComponent, wordsOf } from './text.ts';
+import { TEXTS } from './texts.ts';
+
+const MOTD_UNITS = 512;
+const PHASE_UNITS = 40;
+const VERSION_UNITS = 64;
+/** Frames kept per route, for as long as the route is the current one; clients speak about one protocol a year. */
+const MAX_FRAMES = 32;
+const MAX_LIVE_ANSWERS = 2_000;
+const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
+/** What of a live status stays true while the server is down; the last are given up first where there is no room. */
+const KEPT_FIELDS = ['enforcesSecureChat', 'previewsChat', 'favicon', 'modinfo', 'forgeData'] as const;
+
+/** Answers status requests (protocol: Server List Ping). */
+export class StatusBoard {
+  readonly #timings: Timings;
+  readonly #live: LiveStatus;
+  readonly #frames = new WeakMap<Route, Map<number, Buffer>>();
+
+  constructor(timings: Timings, now: () => number) {
+    this.#timings = timings;
+    const { statusFreshMs: freshMs, statusStaleMs: staleMs } = timings;
+    this.#live = new LiveStatus({ freshMs, staleMs, maxEntries: MAX_LIVE_ANSWERS, now });
+  }
+
+  /** The response frame for a client of `protocol` that asked by the name `host`. Never rejects. */
+  async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
+    const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
+    return live ? encodeFrame(0, encodeString(live.raw)) : this.#restingFrame(route, protocol);
+  }
+
+  /** The same for clients before 1.7. Never rejects. */
+  async legacy(route: Route, host: string): Promise<LegacyStatus> {
+    const live = route.state === 'running' ? await this.#ask(route, host, LEGACY_PROTOCOL) : undefined;
+    const [first = ''] = (
+      live ? wordsOf(field(JSON.parse(live.raw), 'description')) : plainText(describe(route))
+    ).split('\n');
+    const second = live ? '' : plainText(overlay(route));
+    return {
+      motd: cleanText([first, second].filter(Boolean).join(': '), MOTD_UNITS).replaceAll('\n', ' '),
+      versionName: live?.versionName || route.versionName,
+      online: live?.playersOnline ?? 0,
+      max: live?.playersMax ?? route.maxPlayers,
+    };
+  }
+
+  #ask(route: Route, host: string, protocol: number): Promise<StatusAnswer | undefined> {
+    const { address } = route;
+    if (!address) return Promise.resolve(undefined);
+    // A game that was started anew is another game, even at the same address.
+    const key = [route.serverId, address.host, address.port, route.readyAt, host, protocol].join('|');
+    return this.#live.get(key, () => pingStatus(address, { protocol, host, timeoutMs: this.#timings.pingMs }));
+  }
+
+  #restingFrame(route: Route, protocol: number): Buffer {
+    const frames = this.#frames.get(route) ?? new Map<number, Buffer>();
+    this.#frames.set(route, frames);
+    const known = frames.get(protocol);
+    if (known) return known;
+    const frame = encodeFrame(0, encodeString(restingStatus(route, protocol)));
+    if (frames.size >= MAX_FRAMES) frames.clear();
+    frames.set(protocol, frame);
+    return frame;
+  }
+}
+
+/** 1.8: games answer it whatever they are, and without styles that would have to be taken out again. */
+const LEGACY_PROTOCOL = 47;
+
+/**
+ * The status JSON of a server whose game does not answer: what it last said of itself, without players, under a line
+ * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it.
+ */
+export function restingStatus(route: Route, protocol: number): string {
+  const last = lastStatusOf(route);
+  const fields: [string, unknown][] = [
+    [
+      'version',
+      { name: versionNameOf(route, last.versionName), protocol: protocol > 0 ? protocol : last.protocol || protocol },
+    ],
+    ['players', { max: last.playersMax || route.maxPlayers, online: 0 }],
+    ['description', toComponent([describe(route), overlay(route)].filter(Boolean).join('\n'), protocol)],
+  ];
+  const needed = fields.length;
+  for (const name of KEPT_FIELDS) {
+    const value = field(last.json, name);
+    if (value !== undefined && (name !== 'favicon' || isFavicon(value))) fields.push([name, value]);
+  }
+  for (;;) {
+    const json = JSON.stringify(Object.fromEntries(fields));
+    if (json.length <= STATUS_JSON_UNITS || fields.length === needed) return json;
+    fields.pop();
+  }
+}
+
+function isFavicon(value: unknown): boolean {
+  return typeof value === 'string' && FAVICON.test(value);
+}
+
+interface LastStatus extends Omit<StatusAnswer, 'raw'> {
+  json: unknown;
+}
+
+function lastStatusOf(route: Route): LastStatus {
+  const nothing: LastStatus = { playersOnline: 0, playersMax: 0, versionName: '', protocol: 0, json: undefined };
+  if (!route.lastStatus || route.lastStatus.length > STATUS_JSON_UNITS) return nothing;
+  try {
+    return { ...parseStatus(route.lastStatus), json: JSON.parse(route.lastStatus) };
+  } catch {
+    return nothing;
+  }
+}
+
+/** The game's own words ("Paper 1.21.4") unless the server has been set to another version since. */
+function versionNameOf(route: Route, last: string): string {
+  return cleanText(last !== '' && last.includes(route.versionName) ? last : route.versionName, VERSION_UNITS);
+}
+
+/** The first line of what the owner wrote: the second belongs to the state. */
+function describe(route: Route): string {
+  const [first = ''] = cleanText(route.motd, MOTD_UNITS).split('\n');
+  return first.trim() || TEXTS.defaultMotd;
+}
+
+function overlay(route: Route): string {
+  if (route.refusal !== '' && route.state !== 'running') return TEXTS.unavailable;
+  switch (route.state) {
+    case 'hibernated':
+      return TEXTS.asleep;
+    case 'starting':
+      return progress('§6Starting', route);
+    case 'installing':
+      return progress('§6Installing', route);
+    case 'stopping':
+      return TEXTS.stopping;
+    case 'install_failed':
+    case 'start_failed':
+      return TEXTS.needsOwner;
+    case 'running':
+      return '';
+    default:
+      return route.state satisfies never;
+  }
+}
+
+function progress(what: string, route: Route): string {
+  const phase = plainText(cleanText(route.phase, PHASE_UNITS)).replaceAll('\n', ' ').trim();
+  const percent = Math.round(Math.min(100, Math.max(0, route.percent)));
+  const eta = route.etaSeconds === null ? '' : `, about ${duration(route.etaSeconds)}`;
+  return `${what}§7${phase ? `: ${phase}` : ''} ${percent} %${eta}`;
+}
+
+function duration(seconds: number): string {
+  const whole = Math.max(1, Math.ceil(seconds));
+  return whole < 120 ? `${whole} s` : `${Math.round(whole / 60)} min`;
+}

@@ -1,0 +1,19 @@
+/** What players read where the service gave no text of its own. */
+export const TEXTS = {
+  gone: 'This server is no longer here.',
+  badName: 'This server is asleep, and only a player with an ordinary name can wake it.',
+  busy: 'Many players are waiting for this server already. Please try again in a moment.',
+  tooFast: 'That was a lot of joining from your network. Please try again in half a minute.',
+  comeBack: 'The server is waking up for you. Please join again in half a minute.',
+  tooLong: 'The server is still not up. Please try again in a few minutes.',
+  unreachable: 'The server could not be reached just now. Please try again in a moment.',
+  failed: 'The server could not be woken just now. Please try again in a few minutes.',
+  closing: 'Dormouse is restarting. Please join again in a moment.',
+  outdated: 'Your game is too old for this server. Please use a newer version.',
+  anywhere: 'Join by the name of a server.',
+  defaultMotd: 'A Minecraft server',
+  asleep: '§7Asleep: §fjoin to wake',
+  stopping: '§7Saving and going to sleep',
+  needsOwner: '§cThis server needs its owner',
+  unavailable: '§7Not available right now',
+} as const;

@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net';
+import type { Watched } from './deadlines.ts';
+import { Inbox } from './inbox.ts';
+import { plainAddress } from './limits.ts';
+import type { Timings } from './settings.ts';
+
+/** Most bytes taken from a client before it is joined to a game. */
+const INBOX_BYTES = 16 * 1024;
+
+/** One client socket, from accept until it is closed or joined to a game. */
+export class Visit implements Watched {
+  readonly socket: Socket;
+  readonly inbox: Inbox;
+  /** Without IPv4-mapping. */
+  readonly ip: string;
+  /** Set once a login is served: from then on the join itself bounds the time and says goodbye. */
+  joining = false;
+  readonly #timings: Timings;
+  readonly #acceptedAt: number;
+  readonly #now: () => number;
+  #deadlineAt: number;
+  #left: (() => void) | undefined;
+
+  constructor(socket: Socket, timings: Timings, now: () => number) {
+    this.socket = socket;
+    this.inbox = new Inbox(socket, INBOX_BYTES);
+    this.ip = plainAddress(socket.remoteAddress);
+    this.#timings = timings;
+    this.#now = now;
+    this.#acceptedAt = now();
+    this.#deadlineAt = this.#acceptedAt + timings.openingMs;
+  }
+
+  get deadlineAt(): number {
+    return this.inbox.received === 0 ? this.#acceptedAt + this.#timings.firstByteMs : this.#deadlineAt;
+  }
+
+  /** Moves the deadline to so long after accept. */
+  allow(ms: number): void {
+    this.#deadlineAt = this.#acceptedAt + ms;
+  }
+
+  /** Calls `left` once, when the socket is closed or joined to a game. */
+  onceOver(left: () => void): void {
+    this.#left = left;
+    this.socket.once('close', () => this.over());
+  }
+
+  /** The socket is a pipe's from now on. */
+  over(): void {
+    this.#left?.();
+    this.#left = undefined;
+  }
+
+  expire(): void {
+    this.socket.destroy();
+  }
+
+  /** Nothing more will be sent. What the client still sends is read and dropped: unread, it would cost it our answer. */
+  sendAndClose(bytes: Buffer): void {
+    this.inbox.release();
+    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
+    this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
+    this.socket.end(bytes);
+    if (this.socket.readableEnded) this.socket.destroySoon();
+    else this.socket.resume();
+  }
+}
