@@ -67,7 +67,7 @@ export interface ServerContext {
   bakedAt: number | null;
   startFailure: Failure | null;
   installFailure: Failure | null;
-  /** Start again once stopped, for this cause. */
+  /** Once this has stopped, or what is left of it is cleared away: begin again, for this cause. */
   queued: Cause | null;
   /** The stop under way does not wait for the game to save. */
   kill: boolean;
@@ -190,6 +190,17 @@ function awakening(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
+function installing(context: ServerContext, at: number, cause: Cause) {
+  return {
+    cause,
+    queued: null,
+    installFailure: null,
+    startFailure: null,
+    deadlineAt: at + context.limits.installMs,
+    live: { ...context.live, percent: 0 },
+  };
+}
+
 /** How long nobody has been in the game; -1 where that is not known or must not count. */
 function restedFor(context: ServerContext, reading: { at: number; players: number | null }): number {
   const since = Math.max(context.live.lastActiveAt ?? reading.at, context.readyAt ?? reading.at);
@@ -253,7 +264,7 @@ export const serverMachine = setup({
   guards: {
     mayRetry: ({ context }, params: { at: number }) =>
       context.retries.filter((at) => at > params.at - HOUR_MS).length < RETRIES_AN_HOUR,
-    queuedStart: ({ context }) => context.queued !== null,
+    queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
     ranLongEnough: ({ context }, params: { at: number }) =>
       context.readyAt !== null && params.at - context.readyAt >= CRASH_GRACE_MS,
@@ -330,13 +341,12 @@ export const serverMachine = setup({
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
-    beginInstall: assign(({ context }, params: { at: number; cause: Cause }) => ({
-      cause: params.cause,
-      installFailure: null,
-      startFailure: null,
-      deadlineAt: params.at + context.limits.installMs,
-      live: { ...context.live, percent: 0 },
-    })),
+    beginInstall: assign(({ context }, params: { at: number; cause: Cause }) =>
+      installing(context, params.at, params.cause),
+    ),
+    installQueued: assign(({ context }, params: { at: number }) =>
+      installing(context, params.at, context.queued ?? context.cause),
+    ),
     failInstall: assign((_, params: { failure: Failure }) => ({ installFailure: params.failure, deadlineAt: null })),
     rest: assign(({ context }) => ({
       wokenAt: null,
@@ -422,8 +432,8 @@ export const serverMachine = setup({
     installFailed: {
       initial: 'clearing',
       on: {
-        STOP: { actions: 'stay' },
-        KILL: { actions: 'stay' },
+        STOP: { actions: 'unqueue' },
+        KILL: { actions: 'unqueue' },
       },
       states: {
         /** Whatever the installer left running is ended before anything else may begin. */
@@ -433,9 +443,22 @@ export const serverMachine = setup({
             id: 'halt',
             src: 'halt',
             input: ({ context }) => ({ id: context.id, kill: true }),
-            onDone: 'cleared',
-            onError: 'cleared',
+            onDone: [
+              {
+                guard: 'queued',
+                target: '#server.installing',
+                actions: { type: 'installQueued', params: ({ event }) => event.output },
+              },
+              { target: 'cleared' },
+            ],
+            onError: 'waiting',
           },
+          on: { RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
+        },
+        waiting: {
+          tags: 'install_failed',
+          invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
+          on: { ALARM: 'clearing', RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
         },
         cleared: {
           tags: 'install_failed',
@@ -561,7 +584,7 @@ export const serverMachine = setup({
               input: ({ context }) => ({ id: context.id, kill: context.kill }),
               onDone: [
                 {
-                  guard: 'queuedStart',
+                  guard: 'queued',
                   target: '#server.starting',
                   actions: { type: 'wakeQueued', params: ({ event }) => event.output },
                 },
@@ -606,7 +629,7 @@ export const serverMachine = setup({
             input: ({ context }) => ({ id: context.id, kill: true }),
             onDone: [
               {
-                guard: 'queuedStart',
+                guard: 'queued',
                 target: '#server.starting',
                 actions: { type: 'wakeQueued', params: ({ event }) => event.output },
               },

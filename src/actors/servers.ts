@@ -1,5 +1,24 @@
-import type { Cause, ServerCommand, ServerContext, ServerState } from '../../machines/server.ts';
+import { createActor } from 'xstate';
+import type { Actor, InspectedSnapshotEvent, Snapshot } from 'xstate';
+import {
+  type Cause,
+  type ServerCommand,
+  type ServerContext,
+  type ServerEvent,
+  type ServerLimits,
+  type ServerSnapshot,
+  type ServerState,
+  serverMachine,
+  serverState,
+} from '../../machines/server.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
 import type { ServerRow, TransitionRow } from '../store/rows.ts';
+import * as rows from '../store/servers.ts';
+import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
+import type { Store } from '../store/store.ts';
+import type { Effects, EffectHost } from './effects.ts';
 
 /** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
 export interface ServerNow {
@@ -34,5 +53,392 @@ export interface Servers {
    * UNAVAILABLE where it could not be stored (then nothing has happened).
    */
   send(id: string, command: ServerCommand): Promise<ServerNow>;
+  /** Changes what the owner sets; effects read it when they next act. */
+  patch(id: string, fields: Partial<ServerRow>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
+  /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
+  tell(id: string, fact: ServerEvent): Promise<void>;
+  /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
+  observe(listener: (id: string, now: ServerNow | null) => void): () => void;
+  /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
+  until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
+  /** Brings every server that is not at rest back to life. */
+  restore(): Promise<void>;
+  /** The awake, passing and failed ones: all that the engine may know something of. */
+  live(): ServerNow[];
+  /** Stops all actors as they are, after their last change is stored; games run on. */
+  close(): Promise<void>;
 }
+
+export interface ServersOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  limits: ServerLimits;
+  effects: (host: EffectHost) => Effects;
+}
+
+interface Entry {
+  row: ServerRow;
+  actor: Actor<typeof serverMachine>;
+  /** The last snapshot the observer saw, to know what changed. */
+  seen: ServerSnapshot;
+  /** Settles when `seen` is stored. */
+  commit: Promise<void>;
+  /** Its last write failed: what it holds in memory never happened. */
+  dropped: boolean;
+}
+
+const RELOAD_MS = 1_000;
+const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
+
+/**
+ * Keeps one live actor per server that is not at rest; sleeping ones cost a row. Each transition is stored with its cause
+ * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
+ */
+export function createServers({ store, clock, log, limits, effects }: ServersOptions): Servers {
+  const entries = new Map<string, Entry>();
+  const loading = new Map<string, Promise<Entry | undefined>>();
+  const listeners = new Set<(id: string, now: ServerNow | null) => void>();
+  let closed = false;
+
+  const host: EffectHost = {
+    committed: async (id, signal) => {
+      // The observer of the transition that started this effect runs in the same turn, before this one goes on.
+      await Promise.resolve();
+      await entries.get(id)?.commit;
+      signal?.throwIfAborted();
+    },
+    tell: (id, fact) => entries.get(id)?.actor.send(fact),
+    now: (id) => {
+      const entry = entries.get(id);
+      return entry === undefined ? undefined : nowOf(entry);
+    },
+    patch: async (id, fields) => void (await patch(id, fields)),
+  };
+  const machine = serverMachine.provide({ actors: effects(host) });
+
+  function nowOf(entry: Entry): ServerNow {
+    return { row: entry.row, state: serverState(entry.seen), context: entry.seen.context };
+  }
+
+  function announce(id: string, now: ServerNow | null): void {
+    for (const listener of listeners) listener(id, now);
+  }
+
+  function revive(row: ServerRow, snapshot: Snapshot<unknown> | undefined, cause: Cause): Entry {
+    const id = row.id;
+    const actor = createActor(machine, {
+      input: { id, limits, at: row.createdAt, cause },
+      ...(snapshot === undefined ? {} : { snapshot }),
+      // Not to be asked for `entry` before there is one: the first inspections come from within createActor.
+      inspect: (event) => event.type === '@xstate.snapshot' && observed(entry, event),
+    });
+    const entry: Entry = { row, actor, seen: actor.getSnapshot(), commit: Promise.resolve(), dropped: false };
+    actor.subscribe({ error: (error) => log.error({ server: id, err: error }, 'a machine failed') });
+    entries.set(id, entry);
+    actor.start();
+    return entry;
+  }
+
+  function observed(entry: Entry, inspection: InspectedSnapshotEvent): void {
+    if (inspection.actorRef !== entry.actor || entry.dropped) return;
+    const before = entry.seen;
+    const after = entry.actor.getSnapshot();
+    if (after === before || after.status === 'error') return;
+    entry.seen = after;
+    if (inspection.event.type !== 'xstate.init' && worthStoring(before, after)) commit(entry, before, inspection.event);
+    announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
+  }
+
+  function commit(entry: Entry, before: ServerSnapshot, event: { type: string; at?: number }): void {
+    const { row, seen } = entry;
+    const id = row.id;
+    const at = event.at ?? clock.now();
+    const [from, to] = [serverState(before), serverState(seen)];
+    const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
+    if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
+    entry.commit = store.write(async (tx) => {
+      if (entry.dropped) throw new Error('an earlier change of this server was not stored');
+      if (seen.status === 'done') return rows.deleteServer(tx, id);
+      const transition = { at, event: event.type, from, to, cause: JSON.stringify(seen.context.cause) };
+      await saveSnapshot(tx, id, {
+        snapshot,
+        state: to,
+        updatedAt: at,
+        transitions: sameValue(before, seen) ? [] : [transition],
+      });
+    });
+    entry.commit.then(
+      () => evict(entry),
+      (error: unknown) => drop(entry, error),
+    );
+  }
+
+  /** At rest nothing is invoked, so the stored snapshot is all there is to keep. */
+  function evict(entry: Entry): void {
+    const { seen, row } = entry;
+    if (entries.get(row.id) !== entry || Object.keys(seen.children).length > 0 || entry.actor.getSnapshot() !== seen)
+      return;
+    entries.delete(row.id);
+    entry.dropped = true;
+    entry.actor.stop();
+  }
+
+  /** The change could not be stored: forget it, and go on from what is. */
+  function drop(entry: Entry, error: unknown): void {
+    if (entry.dropped) return;
+    const id = entry.row.id;
+    log.error({ server: id, err: error }, 'a change could not be stored; going back to the stored state');
+    entry.dropped = true;
+    entries.delete(id);
+    entry.actor.stop();
+    if (!closed) clock.at(clock.now() + RELOAD_MS, () => void load(id).catch(() => drop(entry, error)));
+  }
+
+  async function load(id: string): Promise<Entry | undefined> {
+    const entry = entries.get(id);
+    if (entry !== undefined) return entry;
+    let pending = loading.get(id);
+    if (pending === undefined) {
+      pending = read(id).finally(() => loading.delete(id));
+      loading.set(id, pending);
+    }
+    return pending;
+  }
+
+  async function read(id: string): Promise<Entry | undefined> {
+    const row = await rows.getServer(store, id);
+    if (row === undefined || closed) return undefined;
+    return entries.get(id) ?? revive(row, restorable(row), UNKNOWN_CAUSE);
+  }
+
+  /** A stored snapshot with this run's limits; one that this version cannot read is taken as asleep. */
+  function restorable(row: ServerRow): Snapshot<unknown> {
+    const stored = JSON.parse(row.snapshot) as ServerSnapshot;
+    try {
+      stored.context.limits = limits;
+      serverMachine.resolveState({ value: stored.value, context: stored.context });
+      return stored as Snapshot<unknown>;
+    } catch (error) {
+      log.error(
+        { server: row.id, err: error, value: stored.value },
+        'stored state unknown to this version; taken as hibernated',
+      );
+      const asleep = createActor(serverMachine, {
+        input: { id: row.id, limits, at: row.createdAt, cause: UNKNOWN_CAUSE },
+      });
+      return asleep.getPersistedSnapshot();
+    }
+  }
+
+  async function send(id: string, command: ServerCommand): Promise<ServerNow> {
+    const entry = await load(id);
+    if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
+    if (!entry.actor.getSnapshot().can(command)) throw notAllowed(entry, command);
+    entry.actor.send(command);
+    const now = nowOf(entry);
+    try {
+      await entry.commit;
+    } catch (error) {
+      if (error instanceof StatusError) throw error;
+      throw new StatusError(
+        'UNAVAILABLE',
+        'UNAVAILABLE',
+        'The change could not be stored; nothing happened. Try again.',
+        {
+          retryAfterSeconds: 1,
+          cause: error,
+        },
+      );
+    }
+    return now;
+  }
+
+  async function patch(id: string, fields: Partial<ServerRow>): Promise<ServerNow> {
+    const updatedAt = clock.now();
+    await store.write((tx) => rows.patchServer(tx, id, { ...fields, updatedAt }));
+    const entry = entries.get(id);
+    if (entry !== undefined) entry.row = { ...entry.row, ...fields, updatedAt };
+    const now = entry === undefined ? await get(id) : nowOf(entry);
+    if (now === undefined) throw notFound(id);
+    announce(id, now);
+    return now;
+  }
+
+  async function get(id: string): Promise<ServerNow | undefined> {
+    const entry = entries.get(id);
+    const row = entry === undefined ? await rows.getServer(store, id) : undefined;
+    const live = entries.get(id);
+    const now = live === undefined ? row && atRest(row) : nowOf(live);
+    return now === undefined || now.state === 'deleting' ? undefined : now;
+  }
+
+  return {
+    send,
+    patch,
+    get,
+    async create(row, cause) {
+      const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });
+      const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
+      await store.write((tx) => rows.insertServer(tx, stored));
+      const now = atRest(stored);
+      announce(row.id, now);
+      if (row.modpackPlatform === '') return now;
+      return send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+    },
+    async listByAccount(accountId) {
+      const all = await rows.listServersByAccount(store, accountId);
+      return all
+        .map((row) => {
+          const entry = entries.get(row.id);
+          return entry === undefined ? atRest(row) : nowOf(entry);
+        })
+        .filter(({ state }) => state !== 'deleting');
+    },
+    async inspect(id) {
+      const now = await get(id);
+      if (now === undefined) return undefined;
+      await entries.get(id)?.commit;
+      const transitions = await listTransitions(store, id, 50);
+      const snapshot = entries.get(id)?.seen ?? readOnly(now.row);
+      const { deadlineAt, keepAwakeUntil } = now.context;
+      return {
+        state: now.state,
+        since: transitions.find(({ from, to }) => from !== to)?.at ?? null,
+        allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, clock.now()))),
+        deadlines: [
+          ...(deadlineAt === null ? [] : [{ name: now.state, at: deadlineAt }]),
+          ...(keepAwakeUntil > clock.now() ? [{ name: 'keepAwake', at: keepAwakeUntil }] : []),
+        ],
+        transitions,
+        definition: STATECHART,
+      };
+    },
+    async tell(id, fact) {
+      (await load(id))?.actor.send(fact);
+    },
+    observe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async until(id, satisfies, signal) {
+      const present = (await get(id)) ?? null;
+      if (satisfies(present)) return present;
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          listeners.delete(listener);
+          signal.removeEventListener('abort', aborted);
+        };
+        const aborted = () => {
+          leave();
+          reject(signal.reason as Error);
+        };
+        const listener = (changed: string, now: ServerNow | null) => {
+          if (changed !== id || !satisfies(now)) return;
+          leave();
+          resolve(now);
+        };
+        listeners.add(listener);
+        signal.addEventListener('abort', aborted, { once: true });
+        if (signal.aborted) aborted();
+        // What changed while the present state was being read would otherwise be missed.
+        const entry = entries.get(id);
+        if (entry !== undefined) listener(id, nowOf(entry));
+      });
+    },
+    async restore() {
+      for (const id of await listServersNotAtRest(store)) evict((await load(id))!);
+    },
+    live: () => [...entries.values()].map(nowOf),
+    async close() {
+      closed = true;
+      const all = [...entries.values()];
+      await Promise.allSettled(all.map((entry) => entry.commit));
+      for (const entry of all) {
+        entry.dropped = true;
+        entry.actor.stop();
+      }
+      entries.clear();
+    },
+  };
+}
+
+const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };
+const COMMANDS = [
+  'START',
+  'STOP',
+  'RESTART',
+  'KILL',
+  'JOIN',
+  'RETRY_INSTALL',
+  'REINSTALL',
+  'KEEP_AWAKE',
+  'DELETE',
+] as const;
+
+function probe(type: (typeof COMMANDS)[number], at: number): ServerCommand {
+  return type === 'KEEP_AWAKE' ? { type, at, cause: UNKNOWN_CAUSE, until: at } : { type, at, cause: UNKNOWN_CAUSE };
+}
+
+/** A sleeping server's run, read from its stored snapshot without an actor. */
+function atRest(row: ServerRow): ServerNow {
+  const { context } = JSON.parse(row.snapshot) as ServerSnapshot;
+  return { row, state: row.state as ServerState, context };
+}
+
+function readOnly(row: ServerRow): ServerSnapshot {
+  const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
+  return serverMachine.resolveState({ value, context });
+}
+
+function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
+  return JSON.stringify(a.value) === JSON.stringify(b.value);
+}
+
+/** Readings (`live`) alone are not worth a write; see ServerContext. */
+function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
+  if (before.context === after.context) return !sameValue(before, after);
+  const { live: _before, ...a } = before.context;
+  const { live: _after, ...b } = after.context;
+  return (
+    !sameValue(before, after) || Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
+  );
+}
+
+function notFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+}
+
+function notAllowed({ row, seen }: Entry, command: ServerCommand): StatusError {
+  const state = serverState(seen);
+  const sentence =
+    REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    `SERVER_${state.toUpperCase()}`,
+    `${sentence} The server is ${state}.`,
+    {
+      metadata: { server: row.id, state, command: command.type },
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
+          violations: [{ type: 'SERVER_STATE', subject: `server:${row.id}`, description: sentence }],
+        },
+      ],
+    },
+  );
+}
+
+const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
+  START: {
+    stopping: 'Wait until it has stopped, then start it; or use restart.',
+    installing: 'Wait until the install has finished, then start it.',
+    install_failed: 'Retry the install first.',
+  },
+  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
+  RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
+  RETRY_INSTALL: { other: 'There is no failed install to retry.' },
+  REINSTALL: { other: 'Stop it first, then change what is installed.' },
+  KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
+};

@@ -82,8 +82,8 @@ function invariants(snapshot: ServerSnapshot): string[] {
   expect(tags[0] !== 'install_failed' || context.installFailure !== null, 'a failed install says why');
   expect(tags[0] !== 'running' || context.startFailure === null, 'a running server carries no start failure');
   expect(
-    context.queued === null || tags[0] === 'stopping' || tags[0] === 'start_failed',
-    'a queued start only on the way down',
+    context.queued === null || ['stopping', 'start_failed', 'install_failed'].includes(tags[0] ?? ''),
+    'something is queued only on the way down',
   );
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
   return broken;
@@ -171,6 +171,8 @@ test(reaches, [command('REINSTALL'), failed('install')], 'install_failed');
 test(reaches, [command('REINSTALL'), { type: 'ALARM', at: 2_000_000 }], 'install_failed');
 test(reaches, [command('REINSTALL'), command('STOP')], 'install_failed');
 test(reaches, [command('REINSTALL'), failed('install'), done('halt'), command('RETRY_INSTALL')], 'installing');
+test(reaches, [command('REINSTALL'), failed('install'), command('RETRY_INSTALL')], 'install_failed');
+test(reaches, [command('REINSTALL'), failed('install'), command('RETRY_INSTALL'), done('halt')], 'installing');
 test(reaches, [command('START'), failed('boot'), done('halt'), command('REINSTALL')], 'installing');
 test(reaches, [command('START'), failed('boot'), command('START')], 'start_failed');
 test(reaches, [command('START'), failed('boot'), command('START'), done('halt')], 'starting');

@@ -1,0 +1,225 @@
+import { fromCallback, fromPromise } from 'xstate';
+import type { Booted, Failure, Finished, serverMachine, ServerEvent } from '../../machines/server.ts';
+import { gameSpec, installSpec } from '../hosting/container.ts';
+import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
+import { diagnose } from '../hosting/diagnosis.ts';
+import type { FileOwner } from '../hosting/properties.ts';
+import type { Log } from '../log.ts';
+import { type Clock, type Console, type Engine, EngineError, type Game, type Pinger } from '../ports.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { GameEnded, untilReady } from './readiness.ts';
+import { sampleEvery } from './sampling.ts';
+import type { ServerNow } from './servers.ts';
+import { sleep } from './sleep.ts';
+
+/** What the effects may know of the actors they belong to. */
+export interface EffectHost {
+  /** Resolves once the snapshot that started the calling effect is stored. */
+  committed(id: string, signal?: AbortSignal): Promise<void>;
+  /** Says something to a live actor; ignored where it has gone. */
+  tell(id: string, fact: ServerEvent): void;
+  now(id: string): ServerNow | undefined;
+  patch(id: string, fields: Partial<ServerRow>): Promise<void>;
+}
+
+/** The machine's named actors made real. */
+export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;
+
+export interface EffectsOptions {
+  engine: Engine;
+  pinger: Pinger;
+  console: Console;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  gameImage: string;
+  sandboxImage: string;
+  /** The user games run as, where files must be handed over to it. */
+  owner: FileOwner | undefined;
+  /** The node's idle time, for servers that set none. */
+  idleAfterMs: number;
+  rconPassword: (serverId: string) => string;
+}
+
+/** How long the game may take to save and end by itself, and how long after SIGTERM; both together stay below the machine's limit. */
+const SAVE_MS = 60_000;
+const GRACE_MS = 45_000;
+/** An engine that does not answer is asked again this often, for this long, before a start has failed. */
+const ENGINE_RETRY_MS = 2_000;
+const ENGINE_PATIENCE_MS = 60_000;
+
+/**
+ * Each effect says "make it so" and may be run again from the start at any time, as after a crash of this process. All wait
+ * for the commit of the snapshot that asked for them, heed `signal`, and reject with a Failure that an owner can read.
+ */
+export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
+  const { engine, console, clock, log, dataDir } = options;
+
+  return (host) => {
+    const specSettings = (id: string) => ({
+      dataDir: dataRoot(dataDir, id),
+      gameImage: options.gameImage,
+      sandboxImage: options.sandboxImage,
+      rconPassword: options.rconPassword(id),
+    });
+
+    function rowOf(id: string): ServerRow {
+      const now = host.now(id);
+      if (now === undefined) throw new Error(`no actor for server ${id}`);
+      return now.row;
+    }
+
+    async function boot(id: string, signal: AbortSignal): Promise<Booted> {
+      const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
+      const rconPassword = options.rconPassword(id);
+      const since = context?.wokenAt ?? clock.now();
+      const before = await engine.inspect(id);
+      if (before === undefined || !before.up) await prepareDataRoot(dataDir, row, rconPassword, options.owner);
+      const after = await lastPosition(engine, id);
+      const game = await engine.boot(gameSpec(row, specSettings(id)), signal);
+      signal.throwIfAborted();
+      await untilReady({
+        ...options,
+        row,
+        rconPassword,
+        after,
+        game,
+        since,
+        signal,
+        progress: (phase, percent) => host.tell(id, { type: 'PROGRESS', phase, percent }),
+      });
+      if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
+      const at = clock.now();
+      // A game that already ran when it was found says nothing of how long a cold start takes.
+      if (!before?.up) await host.patch(id, { coldStartsMs: [...row.coldStartsMs, at - since].slice(-10) });
+      return { at, address: game.game, rcon: game.rcon };
+    }
+
+    async function halt(id: string, kill: boolean): Promise<void> {
+      const game = await engine.inspect(id);
+      if (kill) await engine.kill(id);
+      else if (game?.up && game.rcon !== null) await saveAndStop(id, game);
+      await engine.halt(id, GRACE_MS);
+      if (game?.rcon) console.release(game.rcon);
+    }
+
+    /** Asks the game to save and end by itself, which no signal can do for every core; failing that, the engine's halt does. */
+    async function saveAndStop(id: string, { rcon }: Game): Promise<void> {
+      if (rcon === null) return;
+      const password = options.rconPassword(id);
+      try {
+        await console.run(rcon, password, 'save-all flush');
+        await console.run(rcon, password, 'stop');
+      } catch (error) {
+        return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
+      }
+      for (const end = clock.now() + SAVE_MS; clock.now() < end; await sleep(clock, 250)) {
+        if (!(await engine.inspect(id))?.up) return;
+      }
+    }
+
+    async function withPatience<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
+      for (const end = clock.now() + ENGINE_PATIENCE_MS; ; await sleep(clock, ENGINE_RETRY_MS, signal)) {
+        try {
+          return await attempt();
+        } catch (error) {
+          const away = error instanceof EngineError && error.code === 'engine_unavailable';
+          if (!away || clock.now() >= end) throw error;
+        }
+      }
+    }
+
+    return {
+      install: fromPromise<Finished, { id: string }>(async ({ input: { id }, signal }) => {
+        await host.committed(id, signal);
+        const row = rowOf(id);
+        try {
+          await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
+          await engine.install(installSpec(row, specSettings(id)), signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          throw asFailure(error, 'install', row, await tailOf(engine, id));
+        }
+        return { at: clock.now() };
+      }),
+
+      boot: fromPromise<Booted, { id: string }>(async ({ input: { id }, signal }) => {
+        await host.committed(id, signal);
+        try {
+          return await withPatience(signal, () => boot(id, signal));
+        } catch (error) {
+          signal.throwIfAborted();
+          log.info({ server: id, err: error }, 'a start failed');
+          throw asFailure(error, 'start', rowOf(id), []);
+        }
+      }),
+
+      halt: fromPromise<Finished, { id: string; kill: boolean }>(async ({ input: { id, kill }, signal }) => {
+        await host.committed(id, signal);
+        await halt(id, kill);
+        return { at: clock.now() };
+      }),
+
+      erase: fromPromise<Finished, { id: string }>(async ({ input: { id }, signal }) => {
+        await host.committed(id, signal);
+        await halt(id, true);
+        await engine.erase(id);
+        await eraseDataRoot(dataDir, id);
+        return { at: clock.now() };
+      }),
+
+      watch: fromCallback<ServerEvent, { id: string }>(({ input: { id }, sendBack }) =>
+        sampleEvery(options, host, id, sendBack),
+      ),
+
+      alarm: fromCallback<ServerEvent, { at: number }>(({ input: { at }, sendBack }) =>
+        clock.at(at, () => sendBack({ type: 'ALARM', at: clock.now() })),
+      ),
+
+      pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>
+        clock.at(clock.now() + ms, () => sendBack({ type: 'ALARM', at: clock.now() })),
+      ),
+    };
+  };
+}
+
+async function lastPosition(engine: Engine, id: string): Promise<string | undefined> {
+  let position: string | undefined;
+  for await (const line of engine.logs(id, { tail: 1 })) position = line.position;
+  return position;
+}
+
+/** The newest lines a game or installer printed; none where the engine cannot say. */
+export async function tailOf(engine: Engine, id: string): Promise<string[]> {
+  const lines: string[] = [];
+  try {
+    for await (const { text } of engine.logs(id, { tail: 2_000 })) lines.push(text);
+  } catch {
+    // The engine is away; the failure that brought us here says so already.
+  }
+  return lines;
+}
+
+const TITLES: Partial<Record<EngineError['code'], string>> = {
+  engine_unavailable: 'Engine out of reach',
+  image_pull_failed: 'Image not available',
+  core_unavailable: 'Core not available here',
+  port_in_use: 'Port in use',
+};
+
+function asFailure(error: unknown, phase: 'install' | 'start', row: ServerRow, lines: string[]): Failure {
+  if (error instanceof GameEnded) return plain(diagnose(error.lines, error.exit, { ...row, core: row.type, phase }));
+  if (error instanceof EngineError && error.code === 'install_failed')
+    return plain(diagnose(lines, null, { ...row, core: row.type, phase }));
+  if (error instanceof EngineError) {
+    const { code, message, suggestion } = error;
+    return { code, summary: `${TITLES[code] ?? 'Engine error'}: ${message}`, suggestion, raw: '' };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: 'unknown', summary: `Unexpected error: ${message}`, suggestion: 'Try again.', raw: '' };
+}
+
+/** A diagnosis carries insights too; a snapshot keeps the failure alone. */
+function plain({ code, summary, suggestion, raw }: Failure): Failure {
+  return { code, summary, suggestion, raw };
+}

@@ -1,0 +1,122 @@
+import type { StartupPhase } from '../../machines/server.ts';
+import { createBootLog } from '../hosting/boot-log.ts';
+import type { Clock, Console, Engine, Exit, Game, Pinger } from '../ports.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { sleep } from './sleep.ts';
+
+/** Between two status requests to a game that is starting. */
+const PING_EVERY_MS = 500;
+const PING_TIMEOUT_MS = 2_000;
+/** RCON opens after the world is there; asking earlier only fills the game's log. */
+const CONSOLE_EVERY_MS = 3_000;
+/** As many of the newest lines as a diagnosis reads. */
+const KEPT_LINES = 2_000;
+
+/** The game ended before it was ready. */
+export class GameEnded extends Error {
+  readonly exit: Exit | null;
+  readonly lines: string[];
+  constructor(exit: Exit | null, lines: string[]) {
+    super('the game ended before it was ready');
+    this.name = 'GameEnded';
+    this.exit = exit;
+    this.lines = lines;
+  }
+}
+
+export interface Waiting {
+  engine: Engine;
+  pinger: Pinger;
+  console: Console;
+  clock: Clock;
+  row: ServerRow;
+  rconPassword: string;
+  /** The last log line before this boot; what an earlier run printed says nothing of this one. */
+  after: string | undefined;
+  game: Game;
+  /** When the start was asked for, to reckon the percentage by. */
+  since: number;
+  progress: (phase: StartupPhase, percent: number) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Resolves when the game can take players: the first of a status answer, a console answer and its own `Done` line. An open
+ * port alone proves nothing, because games listen before their world is loaded. Rejects with GameEnded, or as `signal` says.
+ */
+export async function untilReady(waiting: Waiting): Promise<void> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([waiting.signal, over.signal]);
+  try {
+    await Promise.race([readLog(waiting, signal), pingUntilAnswered(waiting, signal), askConsole(waiting, signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
+async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
+  const { engine, clock, row, after, since, progress } = waiting;
+  const bootLog = createBootLog({ core: row.type, expectedMs: median(row.coldStartsMs), startedAt: since });
+  const lines: string[] = [];
+  let shown = '';
+  const show = (at: number) => {
+    const { phase, percent } = bootLog.progress(at);
+    if (shown === `${phase} ${percent}`) return;
+    shown = `${phase} ${percent}`;
+    progress(phase, percent);
+  };
+  const ticking = tick(clock, signal, () => show(clock.now()));
+  try {
+    for await (const { text } of engine.logs(row.id, { after, follow: true, signal })) {
+      lines.push(text);
+      if (lines.length > KEPT_LINES * 2) lines.splice(0, KEPT_LINES);
+      bootLog.read(text, clock.now());
+      show(clock.now());
+      if (bootLog.ready) return;
+    }
+    signal.throwIfAborted();
+    const game = await engine.inspect(row.id);
+    // The log can end before the game does, as when the engine goes away; then the other signs decide.
+    if (game?.up)
+      return await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    throw new GameEnded(game?.exit ?? null, lines.slice(-KEPT_LINES));
+  } finally {
+    ticking();
+  }
+}
+
+async function pingUntilAnswered({ pinger, clock, game }: Waiting, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    if (game.game !== null) {
+      const status = await pinger.status(game.game, PING_TIMEOUT_MS).catch(() => undefined);
+      if (status !== undefined) return;
+    }
+    await sleep(clock, PING_EVERY_MS, signal);
+  }
+}
+
+async function askConsole({ console, clock, game, rconPassword }: Waiting, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(clock, CONSOLE_EVERY_MS, signal);
+    if (game.rcon === null) continue;
+    const reply = await console.run(game.rcon, rconPassword, 'list').catch(() => undefined);
+    if (reply !== undefined) return;
+  }
+}
+
+/** Calls once a second until cancelled or aborted. */
+function tick(clock: Clock, signal: AbortSignal, each: () => void): () => void {
+  let cancel = () => {};
+  const next = () => {
+    if (signal.aborted) return;
+    each();
+    cancel = clock.at(clock.now() + 1_000, next);
+  };
+  cancel = clock.at(clock.now() + 1_000, next);
+  return () => cancel();
+}
+
+function median(values: number[]): number | null {
+  if (values.length === 0) return null;
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
+}

@@ -1,0 +1,170 @@
+import type { Cause } from '../../machines/server.ts';
+import { JoinRefused, type Address, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { ServerNow, Servers } from './servers.ts';
+
+/** The part of a server that its route is made of: all that is kept in memory for one that sleeps. */
+export interface Sleeper {
+  id: string;
+  hostname: string;
+  state: string;
+  motd: string;
+  version: string;
+  maxPlayers: number;
+  lastStatus: string;
+  createdAt: number;
+}
+
+export interface RoutingOptions {
+  servers: Servers;
+  clock: Clock;
+  log: Log;
+  /** A server's name is `<hostname>.<publicHost>`. */
+  publicHost: string;
+  sleepers: Sleeper[];
+}
+
+const DEFAULT_MAX_PLAYERS = 20;
+/** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
+const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
+
+/**
+ * The proxy's two ports, answered from live actors. Every server's route lies ready in memory and is replaced when the
+ * server changes, so that a lookup costs one map access.
+ */
+export function createRouting({
+  servers,
+  clock,
+  log,
+  publicHost,
+  sleepers,
+}: RoutingOptions): Routes & Wake & { close(): void } {
+  const routes = new Map<string, Route>();
+  const names = new Map<string, string>();
+  const ages = new Map<string, number>();
+  const nameOf = (hostname: string) => `${hostname}.${publicHost}`.toLowerCase();
+
+  for (const sleeper of sleepers) {
+    names.set(sleeper.id, nameOf(sleeper.hostname));
+    ages.set(sleeper.id, sleeper.createdAt);
+    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper));
+  }
+  const unobserve = servers.observe((id, now) => {
+    const name = names.get(id);
+    if (name !== undefined) routes.delete(name);
+    if (now === null || now.state === 'deleting') {
+      names.delete(id);
+      ages.delete(id);
+      return;
+    }
+    names.set(id, nameOf(now.row.hostname));
+    ages.set(id, now.row.createdAt);
+    routes.set(nameOf(now.row.hostname), routeOf(now, clock.now()));
+  });
+
+  /** The oldest server, for players on this very machine who typed no server's name. */
+  function oldest(): Route | undefined {
+    let first: string | undefined;
+    for (const [id, at] of ages) if (first === undefined || at < (ages.get(first) ?? 0)) first = id;
+    return first === undefined ? undefined : routes.get(names.get(first) ?? '');
+  }
+
+  return {
+    lookup: (host) => routes.get(host) ?? (publicHost === 'localhost' && OWN_MACHINE.has(host) ? oldest() : undefined),
+
+    async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
+      const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+      try {
+        await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
+      } catch (error) {
+        throw refusalOf(error);
+      }
+      log.info({ server: serverId, player: player.name, protocol: player.protocol }, 'a player joins');
+      const now = await servers.until(serverId, settled, signal);
+      if (now?.context.address) return now.context.address;
+      throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
+    },
+
+    close: unobserve,
+  };
+}
+
+/** A wake has come to its end: the game is ready, or will not be. A server that is stopping goes on to its queued start. */
+function settled(now: ServerNow | null): boolean {
+  if (now === null) return true;
+  if (now.state === 'starting') return false;
+  return now.state !== 'stopping' || now.context.queued === null;
+}
+
+function kickText({ row, state, context }: ServerNow): string {
+  if (state === 'start_failed') {
+    const title = context.startFailure?.summary.split('\n')[0] ?? '';
+    return `${row.name} could not start.\n${title}\nIts owner can see why and start it again.`;
+  }
+  if (state === 'installing') return `${row.name} is being set up. Come back in a few minutes.`;
+  return `${row.name} was put to sleep. Join again to wake it.`;
+}
+
+function refusalOf(error: unknown): JoinRefused {
+  const reason = error instanceof StatusError ? error.reason : '';
+  const text = REFUSALS[reason] ?? 'This server cannot be woken right now. Try again in a minute.';
+  return new JoinRefused(text, { cause: error });
+}
+
+const REFUSALS: Record<string, string> = {
+  SERVER_NOT_FOUND: 'This server is no more.',
+  SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
+  SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
+  SERVER_START_FAILED: 'This server failed to start and needs its owner.',
+};
+
+function sleepingRoute(sleeper: Sleeper): Route {
+  return {
+    serverId: sleeper.id,
+    state: sleeper.state as Route['state'],
+    address: null,
+    readyAt: null,
+    motd: sleeper.motd,
+    versionName: sleeper.version,
+    maxPlayers: sleeper.maxPlayers || DEFAULT_MAX_PLAYERS,
+    phase: '',
+    percent: 0,
+    etaSeconds: null,
+    lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
+    refusal: '',
+  };
+}
+
+function routeOf(now: ServerNow, at: number): Route {
+  const { row, context } = now;
+  const state = now.state === 'deleting' ? 'stopping' : now.state;
+  const passing = state === 'starting' || state === 'installing';
+  return {
+    serverId: row.id,
+    state,
+    address: context.address,
+    readyAt: context.readyAt,
+    motd: row.motd,
+    versionName: row.version,
+    maxPlayers: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
+    phase: passing ? context.live.phase : '',
+    percent: passing ? context.live.percent : 0,
+    etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
+    lastStatus: row.lastStatus === '' ? null : row.lastStatus,
+    refusal: state === 'installing' || state === 'install_failed' ? kickTextFor(now) : '',
+  };
+}
+
+function kickTextFor(now: ServerNow): string {
+  return now.state === 'installing' ? kickText(now) : (REFUSALS['SERVER_INSTALL_FAILED'] ?? '');
+}
+
+/** What is left by this server's own median cold start; null for a first start or one that takes longer than usual. */
+function etaSeconds(coldStartsMs: number[], wokenAt: number | null, at: number): number | null {
+  const usual = coldStartsMs.toSorted((a, b) => a - b)[Math.floor(coldStartsMs.length / 2)];
+  if (usual === undefined || wokenAt === null) return null;
+  const left = Math.ceil((wokenAt + usual - at) / 1_000);
+  return left > 0 ? left : null;
+}

@@ -1,0 +1,28 @@
+import { chown, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerRow } from '../store/rows.ts';
+import { acceptEula, type FileOwner, writeProperties } from './properties.ts';
+
+/** Where a server's files lie: `DATA_DIR/servers/<id>`. Ids are slugs, so this never leaves the folder. */
+export function dataRoot(dataDir: string, serverId: string): string {
+  return join(dataDir, 'servers', serverId);
+}
+
+/** Makes the data root ready for a boot: the folder, the accepted licence, the properties. Idempotent. */
+export async function prepareDataRoot(
+  dataDir: string,
+  row: ServerRow,
+  rconPassword: string,
+  owner?: FileOwner,
+): Promise<void> {
+  const root = dataRoot(dataDir, row.id);
+  await mkdir(root, { recursive: true, mode: 0o750 });
+  if (owner !== undefined) await chown(root, owner.uid, owner.gid);
+  await acceptEula(root, owner);
+  await writeProperties(root, row, rconPassword, owner);
+}
+
+/** Removes the data root with all that is in it; links are removed, never followed. */
+export async function eraseDataRoot(dataDir: string, serverId: string): Promise<void> {
+  await rm(dataRoot(dataDir, serverId), { recursive: true, force: true, maxRetries: 3 });
+}

@@ -1,0 +1,356 @@
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import type { ServerState } from '../../machines/server.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StatusError } from '../../src/status.ts';
+import { KEY, STEVE, world, type World } from '../support/world.ts';
+
+const codeOf = (error: unknown) => (error instanceof StatusError ? `${error.code} ${error.reason}` : String(error));
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+async function running(w: World, id: string): Promise<void> {
+  await w.create(id);
+  await w.command(id, 'START');
+  await w.reach(id, 'running');
+}
+
+test('a start makes the data root ready, boots once, and keeps who asked', async (t) => {
+  const w = await world(t);
+  await w.create('lobby', { motd: 'hello' });
+  t.is((await w.command('lobby', 'START')).state, 'starting');
+  const now = await w.reach('lobby', 'running');
+  t.deepEqual(w.engine.boots, ['lobby']);
+  t.deepEqual(now?.context.address, { host: 'lobby.game', port: 25_565 });
+  t.deepEqual(now?.context.cause, KEY);
+  t.is(now?.row.coldStartsMs.length, 1);
+  t.regex(await readFile(join(w.dataDir, 'servers/lobby/server.properties'), 'utf8'), /^motd=hello$/m);
+  const view = await w.servers.inspect('lobby');
+  t.deepEqual(
+    view?.transitions.map(({ from, to, event }) => [from, to, event]),
+    [
+      ['starting', 'running', 'xstate.done.actor.boot'],
+      ['hibernated', 'starting', 'START'],
+    ],
+  );
+  t.deepEqual(JSON.parse(view?.transitions[1]?.cause ?? ''), KEY);
+  t.deepEqual(view?.allowedEvents, ['START', 'STOP', 'RESTART', 'KILL', 'JOIN', 'KEEP_AWAKE', 'DELETE']);
+});
+
+test('fifty joins of a sleeping server are one start', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  const joins = await Promise.all(Array.from({ length: 50 }, () => w.command('lobby', 'JOIN', STEVE)));
+  t.true(joins.every(({ state }) => state === 'starting'));
+  await w.reach('lobby', 'running');
+  t.deepEqual(w.engine.boots, ['lobby']);
+});
+
+test('a command that the state does not allow is refused with the reason', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  t.is(codeOf(await t.throwsAsync(w.command('lobby', 'RESTART'))), 'FAILED_PRECONDITION SERVER_HIBERNATED');
+  t.is(codeOf(await t.throwsAsync(w.command('nobody', 'START'))), 'NOT_FOUND SERVER_NOT_FOUND');
+  t.is((await w.command('lobby', 'STOP')).state, 'hibernated');
+});
+
+/** A store whose writes can be held back or made to fail. */
+function stoppable(base: Store) {
+  const state = { hold: Promise.resolve(), fail: false };
+  const store: Store = {
+    ...base,
+    write: async (work) => {
+      await state.hold;
+      if (state.fail) throw new Error('disk full');
+      return base.write(work);
+    },
+  };
+  return { state, store };
+}
+
+test('no effect begins before the state that asks for it is stored', async (t) => {
+  let gate!: ReturnType<typeof stoppable>['state'];
+  const w = await world(t, {
+    store: (base) => {
+      const { store, state } = stoppable(base);
+      gate = state;
+      return store;
+    },
+  });
+  await w.create('lobby');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  gate.hold = promise;
+  const started = w.command('lobby', 'START');
+  await w.clock.advance(10_000);
+  t.deepEqual(w.engine.boots, []);
+  resolve();
+  await started;
+  await w.reach('lobby', 'running');
+  t.deepEqual(w.engine.boots, ['lobby']);
+});
+
+test('what could not be stored has not happened', async (t) => {
+  let gate!: ReturnType<typeof stoppable>['state'];
+  const w = await world(t, {
+    store: (base) => {
+      const { store, state } = stoppable(base);
+      gate = state;
+      return store;
+    },
+  });
+  await w.create('lobby');
+  gate.fail = true;
+  t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'UNAVAILABLE UNAVAILABLE');
+  gate.fail = false;
+  await w.clock.advance(30_000);
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+  t.deepEqual(w.engine.boots, []);
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+});
+
+test('a stop saves over the console first; a kill does not wait', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated');
+  t.deepEqual(w.games.commands, ['lobby: save-all flush', 'lobby: stop']);
+
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  await w.command('lobby', 'KILL');
+  await w.reach('lobby', 'hibernated');
+  t.is(w.games.commands.length, 2);
+  t.deepEqual(await w.engine.list(), []);
+});
+
+test('a stop that the game ignores ends with its death, and a KILL ends it sooner', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.engine.script('lobby', { ignoreStop: true });
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'STOP');
+  await w.clock.advance(20_000);
+  t.is((await w.servers.get('lobby'))?.state, 'stopping');
+  await w.command('lobby', 'KILL');
+  await w.reach('lobby', 'hibernated', 5_000);
+  w.games.silent.clear();
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated', 180_000);
+});
+
+test('a join while the server stops is queued and wakes it afterwards', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.command('lobby', 'STOP');
+  t.is((await w.command('lobby', 'JOIN', STEVE)).state, 'stopping');
+  const now = await w.reach('lobby', 'running');
+  t.deepEqual(now?.context.cause, STEVE);
+  t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
+});
+
+test('a game that ends while starting leaves a failure that says why', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.engine.script('lobby', { print: ['java.lang.OutOfMemoryError: Java heap space'], exitCode: 1 });
+  await w.command('lobby', 'START');
+  const now = await w.reach('lobby', 'start_failed');
+  t.is(now?.context.startFailure?.code, 'out_of_memory');
+  t.true((now?.context.startFailure?.suggestion.length ?? 0) > 0);
+  await w.clock.advance(3_600_000);
+  t.deepEqual(w.engine.boots, ['lobby'], 'no loop of restarts');
+  w.engine.script('lobby', {});
+  await w.command('lobby', 'START');
+  const healed = await w.reach('lobby', 'running');
+  t.is(healed?.context.startFailure, null);
+});
+
+test('a game that never gets ready is given up, and does not run on', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'START');
+  const now = await w.reach('lobby', 'start_failed', 700_000);
+  t.is(now?.context.startFailure?.code, 'start_timeout');
+  await w.clock.advance(5_000);
+  t.deepEqual(await w.engine.list(), []);
+});
+
+test('a line of chat makes nothing ready; the Done line does', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'START');
+  await w.until(() => w.engine.boots.length === 1);
+  w.engine.print('lobby', '[12:00:00] [Server thread/INFO]: <Eve> Done (1.0s)! For help, type "help"');
+  await w.clock.advance(5_000);
+  t.is((await w.servers.get('lobby'))?.state, 'starting');
+  w.engine.print('lobby', '[12:00:01] [Server thread/INFO]: Done (1.234s)! For help, type "help"');
+  await w.reach('lobby', 'running', 5_000);
+});
+
+test('a crash after a good run is started again, one right after the start is not', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.clock.advance(61_000);
+  w.engine.crash('lobby');
+  await w.reach('lobby', 'running');
+  t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
+  await w.clock.advance(10_000);
+  w.engine.crash('lobby');
+  const now = await w.reach('lobby', 'start_failed');
+  t.truthy(now?.context.startFailure);
+  t.is(w.engine.boots.length, 2);
+});
+
+test('an empty server hibernates after its idle time, one with players does not', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  w.games.players.set('lobby', 1);
+  await w.clock.advance(3_600_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  w.games.players.set('lobby', 0);
+  await w.clock.advance(590_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  await w.reach('lobby', 'hibernated', 60_000);
+  const view = await w.servers.inspect('lobby');
+  t.true(view?.transitions.some(({ to, cause }) => to === 'stopping' && cause.includes('"idle"')));
+});
+
+test('the last status is kept without players for the time the server sleeps', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  w.games.players.set('lobby', 3);
+  await w.clock.advance(20_000);
+  await w.until(async () => (await w.servers.get('lobby'))?.row.lastStatus !== '');
+  const now = await w.servers.get('lobby');
+  t.deepEqual(JSON.parse(now?.row.lastStatus ?? ''), {
+    version: { name: '1.21.4', protocol: 769 },
+    players: { max: 20, online: 0 },
+  });
+});
+
+test('a server with a mod pack is installed before it sleeps; a failed install can be retried', async (t) => {
+  const w = await world(t);
+  w.engine.script('pack', { print: ['[init] [ERROR] Failed to download the pack'], exitCode: 1 });
+  const pack = { modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh', type: 'fabric' };
+  t.is((await w.create('pack', pack)).state, 'installing');
+  const failed = await w.reach('pack', 'install_failed');
+  t.truthy(failed?.context.installFailure?.summary);
+  t.is(codeOf(await t.throwsAsync(w.command('pack', 'START'))), 'FAILED_PRECONDITION SERVER_INSTALL_FAILED');
+  w.engine.script('pack', { exitCode: 0 });
+  await w.command('pack', 'RETRY_INSTALL');
+  const installed = await w.reach('pack', 'hibernated');
+  t.is(installed?.context.installFailure, null);
+});
+
+const CUTS: [ServerState, (w: World) => Promise<unknown>, ServerState | 'gone', number][] = [
+  ['starting', (w) => w.command('lobby', 'START'), 'running', 1],
+  ['stopping', async (w) => (await running0(w), w.command('lobby', 'STOP')), 'hibernated', 1],
+  ['running', running0, 'running', 1],
+  ['deleting', async (w) => (await running0(w), w.command('lobby', 'DELETE')), 'gone', 1],
+];
+
+async function running0(w: World): Promise<void> {
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+}
+
+for (const [state, act, expected, boots] of CUTS) {
+  test(`killed while ${state}: after the restart the server ends ${expected}, and nothing ran twice`, async (t) => {
+    const w = await world(t);
+    await w.create('lobby');
+    await act(w);
+    await w.killAndRestart();
+    await w.reach('lobby', expected, 200_000);
+    t.is(w.engine.boots.length, boots);
+    t.is((await w.engine.list()).length, expected === 'running' ? 1 : 0);
+  });
+}
+
+test('killed while running, and the game died meanwhile: it is started again', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  await running0(w);
+  const { servers } = w;
+  await servers.close();
+  w.engine.crash('lobby', { code: null });
+  await w.killAndRestart();
+  await w.reach('lobby', 'starting', 1_000).catch(() => undefined);
+  await w.reach('lobby', 'running');
+  t.is(w.engine.boots.length, 2);
+});
+
+test('a game that runs though its server sleeps is stopped; one without a server is removed', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  const spec = { core: 'sandbox', version: '1.21.4', ramMb: 512, image: 'x', dataDir: '/tmp', env: {} };
+  await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));
+  await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(1_000));
+  await w.killAndRestart();
+  await w.reach('lobby', 'hibernated');
+  await w.clock.advance(1_000);
+  t.deepEqual(await w.engine.list(), []);
+});
+
+test('an engine that was away: nothing is given up, and what it lost is started again', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  w.engine.away();
+  await w.clock.advance(120_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  w.engine.crash('lobby', { code: 137 });
+  w.engine.back();
+  await w.clock.advance(2_000);
+  await w.reach('lobby', 'running');
+  t.is(w.engine.boots.length, 2);
+});
+
+test('a start while the engine is away goes through once it is back, or fails saying so', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.engine.away();
+  await w.command('lobby', 'START');
+  await w.clock.advance(10_000);
+  t.is((await w.servers.get('lobby'))?.state, 'starting');
+  w.engine.back();
+  await w.reach('lobby', 'running');
+  await w.command('lobby', 'KILL');
+  await w.reach('lobby', 'hibernated');
+  w.engine.away();
+  await w.command('lobby', 'START');
+  const failed = await w.reach('lobby', 'start_failed', 120_000);
+  t.is(failed?.context.startFailure?.code, 'engine_unavailable');
+});
+
+test('deletion hides the server at once and leaves nothing', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  t.true(await exists(join(w.dataDir, 'servers/lobby')));
+  await w.command('lobby', 'DELETE');
+  t.is(await w.servers.get('lobby'), undefined);
+  t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'NOT_FOUND SERVER_NOT_FOUND');
+  for (let i = 0; i < 100 && w.servers.live().length > 0; i++) await w.clock.advance(250);
+  t.deepEqual(await w.store.query('SELECT id FROM servers'), []);
+  t.deepEqual(await w.engine.list(), []);
+  t.false(await exists(join(w.dataDir, 'servers/lobby')));
+});
+
+test('a server at rest costs no actor', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  t.is(w.servers.live().length, 1);
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated');
+  await w.until(() => w.servers.live().length === 0);
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+});

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+
+/** A Server record as the API gives it; the fields that flows look at. */
+export interface ServerRecord {
+  id: string;
+  state: string;
+  addr: string;
+  startupPhase: string;
+  startupPercent: number;
+  startError: string;
+  startErrorCode: string;
+  startErrorSummary: string;
+  bakedAt: string | null;
+}
+
+/** The whole service as its users run it: `src/main.ts` in a process of its own, with a data directory of its own. */
+export interface Service {
+  dataDir: string;
+  /** Where players connect on 127.0.0.1. */
+  playersPort: number;
+  baseUrl: string;
+  apiKey: string;
+  /** What it logged, line by line as JSON. */
+  log: Record<string, unknown>[];
+  call<Reply = ServerRecord>(method: string, path: string, body?: unknown): Promise<Reply>;
+  /** Creates a sandbox server; `version` decides which clients can join. */
+  create(name: string, version: string, more?: object): Promise<ServerRecord>;
+  /** Polls until the server is in the state. */
+  reach(id: string, state: string, withinMs?: number): Promise<ServerRecord>;
+  /** SIGKILL, as a crash or power cut would; resolves when the process is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; resolves with the exit code. */
+  stop(): Promise<number | null>;
+  /** Starts the process again on the same data and ports; resolves when it listens. */
+  start(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export async function startService(t: ExecutionContext, env: Record<string, string> = {}): Promise<Service> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
+  const [httpPort, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  let child: ChildProcess | undefined;
+
+  const service: Service = {
+    dataDir,
+    playersPort,
+    baseUrl: `http://127.0.0.1:${httpPort}`,
+    apiKey: '',
+    log: [],
+    async call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
+      const response = await fetch(`${service.baseUrl}${path}`, {
+        method,
+        headers: { 'x-api-key': service.apiKey, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const reply = (await response.json()) as Reply;
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(reply)}`);
+      return reply;
+    },
+    create: (name, version, more = {}) =>
+      service.call('POST', '/v1/servers', { name, type: 'sandbox', version, ramMb: 256, ...more }),
+    async reach(id, state, withinMs = 30_000) {
+      let seen = '';
+      for (const end = Date.now() + withinMs; Date.now() < end; await delay(100)) {
+        const server = await service.call('GET', `/v1/servers/${id}`).catch((error: unknown) => {
+          seen = String(error);
+        });
+        if (server?.state === state) return server;
+        if (server) seen = `${server.state} ${server.startErrorCode} ${server.startErrorSummary} ${server.startError}`;
+      }
+      throw new Error(`${id} is not ${state} after ${withinMs} ms but: ${seen}`);
+    },
+    async kill() {
+      if (child === undefined || child.exitCode !== null) return;
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+    async stop() {
+      if (child === undefined || child.exitCode !== null) return child?.exitCode ?? null;
+      child.kill('SIGTERM');
+      const [code] = (await once(child, 'exit')) as [number | null];
+      return code;
+    },
+    async start() {
+      child = spawn(process.execPath, ['src/main.ts'], {
+        cwd: ROOT,
+        env: {
+          PATH: process.env['PATH'],
+          HOME: process.env['HOME'],
+          DATA_DIR: dataDir,
+          HTTP_PORT: String(httpPort),
+          PROXY_PORT: String(playersPort),
+          PROXY_HOST: '127.0.0.1',
+          SFTP_PORT: String(sftpPort),
+          ENGINE: 'process',
+          // Nothing outside this machine is asked for anything.
+          VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+          LOG_LEVEL: 'debug',
+          ...env,
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let complaint = '';
+      child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
+      const listening = Promise.withResolvers<void>();
+      child.on('exit', (code) => listening.reject(new Error(`the service ended with ${code}: ${complaint}`)));
+      createInterface({ input: child.stdout! }).on('line', (line) => {
+        if (!line.startsWith('{')) return;
+        const entry = JSON.parse(line) as Record<string, unknown>;
+        service.log.push(entry);
+        if (process.env['TEST_LOG']) process.stderr.write(`${line}\n`);
+        if (entry['msg'] === 'ready') listening.resolve();
+      });
+      await listening.promise;
+      if (service.apiKey === '') {
+        const first = JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as { apiKey: string };
+        service.apiKey = first.apiKey;
+      }
+    },
+  };
+
+  await service.start();
+  t.teardown(async () => {
+    // Games outlive the service, so they are deleted through it.
+    if (child?.exitCode !== null) await service.start().catch(() => undefined);
+    const { servers } = await service
+      .call<{ servers: ServerRecord[] }>('GET', '/v1/servers')
+      .catch(() => ({ servers: [] }));
+    for (const { id } of servers) await service.call('DELETE', `/v1/servers/${id}`).catch(() => undefined);
+    for (let i = 0; i < 100 && (await erasing(service)); i++) await delay(100);
+    await service.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+  return service;
+}
+
+/** Whether games are still being removed: the folders go last. */
+async function erasing({ dataDir }: Service): Promise<boolean> {
+  const { readdir } = await import('node:fs/promises');
+  return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
+}
+
+/** A port nobody listens on; somebody may take it before we do, but hardly from the whole ephemeral range. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

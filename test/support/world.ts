@@ -1,0 +1,203 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
+import { createEffects } from '../../src/actors/effects.ts';
+import { startReconcile } from '../../src/actors/reconcile.ts';
+import { createServers, type ServerNow, type Servers } from '../../src/actors/servers.ts';
+import { createLog } from '../../src/log.ts';
+import type { Address, Console, Pinger } from '../../src/ports.ts';
+import type { ServerRow } from '../../src/store/rows.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { fakeClock, type FakeClock } from '../fakes/clock.ts';
+import { fakeEngine, type FakeEngine } from '../fakes/engine.ts';
+
+export const KEY: Cause = { kind: 'key', id: 'key_test', note: 'test' };
+export const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
+export const LIMITS = { startMs: 600_000, stopMs: 120_000, installMs: 1_800_000 };
+const START = 1_700_000_000_000;
+
+/** What the games of a fake engine say when asked. */
+export interface Games extends Pinger, Console {
+  /** Per server: answers status requests (the default), or not. */
+  silent: Set<string>;
+  players: Map<string, number>;
+  commands: string[];
+}
+
+/** Servers on a fake engine and clock, with a real store: everything behind the API and the proxy. */
+export interface World {
+  store: Store;
+  clock: FakeClock;
+  engine: FakeEngine;
+  games: Games;
+  servers: Servers;
+  dataDir: string;
+  create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
+  command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause?: Cause): Promise<ServerNow>;
+  /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
+  reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
+  /** Waits, the clock standing still, for something that takes real time (a file, a write). */
+  until(holds: () => boolean | Promise<boolean>): Promise<void>;
+  /** This process dies without a word and starts again: same database, same engine, nothing else kept. */
+  killAndRestart(): Promise<void>;
+}
+
+export interface WorldOptions {
+  store?: (store: Store) => Store;
+}
+
+export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  const base = await openStore('sqlite::memory:');
+  const accountId = await anAccount(base);
+  const store = options.store?.(base) ?? base;
+  const clock = fakeClock(START);
+  const engine = fakeEngine({ clock, address: addressOf });
+  const games = fakeGames(engine);
+  const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+
+  const it: World = {
+    store,
+    clock,
+    engine,
+    games,
+    dataDir,
+    create,
+    command,
+    reach,
+    until,
+    killAndRestart,
+    servers: make(),
+  };
+  let endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
+  t.teardown(async () => {
+    endReconcile();
+    await it.servers.close();
+    await base.close();
+  });
+
+  function make(): Servers {
+    const effects = createEffects({
+      engine,
+      pinger: games,
+      console: games,
+      clock,
+      log,
+      dataDir,
+      gameImage: 'itzg/minecraft-server',
+      sandboxImage: 'dormouse/sandbox',
+      owner: undefined,
+      idleAfterMs: 600_000,
+      rconPassword: () => 'secret',
+    });
+    return createServers({ store, clock, log, limits: LIMITS, effects });
+  }
+
+  function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
+    return it.servers.create(
+      serverRow(id, accountId, { createdAt: clock.now(), updatedAt: clock.now(), ...fields }),
+      KEY,
+    );
+  }
+
+  function command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause = KEY): Promise<ServerNow> {
+    return it.servers.send(id, { type, at: clock.now(), cause });
+  }
+
+  async function reach(id: string, state: ServerState | 'gone', withinMs = 60_000): Promise<ServerNow | undefined> {
+    for (const end = clock.now() + withinMs; clock.now() <= end; await clock.advance(250)) {
+      await store.write(async () => {});
+      const now = await it.servers.get(id);
+      if ((now?.state ?? 'gone') === state) return now;
+    }
+    throw new Error(`${id} is ${(await it.servers.get(id))?.state ?? 'gone'}, not ${state}, after ${withinMs} ms`);
+  }
+
+  async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+    for (const end = Date.now() + 5_000; !(await holds()); await clock.advance(0))
+      if (Date.now() > end) throw new Error('waited in vain');
+  }
+
+  async function killAndRestart(): Promise<void> {
+    endReconcile();
+    // The old instance must not do another thing: its actors stop without storing.
+    await it.servers.close();
+    it.servers = make();
+    await it.servers.restore();
+    endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
+  }
+
+  return it;
+}
+
+export function serverRow(id: string, accountId: string, fields: Partial<ServerRow> = {}): ServerRow {
+  return {
+    id,
+    name: id,
+    hostname: id,
+    accountId,
+    container: `dormouse-${id}`,
+    type: 'sandbox',
+    version: '1.21.4',
+    ramMb: 512,
+    plan: 'metered',
+    region: 'na',
+    motd: '',
+    properties: {},
+    idleTimeoutMinutes: 0,
+    alertWebhookUrl: '',
+    modpackPlatform: '',
+    modpackRef: '',
+    modpackVersion: '',
+    createdAt: START,
+    updatedAt: START,
+    coldStartsMs: [],
+    lastStatus: '',
+    snapshot: '',
+    state: 'hibernated',
+    ...fields,
+  };
+}
+
+async function anAccount(store: Store): Promise<string> {
+  await store.write((tx) => insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: START }));
+  return 'acc_test';
+}
+
+/** Each server at an address of its own, so that the fake games know who is asked. */
+function addressOf(serverId: string): { game: Address; rcon: Address } {
+  return { game: { host: `${serverId}.game`, port: 25_565 }, rcon: { host: `${serverId}.game`, port: 25_575 } };
+}
+
+function fakeGames(engine: FakeEngine): Games {
+  const silent = new Set<string>();
+  const players = new Map<string, number>();
+  const commands: string[] = [];
+  const idOf = (address: Address) => address.host.replace(/\.game$/, '');
+  const up = async (id: string) => (await engine.inspect(id))?.up === true && !silent.has(id);
+  return {
+    silent,
+    players,
+    commands,
+    async status(address) {
+      const id = idOf(address);
+      if (!(await up(id))) throw new Error('no answer');
+      const online = players.get(id) ?? 0;
+      const raw = JSON.stringify({ version: { name: '1.21.4', protocol: 769 }, players: { max: 20, online } });
+      return { playersOnline: online, playersMax: 20, versionName: '1.21.4', protocol: 769, raw };
+    },
+    async run(address, _password, command) {
+      const id = idOf(address);
+      if (!(await up(id))) throw new Error('no answer');
+      commands.push(`${id}: ${command}`);
+      if (command === 'stop') engine.crash(id, { code: 0 });
+      return '';
+    },
+    release() {},
+    close() {},
+  };
+}
