@@ -1,0 +1,118 @@
+import nbt from 'prismarine-nbt';
+import prismarineChunk from 'prismarine-chunk';
+import { Vec3 } from 'vec3';
+import type { Protocol } from './protocol.ts';
+import type { World } from './world.ts';
+
+/** A packet: its name and its fields. */
+export type Packet = [name: string, fields: object];
+
+/** What is used here of a chunk of any version. */
+interface Chunk {
+  setBlockStateId(position: Vec3, state: number): unknown;
+  setSkyLight(position: Vec3, light: number): unknown;
+  getMask(): number | undefined;
+  dump(mask?: number): Buffer;
+  dumpBiomes?(): unknown;
+  dumpLight?(): Record<string, unknown>;
+  skyLightMask?: unknown;
+  blockLightMask?: unknown;
+}
+type ChunkClass = new (bounds?: { minY: number; worldHeight: number }) => Chunk;
+
+/** The module is the function; its typings, written for another module system, say it holds one. */
+const chunkClass = prismarineChunk as unknown as (version: string) => ChunkClass;
+
+/** Chunks of a world as packets. The untouched chunk is made once: nearly all are that one. */
+export class Chunks {
+  readonly #world: World;
+  readonly #protocol: Protocol;
+  readonly #Chunk: ChunkClass;
+  readonly #untouched: Packet[];
+
+  constructor(world: World, protocol: Protocol) {
+    this.#world = world;
+    this.#protocol = protocol;
+    this.#Chunk = chunkClass(protocol.data.version.minecraftVersion!);
+    this.#untouched = this.#build(0, 0, false);
+  }
+
+  /** The packets that show a client this chunk as it is now. */
+  packets(x: number, z: number): Packet[] {
+    if (this.#world.isChanged(x, z)) return this.#build(x, z, true);
+    return this.#untouched.map(([name, fields]) => [name, { ...fields, ...coordinates(name, x, z) }]);
+  }
+
+  #build(x: number, z: number, changed: boolean): Packet[] {
+    const { minY, height, layers } = this.#world;
+    const chunk = new this.#Chunk({ minY, worldHeight: height });
+    const sections = new Set([0]);
+    eachColumn((dx, dz) => {
+      for (const [y, state] of layers.entries()) chunk.setBlockStateId(new Vec3(dx, y, dz), state);
+    });
+    if (changed) {
+      for (const block of this.#world.changesOf(x, z)) {
+        chunk.setBlockStateId(new Vec3(block.x & 15, block.y, block.z & 15), block.state);
+        sections.add(block.y >> 4);
+      }
+    }
+    // No shadows: every section with blocks lies in full daylight.
+    for (const section of sections) {
+      eachColumn((dx, dz) => {
+        for (let y = section * 16; y < section * 16 + 16; y++) chunk.setSkyLight(new Vec3(dx, y, dz), 15);
+      });
+    }
+    return this.#encode(chunk, sections, x, z);
+  }
+
+  #encode(chunk: Chunk, sections: Set<number>, x: number, z: number): Packet[] {
+    const mask = chunk.getMask();
+    // 1.8 chunks always name all 16 sections, most of them empty.
+    const bitMap = mask === 0xffff ? [...sections].reduce((bits, section) => bits | (1 << section), 0) : mask;
+    const lightWithin = this.#protocol.supports('tallWorld');
+    const fields = {
+      ...coordinates('map_chunk', x, z),
+      groundUp: true,
+      ignoreOldData: true,
+      heightmaps: this.#heightmaps(),
+      bitMap,
+      biomes: chunk.dumpBiomes?.(),
+      chunkData: chunk.dump(bitMap),
+      blockEntities: [],
+      trustEdges: true,
+      ...(lightWithin ? chunk.dumpLight?.() : {}),
+    };
+    const packets: Packet[] = [['map_chunk', fields]];
+    if (!lightWithin && this.#protocol.sends('update_light')) packets.push(['update_light', this.#light(chunk, x, z)]);
+    return packets;
+  }
+
+  #light(chunk: Chunk, x: number, z: number): object {
+    const where = { ...coordinates('update_light', x, z), trustEdges: true };
+    if (this.#protocol.supports('newLightingDataFormat')) return { ...where, ...chunk.dumpLight?.() };
+    const { skyLightMask, blockLightMask } = chunk;
+    return {
+      ...where,
+      skyLightMask,
+      blockLightMask,
+      emptySkyLightMask: 0,
+      emptyBlockLightMask: 0,
+      data: chunk.dumpLight?.(),
+    };
+  }
+
+  /** 256 heights, all 0: 9 bits each, since 1.16 without a value lying across two longs. */
+  #heightmaps(): unknown {
+    if (this.#protocol.shape('map_chunk').includes('world_surface_wg')) return [];
+    const longs = this.#protocol.supports('usesLoginPacket') ? 37 : 36;
+    return nbt.comp({ MOTION_BLOCKING: { type: 'longArray', value: Array.from({ length: longs }, () => [0, 0]) } });
+  }
+}
+
+function coordinates(packet: string, x: number, z: number): object {
+  return packet === 'map_chunk' ? { x, z } : { chunkX: x, chunkZ: z };
+}
+
+function eachColumn(visit: (x: number, z: number) => void): void {
+  for (let x = 0; x < 16; x++) for (let z = 0; z < 16; z++) visit(x, z);
+}

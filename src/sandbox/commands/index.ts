@@ -1,0 +1,60 @@
+import type { Game } from '../game.ts';
+import { accessCommands } from './access.ts';
+import { CommandError } from './command.ts';
+import type { Command, Source } from './command.ts';
+import { serverCommands } from './server.ts';
+import { whitelistCommand } from './whitelist.ts';
+import { worldCommands } from './world.ts';
+
+const help: Command = {
+  name: 'help',
+  usage: 'help',
+  forAll: true,
+  silent: true,
+  run: ({ game, source }) => {
+    const allowed = commands.filter((command) => mayUse(game, source, command));
+    return allowed.map(({ usage }) => `/${usage}`).join('\n');
+  },
+};
+
+const commands: Command[] = [...serverCommands, ...accessCommands, whitelistCommand, ...worldCommands, help];
+const byName = new Map(commands.map((command) => [command.name, command]));
+
+/** Runs one command line, with or without a slash; answers what to show to whoever gave it. Never throws. */
+export function runCommand(game: Game, line: string, source: Source): string {
+  const text = line.trim().replace(/^\//, '');
+  const [name = '', ...words] = text.split(/\s+/);
+  const command = byName.get(name.replace(/^minecraft:/, ''));
+  if (!command || !mayUse(game, source, command)) {
+    return `Unknown or incomplete command, see below for error\n${printable(text)}<--[HERE]`;
+  }
+  try {
+    const reply = command.run({ game, source, words });
+    if (!command.silent && source.kind !== 'console') announce(game, source, reply);
+    return reply;
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    game.log.error(`Command exception: /${printable(text)}\n${error instanceof Error ? error.stack : String(error)}`);
+    return 'An unexpected error occurred trying to execute that command';
+  }
+}
+
+/** What somebody in charge did is for the log and for the others in charge. */
+function announce(game: Game, source: Source, reply: string): void {
+  for (const line of reply.split('\n')) {
+    game.log.info(`[${source.name}: ${line}]`);
+    if (source.kind === 'rcon' && !game.properties.is('broadcast-rcon-to-ops')) continue;
+    for (const player of game.players.values()) {
+      const isSource = source.kind === 'player' && source.player === player;
+      if (!isSource && game.isOperator(player)) player.tell(`[${source.name}: ${line}]`);
+    }
+  }
+}
+
+function mayUse(game: Game, source: Source, command: Command): boolean {
+  return source.kind !== 'player' || command.forAll === true || game.isOperator(source.player);
+}
+
+function printable(text: string): string {
+  return text.slice(0, 256).replaceAll(/\p{Cc}/gu, '?');
+}

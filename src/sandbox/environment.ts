@@ -1,0 +1,123 @@
+import { readFaults } from './faults.ts';
+import type { Faults } from './faults.ts';
+import { findVersion, sandboxVersions } from './versions.ts';
+import type { GameVersion } from './versions.ts';
+import { parseProperties } from './properties.ts';
+
+/** Everything the environment says about one start. */
+export interface Launch {
+  version: GameVersion;
+  /** Prepare the data directory, say so, and end. */
+  setupOnly: boolean;
+  /** False: `server.properties` is somebody else's; read it, do not write it. */
+  writeProperties: boolean;
+  /** Properties to be written to `server.properties` before it is read. */
+  written: Record<string, string>;
+  /** Properties that hold for this run only. */
+  overrides: Record<string, string>;
+  faults: Faults;
+}
+
+/** A start that must not go on; `lines` is what the operator should read. Exit code 1. */
+export class LaunchRefused extends Error {
+  readonly lines: string[];
+  constructor(...lines: string[]) {
+    super(lines.join('\n'));
+    this.name = 'LaunchRefused';
+    this.lines = lines;
+  }
+}
+
+/** Variable → property, as in the property definitions of the `itzg/minecraft-server` image. */
+const propertyOf: Record<string, string> = {
+  ALLOW_FLIGHT: 'allow-flight',
+  BROADCAST_CONSOLE_TO_OPS: 'broadcast-console-to-ops',
+  BROADCAST_RCON_TO_OPS: 'broadcast-rcon-to-ops',
+  DIFFICULTY: 'difficulty',
+  ENABLE_RCON: 'enable-rcon',
+  ENABLE_STATUS: 'enable-status',
+  ENABLE_WHITELIST: 'white-list',
+  ENFORCE_WHITELIST: 'enforce-whitelist',
+  FORCE_GAMEMODE: 'force-gamemode',
+  HARDCORE: 'hardcore',
+  HIDE_ONLINE_PLAYERS: 'hide-online-players',
+  LEVEL: 'level-name',
+  LEVEL_TYPE: 'level-type',
+  MAX_PLAYERS: 'max-players',
+  MODE: 'gamemode',
+  MOTD: 'motd',
+  ONLINE_MODE: 'online-mode',
+  OP_PERMISSION_LEVEL: 'op-permission-level',
+  PLAYER_IDLE_TIMEOUT: 'player-idle-timeout',
+  PVP: 'pvp',
+  RCON_PASSWORD: 'rcon.password',
+  RCON_PORT: 'rcon.port',
+  SEED: 'level-seed',
+  SERVER_IP: 'server-ip',
+  SERVER_PORT: 'server-port',
+  SIMULATION_DISTANCE: 'simulation-distance',
+  SPAWN_PROTECTION: 'spawn-protection',
+  VIEW_DISTANCE: 'view-distance',
+};
+
+/** Where a game listens is the engine's affair, even where the file is the owner's. */
+const addressVariables = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT'];
+
+/**
+ * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `TYPE`,
+ * `MEMORY` and `MAX_MEMORY` are accepted and change nothing. `eulaFile` is the text of `eula.txt`, if there is one.
+ * Throws LaunchRefused.
+ */
+export function readEnvironment(env: NodeJS.ProcessEnv, eulaFile = ''): Launch {
+  if (env.EULA?.toUpperCase() !== 'TRUE' && !/^eula\s*=\s*true\s*$/im.test(eulaFile)) {
+    throw new LaunchRefused(
+      '[init] [ERROR] Please accept the Minecraft EULA at',
+      '[init] [ERROR]   https://account.mojang.com/documents/minecraft_eula',
+      '[init] [ERROR] by setting EULA=TRUE',
+    );
+  }
+  if (env.MODPACK_PLATFORM || env.MODRINTH_MODPACK) {
+    throw new LaunchRefused(
+      '[init] [ERROR] The sandbox core takes no mod packs: choose another server type for this one.',
+    );
+  }
+  const wanted = env.VERSION ?? '';
+  const version = findVersion(wanted);
+  if (!version) {
+    const offered = sandboxVersions();
+    throw new LaunchRefused(
+      `[init] [ERROR] The sandbox core cannot be Minecraft ${printable(wanted)}: it offers ${offered.at(-1)} to ${offered[0]}.`,
+    );
+  }
+  const leaveFile = isTrue(env.SKIP_SERVER_PROPERTIES) || env.OVERRIDE_SERVER_PROPERTIES?.toLowerCase() === 'false';
+  return {
+    version,
+    setupOnly: isTrue(env.SETUP_ONLY),
+    writeProperties: !leaveFile,
+    written: leaveFile ? {} : { ...mapped(env, Object.keys(propertyOf)), ...custom(env) },
+    overrides: leaveFile ? mapped(env, addressVariables) : {},
+    faults: readFaults(env),
+  };
+}
+
+function mapped(env: NodeJS.ProcessEnv, names: string[]): Record<string, string> {
+  const given = names.flatMap((name) => (env[name] === undefined ? [] : [[propertyOf[name], normal(env[name])]]));
+  return Object.fromEntries(given) as Record<string, string>;
+}
+
+function custom(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(parseProperties(env.CUSTOM_SERVER_PROPERTIES ?? ''));
+}
+
+/** `TRUE` is how the image's users write what the file calls `true`. */
+function normal(value: string): string {
+  return /^(true|false)$/i.test(value) ? value.toLowerCase() : value;
+}
+
+function isTrue(value: string | undefined): boolean {
+  return value?.toLowerCase() === 'true';
+}
+
+function printable(text: string): string {
+  return text.slice(0, 40).replaceAll(/[^\x21-\x7e]/g, '?');
+}

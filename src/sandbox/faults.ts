@@ -1,0 +1,66 @@
+/**
+ * Trouble to order, for tests of the service around a game server. Read from the environment only, never from files
+ * an owner can write.
+ *
+ * | variable                  | what it does                                                                          |
+ * |---------------------------|---------------------------------------------------------------------------------------|
+ * | `SANDBOX_START_MS`        | starting takes this long, percent lines spread over it; the port answers when done     |
+ * | `SANDBOX_EARLY_PORT`      | `true`: the port accepts from the start; pings are closed, logins told "still starting" |
+ * | `SANDBOX_NEVER_READY`     | `true`: percent lines up to 92 %, then nothing more; the port never answers            |
+ * | `SANDBOX_CRASH_AT_START`  | `true`: a stack trace while loading the world, exit code 1                             |
+ * | `SANDBOX_OUT_OF_MEMORY`   | `report`: an OutOfMemoryError line, exit code 1. `allocate`: takes memory until killed  |
+ * | `SANDBOX_CRASH_AFTER_MS`  | a crash report and exit code 1 this long after being ready                             |
+ * | `SANDBOX_IGNORE_STOP`     | `true`: SIGTERM, SIGINT and the `stop` command are noted and not obeyed                |
+ */
+export interface Faults {
+  startMs: number;
+  earlyPort: boolean;
+  neverReady: boolean;
+  crashAtStart: boolean;
+  outOfMemory: '' | 'report' | 'allocate';
+  /** Undefined: does not crash. */
+  crashAfterMs: number | undefined;
+  ignoreStop: boolean;
+}
+
+/** Reads the `SANDBOX_` variables. An unreadable value means "no such fault". */
+export function readFaults(env: NodeJS.ProcessEnv): Faults {
+  const flag = (name: string) => env[name]?.toLowerCase() === 'true';
+  const ms = (name: string) => (/^\d{1,9}$/.test(env[name] ?? '') ? Number(env[name]) : undefined);
+  const memory = env.SANDBOX_OUT_OF_MEMORY;
+  return {
+    startMs: ms('SANDBOX_START_MS') ?? 0,
+    earlyPort: flag('SANDBOX_EARLY_PORT'),
+    neverReady: flag('SANDBOX_NEVER_READY'),
+    crashAtStart: flag('SANDBOX_CRASH_AT_START'),
+    outOfMemory: memory === 'report' || memory === 'allocate' ? memory : '',
+    crashAfterMs: ms('SANDBOX_CRASH_AFTER_MS'),
+    ignoreStop: flag('SANDBOX_IGNORE_STOP'),
+  };
+}
+
+/** What a Java server prints when a mod breaks its start. */
+export const crashAtStartStack = `java.lang.IllegalStateException: Failed to initialize server
+\tat net.minecraft.server.MinecraftServer.loadLevel(MinecraftServer.java:412) ~[server.jar:?]
+\tat net.minecraft.server.dedicated.DedicatedServer.initServer(DedicatedServer.java:261) ~[server.jar:?]
+\tat net.minecraft.server.MinecraftServer.runServer(MinecraftServer.java:687) ~[server.jar:?]
+\tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]`;
+
+/** What a Java server prints when its heap is full. */
+export const outOfMemoryStack = `java.lang.OutOfMemoryError: Java heap space
+\tat java.base/java.util.Arrays.copyOf(Arrays.java:3541) ~[?:?]
+\tat net.minecraft.world.level.chunk.LevelChunkSection.<init>(LevelChunkSection.java:41) ~[server.jar:?]
+\tat net.minecraft.server.MinecraftServer.prepareLevels(MinecraftServer.java:523) ~[server.jar:?]`;
+
+/** What a Java server prints when a tick throws. */
+export const crashWhileRunningStack = `net.minecraft.ReportedException: Exception ticking world
+\tat net.minecraft.server.MinecraftServer.tickChildren(MinecraftServer.java:1042) ~[server.jar:?]
+\tat net.minecraft.server.MinecraftServer.tickServer(MinecraftServer.java:909) ~[server.jar:?]
+\tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]
+Caused by: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null`;
+
+/** Takes memory, and touches it, until something outside ends this process. */
+export function allocateUntilKilled(): void {
+  const taken: Buffer[] = [];
+  setInterval(() => taken.push(Buffer.alloc(16 * 1024 * 1024, 1)), 5);
+}

@@ -1,0 +1,89 @@
+import type { Protocol } from './protocol.ts';
+
+/** A stack of items in a slot. */
+export interface Stack {
+  id: number;
+  count: number;
+  /** Before 1.13, which wool it is; else 0. */
+  damage: number;
+}
+
+const slots = 46;
+const maxStack = 64;
+const firstHotbarSlot = 36;
+const hotbarThenPack = [...range(firstHotbarSlot, 44), ...range(9, 35)];
+
+/** What a player carries: slots of the player's own window, 36 to 44 being the hotbar, 45 the other hand. */
+export class Inventory {
+  readonly #slots: (Stack | undefined)[] = Array.from({ length: slots });
+  #held = 0;
+
+  get(slot: number): Stack | undefined {
+    return this.#slots[slot];
+  }
+
+  /** Ignores slots that are not there. */
+  set(slot: number, stack: Stack | undefined): void {
+    if (Number.isInteger(slot) && slot >= 0 && slot < slots)
+      this.#slots[slot] = stack && stack.count > 0 ? stack : undefined;
+  }
+
+  /** `hotbarSlot` 0 to 8. */
+  hold(hotbarSlot: number): void {
+    if (Number.isInteger(hotbarSlot) && hotbarSlot >= 0 && hotbarSlot <= 8) this.#held = hotbarSlot;
+  }
+
+  /** The slot a hand (0 main, 1 other) uses. */
+  slotOfHand(hand: number): number {
+    return hand === 1 ? 45 : firstHotbarSlot + this.#held;
+  }
+
+  /** Puts items where there is room; answers the slots that changed. What finds no room is lost. */
+  give(id: number, damage: number, count: number): number[] {
+    const changed: number[] = [];
+    let left = count;
+    const fits = (slot: number) => this.#slots[slot]?.id === id && this.#slots[slot].damage === damage;
+    const order = [...hotbarThenPack.filter(fits), ...hotbarThenPack.filter((slot) => !this.#slots[slot])];
+    for (const slot of order) {
+      const before = this.#slots[slot]?.count ?? 0;
+      const taken = Math.min(left, maxStack - before);
+      if (taken <= 0) continue;
+      this.#slots[slot] = { id, damage, count: before + taken };
+      changed.push(slot);
+      left -= taken;
+      if (left === 0) break;
+    }
+    return changed;
+  }
+
+  /** Every slot in order. */
+  all(): readonly (Stack | undefined)[] {
+    return this.#slots;
+  }
+}
+
+/** A slot as the packets of a version carry it. */
+export function encodeSlot(protocol: Protocol, stack: Stack | undefined): object {
+  const shape = protocol.slotShape;
+  if (shape.includes('"blockId"')) {
+    return stack ? { blockId: stack.id, itemCount: stack.count, itemDamage: stack.damage } : { blockId: -1 };
+  }
+  if (shape.includes('"present"')) {
+    return stack ? { present: true, itemId: stack.id, itemCount: stack.count } : { present: false };
+  }
+  if (!stack) return { itemCount: 0 };
+  const noComponents = { addedComponentCount: 0, removedComponentCount: 0, components: [], removeComponents: [] };
+  return { itemCount: stack.count, itemId: stack.id, ...noComponents };
+}
+
+/** What a client put into a slot; enchantments and names are not kept. */
+export function decodeSlot(slot: unknown): Stack | undefined {
+  const { blockId, itemId, itemCount, itemDamage } = (slot ?? {}) as Record<string, unknown>;
+  const id = typeof blockId === 'number' ? blockId : itemId;
+  if (typeof id !== 'number' || id < 0 || typeof itemCount !== 'number' || itemCount < 1) return undefined;
+  return { id, count: Math.min(itemCount, maxStack), damage: typeof itemDamage === 'number' ? itemDamage : 0 };
+}
+
+function range(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+}

@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { LaunchRefused, readEnvironment } from './environment.ts';
+import type { Launch } from './environment.ts';
+import { openLog } from './log.ts';
+import { ServerProperties } from './properties.ts';
+
+/**
+ * The sandbox core: a small Minecraft server. Runs in its data directory; `environment.ts` says what it takes from the
+ * environment, `faults.ts` how tests make it misbehave.
+ */
+async function main(): Promise<void> {
+  const launch = readEnvironment(process.env, existsSync('eula.txt') ? readFileSync('eula.txt', 'utf8') : '');
+  const properties = prepareProperties(launch);
+  if (launch.setupOnly) {
+    console.log(`SETUP_ONLY: node ${import.meta.filename}`);
+    return;
+  }
+  const log = openLog('logs');
+  // Imported only now: the game and its data cost 100 ms and 50 MB that a refusal need not.
+  const { runServer } = await import('./run.ts');
+  await runServer({ launch, properties, log });
+}
+
+function prepareProperties(launch: Launch): ServerProperties {
+  const properties = new ServerProperties('server.properties', launch.overrides);
+  if (launch.writeProperties) {
+    const { written } = launch;
+    const rcon = written['enable-rcon'] ?? 'true';
+    const password = written['rcon.password'] || properties.get('rcon.password') || randomBytes(12).toString('hex');
+    properties.complete({ ...written, 'enable-rcon': rcon, 'rcon.password': password });
+  }
+  return properties;
+}
+
+try {
+  await main();
+} catch (error) {
+  const lines = error instanceof LaunchRefused ? error.lines : [error instanceof Error ? error.stack! : String(error)];
+  for (const line of lines) console.log(line);
+  process.exitCode = 1;
+}

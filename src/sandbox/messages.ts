@@ -1,0 +1,33 @@
+import type { Client } from 'minecraft-protocol';
+import nbt from 'prismarine-nbt';
+import type { Protocol } from './protocol.ts';
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+/** Text as the packets of a version carry it: NBT since 1.20.3, JSON before. */
+export function component(protocol: Protocol, text: string): unknown {
+  return protocol.supports('chatPacketsUseNbtComponents')
+    ? nbt.comp({ text: nbt.string(text) })
+    : JSON.stringify({ text });
+}
+
+/** Shows a line in a player's chat. */
+export function tell(client: Client, protocol: Protocol, text: string): void {
+  if (protocol.sends('system_chat')) {
+    client.write('system_chat', { content: component(protocol, text), isActionBar: false, type: 1 });
+  } else {
+    client.write('chat', { message: JSON.stringify({ text }), position: 0, sender: nobody });
+  }
+}
+
+/** Ends a connection with a reason its player sees, in whatever state it is. */
+export function disconnect(client: Client, protocol: Protocol, text: string): void {
+  const state = client.state as string;
+  if (state === 'login') client.write('disconnect', { reason: JSON.stringify({ text }) });
+  if (state === 'configuration') client.write('disconnect', { reason: component(protocol, text) });
+  if (state === 'play') client.write('kick_disconnect', { reason: component(protocol, text) });
+  // The library goes on with a login whatever was sent before: from here on it talks to nobody.
+  client.write = () => undefined;
+  setImmediate(() => client.socket.end());
+  setTimeout(() => client.socket.destroy(), 5_000).unref();
+}

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { writeAtomic } from './files.ts';
+
+/** What a server has where its file says nothing: the values of the vanilla server, but for the flat world. */
+const defaults: Record<string, string> = {
+  'allow-flight': 'false',
+  'broadcast-rcon-to-ops': 'true',
+  difficulty: 'easy',
+  'enable-rcon': 'false',
+  'enable-status': 'true',
+  'enforce-whitelist': 'false',
+  gamemode: 'survival',
+  hardcore: 'false',
+  'hide-online-players': 'false',
+  'level-name': 'world',
+  'level-seed': '',
+  'level-type': 'minecraft:flat',
+  'max-players': '20',
+  motd: 'A Minecraft Server',
+  'online-mode': 'true',
+  'op-permission-level': '4',
+  pvp: 'true',
+  'rcon.password': '',
+  'rcon.port': '25575',
+  'server-ip': '',
+  'server-port': '25565',
+  'simulation-distance': '10',
+  'view-distance': '10',
+  'white-list': 'false',
+};
+
+/** Reads the text of a Java properties file: comments, `=` or `:` between key and value, `\uXXXX` and `\:` escapes. */
+export function parseProperties(text: string): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const match = /^\s*((?:\\.|[^\\=:\s#!])(?:\\.|[^\\=:\s])*)\s*(?:[=:]\s*)?(.*)$/.exec(line);
+    if (match) found.set(unescape(match[1]!), unescape(match[2]!));
+  }
+  return found;
+}
+
+/** Writes what `parseProperties` reads, keys in order, in ASCII. */
+export function formatProperties(properties: ReadonlyMap<string, string>): string {
+  const lines = [...properties].sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, value]) => propertyLine(key, value));
+  return `#Minecraft server properties\n${lines.join('\n')}\n`;
+}
+
+function propertyLine(key: string, value: string): string {
+  return `${escape(key).replaceAll(/[ :=]/g, '\\$&')}=${escape(value).replace(/^ /, '\\ ')}`;
+}
+
+function unescape(text: string): string {
+  return text.replaceAll(/\\(?:u([0-9a-fA-F]{4})|(.))/g, (_, hex: string | undefined, char: string | undefined) => {
+    if (hex) return String.fromCharCode(Number.parseInt(hex, 16));
+    return { n: '\n', r: '\r', t: '\t', f: '\f' }[char!] ?? char!;
+  });
+}
+
+function escape(text: string): string {
+  const named = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t');
+  return named.replaceAll(/[^\x20-\x7e]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** `server.properties` of one server, with this run's overrides on top. */
+export class ServerProperties {
+  readonly #path: string;
+  readonly #overrides: ReadonlyMap<string, string>;
+  #values: Map<string, string>;
+
+  constructor(path: string, overrides: Record<string, string>) {
+    this.#path = path;
+    this.#overrides = new Map(Object.entries(overrides));
+    this.#values = existsSync(path) ? parseProperties(readFileSync(path, 'utf8')) : new Map<string, string>();
+  }
+
+  get(key: string): string {
+    return this.#overrides.get(key) ?? this.#values.get(key) ?? defaults[key] ?? '';
+  }
+
+  is(key: string): boolean {
+    return this.get(key).trim().toLowerCase() === 'true';
+  }
+
+  /** A whole number within bounds; the default where the file's value is none. */
+  number(key: string, min: number, max: number): number {
+    const text = this.get(key).trim();
+    const value = /^-?\d{1,9}$/.test(text) ? Number(text) : Number(defaults[key]);
+    return Math.min(max, Math.max(min, value));
+  }
+
+  /** Writes the whole file: what it held, the defaults it lacked, and `changes`. */
+  complete(changes: Record<string, string>): void {
+    this.#values = new Map([...Object.entries(defaults), ...this.#values, ...Object.entries(changes)]);
+    writeAtomic(this.#path, formatProperties(this.#values));
+  }
+
+  /** Changes one property, in the file too, and leaves its other lines as they are. */
+  set(key: string, value: string): void {
+    this.#values.set(key, value);
+    const lines = existsSync(this.#path) ? readFileSync(this.#path, 'utf8').split('\n') : [''];
+    const at = lines.findIndex((line) => parseProperties(line).has(key));
+    lines.splice(at < 0 ? lines.length - 1 : at, at < 0 ? 0 : 1, propertyLine(key, value));
+    writeAtomic(this.#path, lines.join('\n'));
+  }
+}

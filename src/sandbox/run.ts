@@ -1,0 +1,150 @@
+import type { Server as NetServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { runCommand } from './commands/index.ts';
+import type { Launch } from './environment.ts';
+import { LaunchRefused } from './environment.ts';
+import { crashWhileRunningStack } from './faults.ts';
+import type { Game } from './game.ts';
+import { listen } from './listener.ts';
+import type { Listener } from './listener.ts';
+import { loadGame } from './load.ts';
+import type { Log } from './log.ts';
+import { gameMode } from './player.ts';
+import type { ServerProperties } from './properties.ts';
+import { startRcon } from './rcon.ts';
+import { prepareSpawnArea } from './start.ts';
+
+/** How long a player's client gets to read why it is disconnected. */
+const goodbyeMs = 150;
+
+/** What a run starts from. */
+export interface Run {
+  launch: Launch;
+  properties: ServerProperties;
+  log: Log;
+}
+
+/** Brings the server up and keeps it up until it is told to stop; then the process exits with 0. */
+export async function runServer({ launch, properties, log }: Run): Promise<void> {
+  const { faults, version } = launch;
+  let shutDown: () => void = () => process.exit(0);
+  const stop = () => {
+    if (faults.ignoreStop) log.warn('Asked to stop, which this server was started to ignore');
+    else shutDown();
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  process.on('uncaughtException', (error) =>
+    log.error(`Encountered an unexpected exception\n${error.stack ?? error.message}`),
+  );
+
+  log.info(`Starting minecraft server version ${version.name}`);
+  log.info('Loading properties');
+  log.info(`Default game type: ${gameMode(properties.get('gamemode')).toUpperCase()}`);
+  log.info(`Starting Minecraft server on ${properties.get('server-ip') || '*'}:${properties.get('server-port')}`);
+  try {
+    const game = loadGame(version, properties, log);
+    let listener = faults.earlyPort ? await open(game) : undefined;
+    await prepareSpawnArea(faults, log);
+    listener ??= await open(game);
+    game.save();
+    listener.ready();
+    game.ticks.start();
+    log.info(`Done (${(performance.now() / 1_000).toFixed(3)}s)! For help, type "help"`);
+    const rcon = await openRcon(game);
+    shutDown = once(() => end(game, listener, rcon));
+    game.stop = stop;
+    readConsole(game);
+  } catch (error) {
+    const lines =
+      error instanceof LaunchRefused ? error.lines : [`Failed to start the minecraft server\n${stackOf(error)}`];
+    for (const line of lines) log.error(line);
+    process.exit(1);
+  }
+  if (faults.crashAfterMs !== undefined) {
+    setTimeout(() => {
+      log.error(`Encountered an unexpected exception\n${crashWhileRunningStack}`);
+      process.exit(1);
+    }, faults.crashAfterMs);
+  }
+}
+
+async function open(game: Game): Promise<Listener> {
+  const listener = listen(game);
+  const port = await listener.opened.catch((error: Error) => {
+    const hint = 'Perhaps a server is already running on that port?';
+    throw new LaunchRefused('**** FAILED TO BIND TO PORT!', `The exception was: ${error.message}`, hint);
+  });
+  if (game.properties.get('server-port') === '0') game.log.info(`Listening on port ${port}`);
+  return listener;
+}
+
+/** A remote console that cannot be had is no reason not to play, as in vanilla. */
+async function openRcon(game: Game): Promise<NetServer | undefined> {
+  const { properties, log } = game;
+  if (!properties.is('enable-rcon')) return undefined;
+  const password = properties.get('rcon.password');
+  if (!password) {
+    log.warn('No rcon password set in server.properties, rcon disabled!');
+    return undefined;
+  }
+  const host = properties.get('server-ip') || '0.0.0.0';
+  try {
+    const rcon = await startRcon({
+      host,
+      port: properties.number('rcon.port', 0, 65_535),
+      password,
+      run: (line) => runCommand(game, line, { kind: 'rcon', name: 'Rcon' }),
+      log,
+    });
+    const address = rcon.address();
+    log.info(`RCON running on ${host}:${typeof address === 'object' ? address?.port : address}`);
+    return rcon;
+  } catch (error) {
+    log.warn(`Unable to initialise RCON on ${host}: ${String(error)}`);
+    return undefined;
+  }
+}
+
+function readConsole(game: Game): void {
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    if (line.trim() === '') return;
+    const reply = runCommand(game, line, { kind: 'console', name: 'Server' });
+    if (reply) for (const text of reply.split('\n')) game.log.info(text);
+  });
+}
+
+function end(game: Game, listener: Listener, rcon: NetServer | undefined): void {
+  const { log, storage } = game;
+  log.info('Stopping the server');
+  log.info('Stopping server');
+  game.ticks.stop();
+  storage.close();
+  rcon?.close();
+  log.info('Saving players');
+  for (const player of game.players.values()) player.kick('Server closed');
+  log.info('Saving worlds');
+  log.info("Saving chunks for level 'ServerLevel[world]'/minecraft:overworld");
+  let exitCode = 0;
+  try {
+    game.save();
+    log.info('ThreadedAnvilChunkStorage: All dimensions are saved');
+  } catch (error) {
+    log.error(`Failed to save the world: ${stackOf(error)}`);
+    exitCode = 1;
+  }
+  listener.close();
+  setTimeout(() => process.exit(exitCode), goodbyeMs);
+}
+
+function once(action: () => void): () => void {
+  let done = false;
+  return () => {
+    if (!done) action();
+    done = true;
+  };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,90 @@
+const tickMs = 50;
+const keptTicks = 20 * 60 * 15;
+
+/** Milliseconds of work per tick over some time. */
+export interface TickTimes {
+  average: number;
+  min: number;
+  max: number;
+}
+
+/** The beat of 20 a second. Measures how well it keeps it. */
+export class Ticks {
+  readonly #work: () => void;
+  /** Of each tick kept: when it began and how long its work took, in ms since the process began. */
+  readonly #begun: number[] = [];
+  readonly #took: number[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #startedAt = 0;
+
+  constructor(work: () => void) {
+    this.#work = work;
+  }
+
+  start(): void {
+    this.#startedAt = performance.now();
+    this.#schedule(this.#startedAt + tickMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Ticks per second over the last `seconds`, at most 20. */
+  rate(seconds: number): number {
+    const since = Math.max(performance.now() - seconds * 1_000, this.#startedAt);
+    const elapsedSeconds = (performance.now() - since) / 1_000;
+    if (this.#startedAt === 0 || elapsedSeconds < 1) return 20;
+    return Math.min(20, this.#countSince(since) / elapsedSeconds);
+  }
+
+  /** How long ticks took over the last `seconds`. */
+  times(seconds: number): TickTimes {
+    const recent = this.#recent(seconds);
+    if (recent.length === 0) return { average: 0, min: 0, max: 0 };
+    const sum = recent.reduce((total, ms) => total + ms, 0);
+    return { average: sum / recent.length, min: Math.min(...recent), max: Math.max(...recent) };
+  }
+
+  /** The time that `percent` of the last 100 ticks stayed below. */
+  percentile(percent: number): number {
+    const sorted = this.#took.slice(-100).sort((a, b) => a - b);
+    return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? 0;
+  }
+
+  get sampleSize(): number {
+    return Math.min(100, this.#took.length);
+  }
+
+  #recent(seconds: number): number[] {
+    return this.#took.slice(
+      -Math.min(1_200, this.#countSince(performance.now() - seconds * 1_000)) || this.#took.length,
+    );
+  }
+
+  #countSince(since: number): number {
+    const first = this.#begun.findIndex((at) => at >= since);
+    return first < 0 ? 0 : this.#begun.length - first;
+  }
+
+  #schedule(dueAt: number): void {
+    const begin = () => {
+      const begunAt = performance.now();
+      // The next beat is asked for first: work that throws must not end the beat.
+      const behind = begunAt - dueAt > 2_000;
+      this.#schedule(behind ? begunAt + tickMs : dueAt + tickMs);
+      this.#work();
+      this.#keep(begunAt, performance.now() - begunAt);
+    };
+    this.#timer = setTimeout(begin, Math.max(0, dueAt - performance.now()));
+  }
+
+  #keep(begunAt: number, tookMs: number): void {
+    this.#begun.push(begunAt);
+    this.#took.push(tookMs);
+    // Shortened rarely: each time costs a copy.
+    if (this.#begun.length < keptTicks * 1.1) return;
+    this.#begun.splice(0, this.#begun.length - keptTicks);
+    this.#took.splice(0, this.#took.length - keptTicks);
+  }
+}

@@ -1,0 +1,72 @@
+import test from 'ava';
+import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
+import { startSandbox } from './spawn.ts';
+
+/** Who plays what: a creative bot places a block on these, a survival bot digs one on the others. */
+const versions = [
+  { version: '1.8.8', mode: 'creative', item: 'stone' },
+  { version: '1.12.2', mode: 'creative', item: 'stone' },
+  { version: '1.16.5', mode: 'creative', item: 'oak_log' },
+  { version: '1.18.2', mode: 'survival', item: 'stone' },
+  { version: '1.19.4', mode: 'creative', item: 'stone' },
+  { version: '1.20.1', mode: 'survival', item: 'stone' },
+  { version: '1.20.4', mode: 'creative', item: 'oak_log' },
+  { version: '1.20.6', mode: 'creative', item: 'stone' },
+  { version: '1.21.1', mode: 'survival', item: 'stone' },
+  { version: '1.21.4', mode: 'creative', item: 'stone' },
+  { version: '1.21.7', mode: 'creative', item: 'stone' },
+  { version: '1.21.11', mode: 'survival', item: 'stone' },
+  { version: '26.1', mode: 'creative', item: 'stone' },
+];
+
+const play = test.macro({
+  title: (_, { version, mode }: (typeof versions)[number]) =>
+    `${version} ${mode}: two players chat, build and dig; the world survives a restart`,
+  exec: async (t, { version, mode, item }: (typeof versions)[number]) => {
+    const first = startSandbox(t, { version, env: { MODE: mode, MOTD: 'A flat one' } });
+    const { port } = await first.ready();
+    const ann = await joinBot({ port, version, name: 'Ann' });
+    const bob = await joinRaw({ port, version, name: 'Bob' });
+    await ann.waitChat(/^Bob joined the game$/);
+    ann.chat('hello Bob');
+    bob.chat('hello Ann');
+    await bob.waitChat(/^<Ann> hello Bob$/);
+    await ann.waitChat(/^<Bob> hello Ann$/);
+    await first.waitLine(/\[Server thread\/INFO\]: <Ann> hello Bob$/);
+    t.deepEqual(Object.keys(ann.bot.players).sort(), ['Ann', 'Bob']);
+    const status = await pingStatus({ port });
+    t.is(status.players.online, 2);
+    t.is(status.version.name, version);
+    t.deepEqual(status.description, { text: 'A flat one' });
+
+    const changes: Promise<unknown>[] = [];
+    const seen = new Promise((resolve) => bob.client.on('block_change', resolve));
+    changes.push(seen);
+    const spot = { x: 2, y: 4, z: 1 };
+    if (mode === 'survival') {
+      await ann.dig({ x: 1, y: 3, z: 1 });
+      first.type(`give Ann ${item}`);
+      await first.waitLine(/Gave 1 \[.*\] to Ann/);
+    }
+    await ann.placeBlock(spot, item);
+    await Promise.all(changes);
+    t.is(await ann.blockAt(spot), item);
+    await bob.end();
+    await ann.waitChat(/^Bob left the game$/);
+    t.is(await first.stop(), 0);
+    t.is(await ann.ended, 'Server closed');
+
+    const second = startSandbox(t, { version, directory: first.directory, env: { MODE: mode } });
+    const again = await joinBot({ port: (await second.ready()).port, version, name: 'Ann' });
+    t.is(await again.blockAt(spot), item);
+    t.is(await again.blockAt({ x: 1, y: 3, z: 1 }), mode === 'survival' ? 'air' : grass(version));
+    await again.end();
+    t.is(await second.stop(), 0);
+  },
+});
+
+for (const version of versions) test(play, version);
+
+function grass(version: string): string {
+  return /^1\.(8|9|10|11|12)\./.test(version) ? 'grass' : 'grass_block';
+}

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { ExecutionContext } from 'ava';
+
+const program = join(import.meta.dirname, '../../src/sandbox/main.ts');
+const lineTimeoutMs = 30_000;
+
+/** How to start a sandbox server. */
+export interface SandboxOptions {
+  version?: string;
+  /** Its data directory; by default a new one, removed after the test. */
+  directory?: string;
+  /** On top of an accepted EULA, free ports, offline mode and a known RCON password. */
+  env?: Record<string, string>;
+  /** Options of the runtime itself. */
+  execArgv?: string[];
+}
+
+/** A running sandbox server. */
+export interface Sandbox {
+  pid: number;
+  directory: string;
+  lines: string[];
+  /** The first line that matches, printed already or still to come. */
+  waitLine(pattern: RegExp, timeoutMs?: number): Promise<string>;
+  /** Waits for `Done` and answers where it plays. */
+  ready(): Promise<{ port: number; rconPort: number }>;
+  type(line: string): void;
+  signal(signal: NodeJS.Signals): void;
+  /** The exit code, or the signal that ended it. */
+  exited: Promise<number | NodeJS.Signals>;
+  /** SIGTERM, and its exit code. */
+  stop(): Promise<number | NodeJS.Signals>;
+}
+
+export const rconPassword = 'for-tests-only';
+
+/** Makes a directory that goes with the test. */
+export function temporaryDirectory(t: ExecutionContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'dormouse-sandbox-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Starts the real program as a process of its own; it ends with the test at the latest. */
+export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}): Sandbox {
+  const directory = options.directory ?? temporaryDirectory(t);
+  const child = spawn(process.execPath, [...(options.execArgv ?? []), program], {
+    cwd: directory,
+    env: {
+      EULA: 'TRUE',
+      VERSION: options.version ?? '1.20.4',
+      SERVER_IP: '127.0.0.1',
+      SERVER_PORT: '0',
+      RCON_PORT: '0',
+      RCON_PASSWORD: rconPassword,
+      ONLINE_MODE: 'FALSE',
+      ...options.env,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      for (const look of waiting) look();
+    });
+  }
+  const waitLine = (pattern: RegExp, timeoutMs = lineTimeoutMs) =>
+    new Promise<string>((resolve, reject) => {
+      const give = (settle: () => void) => {
+        waiting.delete(look);
+        clearTimeout(timer);
+        settle();
+      };
+      const complain = () => give(() => reject(new Error(`no line like ${pattern} in:\n${lines.join('\n')}`)));
+      const timer = setTimeout(complain, timeoutMs);
+      const look = () => {
+        const line = lines.find((text) => pattern.test(text));
+        if (line !== undefined) give(() => resolve(line));
+      };
+      waiting.add(look);
+      look();
+      void exited.then(complain);
+    });
+  const portIn = async (pattern: RegExp) => Number(pattern.exec(await waitLine(pattern))![1]);
+  return {
+    pid: child.pid!,
+    directory,
+    lines,
+    waitLine,
+    ready: async () => {
+      await waitLine(/Done \(\d+\.\d{3}s\)! For help/);
+      return { port: await portIn(/Listening on port (\d+)/), rconPort: await portIn(/RCON running on [^ ]*:(\d+)/) };
+    },
+    type: (line) => child.stdin.write(`${line}\n`),
+    signal: (signal) => child.kill(signal),
+    exited,
+    stop: () => {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}

@@ -1,0 +1,315 @@
+import { connect } from 'node:net';
+import { createClient } from 'minecraft-protocol';
+import type { Client } from 'minecraft-protocol';
+import { createBot } from 'mineflayer';
+import type { Bot } from 'mineflayer';
+import prismarineItem from 'prismarine-item';
+import { Vec3 } from 'vec3';
+import { findVersion } from '../../src/sandbox/versions.ts';
+
+/** Where and as whom to join. */
+export interface JoinOptions {
+  host?: string;
+  port: number;
+  /** A Minecraft release, as `1.20.4`. */
+  version: string;
+  name: string;
+  /** The host name said in the handshake, where it is not `host`: what a proxy routes by. */
+  fakeHost?: string;
+  /** How long the whole join may take, including a login that is held. */
+  timeoutMs?: number;
+}
+
+/** A whole place. */
+export interface Place {
+  x: number;
+  y: number;
+  z: number;
+}
+
+/** Somebody who plays, with eyes and hands. */
+export interface TestBot extends Talker {
+  bot: Bot;
+  /** Puts a block of that name on top of the one below, out of the inventory; a creative player needs none there. */
+  placeBlock(at: Place, name: string): Promise<void>;
+  dig(at: Place): Promise<void>;
+  /** The name of the block there; waits until its chunk has come. */
+  blockAt(at: Place): Promise<string>;
+}
+
+/** Somebody who only talks, and costs little. */
+export interface RawBot extends Talker {
+  client: Client;
+}
+
+interface Talker {
+  chat(text: string): void;
+  /** The first line of chat that matches, seen already or still to come. */
+  waitChat(pattern: RegExp, timeoutMs?: number): Promise<string>;
+  /** Every line of chat so far. */
+  lines: string[];
+  /** Settles with the reason once the connection is gone: the kick's text where there was one. */
+  ended: Promise<string>;
+  /** Leaves; resolves when the connection is gone. */
+  end(): Promise<void>;
+}
+
+/** The module is the function; its typings, written for another module system, say it holds one. */
+const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
+
+const joinTimeoutMs = 30_000;
+const actionTimeoutMs = 10_000;
+/** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
+const patienceMs = 15 * 60_000;
+
+/**
+ * Joins with mineflayer and resolves once the bot stands in the world. Rejects with the server's words where it is
+ * refused or kicked, or after `timeoutMs`.
+ */
+export async function joinBot(options: JoinOptions): Promise<TestBot> {
+  const bot = createBot({ ...clientOptions(options), logErrors: false });
+  const talker = talk(bot, (text) => bot.chat(text));
+  bot.on('messagestr', (line) => talker.hear(line));
+  bot.on('kicked', (reason) => talker.kicked(plainText(reason)));
+  await joined(bot, 'spawn', talker, options);
+  return {
+    ...talker,
+    bot,
+    placeBlock: async (at, name) => {
+      await hold(bot, name);
+      const below = await loadedBlock(bot, { ...at, y: at.y - 1 });
+      await bot.placeBlock(below, new Vec3(0, 1, 0));
+    },
+    dig: async (at) => bot.dig(await loadedBlock(bot, at), 'ignore'),
+    blockAt: async (at) => (await loadedBlock(bot, at)).name,
+  };
+}
+
+/** Joins with nothing but the protocol: for many players, or where no world needs to be understood. */
+export async function joinRaw(options: JoinOptions): Promise<RawBot> {
+  const client = createClient(clientOptions(options));
+  const talker = talk(client, (text) => client.chat(text));
+  client.on('systemChat', ({ formattedMessage }) => talker.hear(plainText(formattedMessage)));
+  client.on('playerChat', ({ formattedMessage }) => talker.hear(plainText(formattedMessage)));
+  for (const packet of ['disconnect', 'kick_disconnect']) {
+    client.on(packet, ({ reason }: { reason: unknown }) => talker.kicked(plainText(reason)));
+  }
+  // Chat can be sent from the first position on, which every version's server sends last.
+  await joined(client, 'position', talker, options);
+  return { ...talker, client };
+}
+
+/** What a server says of itself in the server list. */
+export interface StatusAnswer {
+  version: { name: string; protocol: number };
+  players: { max: number; online: number; sample?: { name: string; id: string }[] };
+  description: unknown;
+  favicon?: string;
+}
+
+/** Asks for the status as a client's server list does. Rejects where no whole answer comes in time. */
+export function pingStatus(options: {
+  host?: string;
+  port: number;
+  protocol?: number;
+  fakeHost?: string;
+  timeoutMs?: number;
+}): Promise<StatusAnswer> {
+  const { host = '127.0.0.1', port, protocol = 765, fakeHost = host, timeoutMs = 5_000 } = options;
+  const name = Buffer.from(fakeHost);
+  const handshake = [
+    varInt(0),
+    varInt(protocol),
+    varInt(name.length),
+    name,
+    Buffer.from([port >> 8, port & 0xff]),
+    varInt(1),
+  ];
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host);
+    let received = Buffer.alloc(0);
+    socket.setTimeout(timeoutMs, () => socket.destroy(new Error(`no status within ${timeoutMs} ms`)));
+    socket.on('error', reject);
+    socket.on('close', () => reject(new Error('closed without a status')));
+    socket.on('connect', () => socket.write(Buffer.concat([frame(...handshake), frame(varInt(0))])));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      const answer = statusIn(received);
+      if (!answer) return;
+      resolve(answer);
+      socket.destroy();
+    });
+  });
+}
+
+function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost }: JoinOptions) {
+  // By protocol number: by name, releases that share their data with others resolve to wrong ones.
+  const protocol = findVersion(version)?.protocol;
+  return {
+    host,
+    port,
+    username: name,
+    version: protocol === undefined ? version : String(protocol),
+    auth: 'offline' as const,
+    hideErrors: true,
+    checkTimeoutInterval: patienceMs,
+    ...(fakeHost === undefined ? {} : { fakeHost }),
+  };
+}
+
+interface Emitter {
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: (reason: string) => void): unknown;
+  once(event: string, listener: () => void): unknown;
+  end(reason?: string): void;
+}
+
+function talk(emitter: Emitter, chat: (text: string) => void) {
+  const lines: string[] = [];
+  const waiting = new Set<() => void>();
+  const { promise: ended, resolve: settle } = Promise.withResolvers<string>();
+  let lastWords = '';
+  // An error is the reason of the end that follows it; without a listener it would end the process.
+  emitter.on('error', (error) => {
+    lastWords ||= error.message;
+    settle(lastWords);
+  });
+  emitter.on('end', (reason) => settle(lastWords || reason));
+  return {
+    lines,
+    ended,
+    chat,
+    hear: (line: string) => {
+      lines.push(line);
+      for (const look of waiting) look();
+    },
+    kicked: (reason: string) => {
+      lastWords = reason;
+    },
+    waitChat: async (pattern: RegExp, timeoutMs = actionTimeoutMs) => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      const look = () => {
+        const line = lines.find((text) => pattern.test(text));
+        if (line !== undefined) resolve(line);
+      };
+      waiting.add(look);
+      look();
+      try {
+        return await within(timeoutMs, promise, () => `no chat like ${pattern} among ${JSON.stringify(lines)}`);
+      } finally {
+        waiting.delete(look);
+      }
+    },
+    end: async () => {
+      emitter.end();
+      await within(actionTimeoutMs, ended, () => 'the connection did not end');
+    },
+  };
+}
+
+async function joined(emitter: Emitter, event: string, { ended }: { ended: Promise<string> }, options: JoinOptions) {
+  const arrived = new Promise<void>((resolve) => emitter.once(event, resolve));
+  const refused = ended.then((reason) => {
+    throw new Error(`${options.name} could not join: ${reason}`);
+  });
+  // Once the bot is in, its end is no longer an error of joining.
+  refused.catch(() => undefined);
+  try {
+    const timeoutMs = options.timeoutMs ?? joinTimeoutMs;
+    await within(
+      timeoutMs,
+      Promise.race([arrived, refused]),
+      () => `${options.name} did not get in within ${timeoutMs} ms`,
+    );
+  } catch (error) {
+    emitter.end();
+    throw error;
+  }
+}
+
+async function hold(bot: Bot, name: string): Promise<void> {
+  const carried = bot.inventory.items().find((item) => item.name === name);
+  if (carried) return bot.equip(carried, 'hand');
+  const type = bot.registry.itemsByName[name];
+  if (!type || bot.game.gameMode !== 'creative') throw new Error(`${bot.username} has no ${name}`);
+  const Item = itemClass(bot.registry);
+  await setCreativeSlot(bot, 36, new Item(type.id, 1));
+  bot.setQuickBarSlot(0);
+}
+
+/** Without the 400 ms it waits by default, where the server does not answer, for a refusal. */
+function setCreativeSlot({ creative }: Bot, slot: number, item: object): Promise<void> {
+  const set = creative.setInventorySlot as (slot: number, item: object, waitMs: number) => Promise<void>;
+  return set(slot, item, 0);
+}
+
+async function loadedBlock(bot: Bot, { x, y, z }: Place) {
+  const deadline = Date.now() + actionTimeoutMs;
+  for (;;) {
+    const block = bot.blockAt(new Vec3(x, y, z));
+    if (block) return block;
+    if (Date.now() > deadline) throw new Error(`no chunk came for ${x}, ${y}, ${z}`);
+    await bot.waitForTicks(1);
+  }
+}
+
+async function within<T>(timeoutMs: number, promise: Promise<T>, complaint: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(complaint())), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The words of a chat component: JSON text, an object, or NBT. */
+function plainText(component: unknown): string {
+  if (typeof component === 'string') {
+    try {
+      return plainText(JSON.parse(component));
+    } catch {
+      return component;
+    }
+  }
+  if (Array.isArray(component)) return component.map(plainText).join('');
+  if (typeof component !== 'object' || component === null) return '';
+  const { type, value, text, translate, extra } = component as Record<string, unknown>;
+  if (typeof type === 'string' && value !== undefined) return plainText(value);
+  return plainText(text ?? translate ?? '') + plainText(extra ?? '');
+}
+
+function varInt(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value >>> 0;
+  while (rest > 0x7f) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  return Buffer.from([...bytes, rest]);
+}
+
+function frame(...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([varInt(body.length), body]);
+}
+
+/** The answer in a whole status response: its frame's length, packet id 0, the JSON's length, the JSON. */
+function statusIn(bytes: Buffer): StatusAnswer | undefined {
+  let offset = 0;
+  const readVarInt = () => {
+    let value = 0;
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = bytes[offset++];
+      if (byte === undefined) return undefined;
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    throw new Error('bad VarInt');
+  };
+  const [length, , jsonLength] = [readVarInt(), readVarInt(), readVarInt()];
+  if (length === undefined || jsonLength === undefined || bytes.length < offset + jsonLength) return undefined;
+  return JSON.parse(bytes.toString('utf8', offset, offset + jsonLength)) as StatusAnswer;
+}
