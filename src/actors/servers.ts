@@ -219,7 +219,7 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
     try {
       stored.context.limits = limits;
       serverMachine.resolveState({ value: stored.value, context: stored.context });
-      return stored as Snapshot<unknown>;
+      return stored;
     } catch (error) {
       log.error(
         { server: row.id, err: error, value: stored.value },

@@ -117,7 +117,7 @@ const paths = getShortestPaths(serverMachine, {
 for (const path of paths) {
   const steps = path.steps.map((step): string => step.event.type).filter((type) => type !== 'xstate.init');
   test(`path: ${steps.join(' → ') || '(created)'} #${paths.indexOf(path)}`, (t) => {
-    for (const step of [...path.steps, { state: path.state }]) t.deepEqual(invariants(step.state), []);
+    for (const step of path.steps) t.deepEqual(invariants(step.state), []);
   });
 }
 

@@ -1,0 +1,117 @@
+/**
+ * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is the
+ * answer to the poll that led to it. Time is data: POLL, APPROVE and DENY carry `at` and are held against `expiresAt`.
+ */
+import { assign, setup } from 'xstate';
+import type { SnapshotFrom } from 'xstate';
+
+/** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token may be, or has just been, handed out. */
+export const GRANT_ANSWERS = [
+  'authorization_pending',
+  'slow_down',
+  'approved',
+  'redeemed',
+  'access_denied',
+  'expired_token',
+] as const;
+export type GrantAnswer = (typeof GRANT_ANSWERS)[number];
+
+export interface GrantInput {
+  id: string;
+  /** The registered app; null for the command-line client, whose grant yields an API key. */
+  clientId: string | null;
+  scope: string;
+  /** Epoch ms. */
+  at: number;
+}
+
+export interface GrantContext {
+  id: string;
+  clientId: string | null;
+  scope: string;
+  expiresAt: number;
+  /** The client must leave this long between two polls; each `slow_down` adds to it for good. */
+  intervalMs: number;
+  polledAt: number | null;
+  /** Who approved; null before. */
+  userId: string | null;
+}
+
+export type GrantEvent =
+  | { type: 'POLL'; at: number }
+  | { type: 'APPROVE'; at: number; userId: string }
+  | { type: 'DENY'; at: number };
+
+/** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */
+export const EXPIRES_IN_MS = 600_000;
+export const INTERVAL_MS = 5_000;
+export const SLOW_DOWN_MS = 5_000;
+/** Clocks and networks are not exact: a poll this much early is in time. */
+const TOLERANCE_MS = 500;
+
+export const deviceGrantMachine = setup({
+  types: {
+    context: {} as GrantContext,
+    events: {} as GrantEvent,
+    input: {} as GrantInput,
+    tags: {} as GrantAnswer,
+  },
+  guards: {
+    over: ({ context, event }) => event.at >= context.expiresAt,
+    alive: ({ context, event }) => event.at < context.expiresAt,
+    tooSoon: ({ context, event }) =>
+      context.polledAt !== null && event.at - context.polledAt < context.intervalMs - TOLERANCE_MS,
+  },
+  actions: {
+    stay: () => {},
+    notePoll: assign(({ event }) => ({ polledAt: event.at })),
+    slowDown: assign(({ context, event }) => ({ polledAt: event.at, intervalMs: context.intervalMs + SLOW_DOWN_MS })),
+    approveBy: assign((_, params: { userId: string }) => ({ userId: params.userId })),
+  },
+}).createMachine({
+  id: 'deviceGrant',
+  context: ({ input: { id, clientId, scope, at } }) => ({
+    id,
+    clientId,
+    scope,
+    expiresAt: at + EXPIRES_IN_MS,
+    intervalMs: INTERVAL_MS,
+    polledAt: null,
+    userId: null,
+  }),
+  initial: 'pending',
+  states: {
+    pending: {
+      initial: 'waiting',
+      states: { waiting: { tags: 'authorization_pending' }, hurried: { tags: 'slow_down' } },
+      on: {
+        POLL: [
+          { guard: 'over', target: 'expired' },
+          { guard: 'tooSoon', target: '.hurried', actions: 'slowDown' },
+          { target: '.waiting', actions: 'notePoll' },
+        ],
+        APPROVE: { guard: 'alive', target: 'approved', actions: { type: 'approveBy', params: ({ event }) => event } },
+        DENY: { guard: 'alive', target: 'denied' },
+      },
+    },
+    approved: {
+      tags: 'approved',
+      on: { POLL: [{ guard: 'over', target: 'expired' }, { target: 'redeemed' }] },
+    },
+    denied: {
+      tags: 'access_denied',
+      on: { POLL: [{ guard: 'over', target: 'expired' }, { actions: 'stay' }] },
+    },
+    /** The token has been handed out once. Any later poll learns that the code is of no more use. */
+    redeemed: { tags: 'redeemed', on: { POLL: 'expired' } },
+    expired: { tags: 'expired_token', on: { POLL: { actions: 'stay' } } },
+  },
+});
+
+export type GrantSnapshot = SnapshotFrom<typeof deviceGrantMachine>;
+
+/** The answer that a grant in this state gives. */
+export function grantAnswer(snapshot: GrantSnapshot): GrantAnswer {
+  for (const answer of GRANT_ANSWERS) if (snapshot.hasTag(answer)) return answer;
+  throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
+}

@@ -1,0 +1,102 @@
+import test from 'ava';
+import { getInitialSnapshot, getNextSnapshot } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import {
+  deviceGrantMachine,
+  EXPIRES_IN_MS,
+  GRANT_ANSWERS,
+  grantAnswer,
+  type GrantAnswer,
+  type GrantEvent,
+  type GrantSnapshot,
+} from '../../machines/device-grant.ts';
+
+const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
+const poll = (seconds: number): GrantEvent => ({ type: 'POLL', at: seconds * 1_000 });
+const approve = (seconds: number): GrantEvent => ({ type: 'APPROVE', at: seconds * 1_000, userId: 'usr_1' });
+const deny = (seconds: number): GrantEvent => ({ type: 'DENY', at: seconds * 1_000 });
+const next = (snapshot: GrantSnapshot, event: GrantEvent) => getNextSnapshot(deviceGrantMachine, snapshot, event);
+const run = (...events: GrantEvent[]): GrantSnapshot =>
+  events.reduce(next, getInitialSnapshot(deviceGrantMachine, input));
+
+/** The answers to the polls of a conversation, in order. */
+function answers(...events: GrantEvent[]): GrantAnswer[] {
+  let snapshot = getInitialSnapshot(deviceGrantMachine, input);
+  return events.flatMap((event) => {
+    snapshot = next(snapshot, event);
+    return event.type === 'POLL' ? [grantAnswer(snapshot)] : [];
+  });
+}
+
+test('the first poll is never too fast, later ones are when they come before the interval', (t) => {
+  t.deepEqual(answers(poll(0)), ['authorization_pending']);
+  t.deepEqual(answers(poll(0), poll(5), poll(10)), Array(3).fill('authorization_pending'));
+  t.deepEqual(answers(poll(0), poll(4.5)), ['authorization_pending', 'authorization_pending']);
+  t.deepEqual(answers(poll(0), poll(4.4)), ['authorization_pending', 'slow_down']);
+});
+
+test('each slow_down adds five seconds for good', (t) => {
+  t.deepEqual(answers(poll(0), poll(1), poll(6), poll(21), poll(36)), [
+    'authorization_pending',
+    'slow_down',
+    'slow_down',
+    'authorization_pending',
+    'authorization_pending',
+  ]);
+  t.is(run(poll(0), poll(1), poll(6)).context.intervalMs, 15_000);
+});
+
+test('an approved grant is redeemed once, however fast it is polled', (t) => {
+  t.deepEqual(answers(poll(0), approve(1), poll(1.1), poll(1.2), poll(1.3)), [
+    'authorization_pending',
+    'redeemed',
+    'expired_token',
+    'expired_token',
+  ]);
+  t.is(run(approve(1), poll(2)).context.userId, 'usr_1');
+});
+
+test('a denied grant says so until it expires, and is never approved', (t) => {
+  t.deepEqual(answers(deny(1), poll(2), approve(3), poll(3), poll(601)), [
+    'access_denied',
+    'access_denied',
+    'expired_token',
+  ]);
+});
+
+test('time runs out at 600 s for both codes', (t) => {
+  t.deepEqual(answers(poll(599)), ['authorization_pending']);
+  t.deepEqual(answers(poll(600)), ['expired_token']);
+  t.deepEqual(answers(approve(599), poll(600)), ['expired_token']);
+  t.false(run().can(approve(600)));
+  t.false(run(approve(1)).can(approve(2)), 'no second user approves');
+  t.false(run(approve(1)).can(deny(2)));
+});
+
+const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [poll(at), approve(at), deny(at)]);
+const paths = getShortestPaths(deviceGrantMachine, {
+  input,
+  events: ALL,
+  serializeState: ({ value, context }) =>
+    JSON.stringify([value, context.userId, context.polledAt, context.intervalMs > 15_000]),
+});
+
+for (const [index, path] of paths.entries()) {
+  test(`path: ${path.steps.map(({ event }) => event.type).join(' → ') || '(created)'} #${index}`, (t) => {
+    const states = path.steps.map(({ state }) => state);
+    for (const [at, snapshot] of states.entries()) {
+      t.is(GRANT_ANSWERS.filter((answer) => snapshot.hasTag(answer)).length, 1);
+      if (grantAnswer(snapshot) !== 'redeemed') continue;
+      t.not(snapshot.context.userId, null, 'only what a user approved is redeemed');
+      t.deepEqual(
+        states.slice(at + 1).filter((later) => grantAnswer(later) === 'redeemed'),
+        [],
+        'and only once',
+      );
+    }
+  });
+}
+
+test('the paths reach every answer', (t) => {
+  t.deepEqual([...new Set(paths.map(({ state }) => grantAnswer(state)))].sort(), [...GRANT_ANSWERS].sort());
+});
