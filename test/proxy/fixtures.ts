@@ -1,0 +1,47 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What a client sent, packet by packet, and what the proxy must make of it. */
+export interface Fixture {
+  title: string;
+  packets: Buffer[];
+  bytes: Buffer;
+  expect: {
+    intent: 'status' | 'login' | 'transfer' | 'legacyPing' | 'legacyLogin';
+    protocol: number;
+    key: string | null;
+    name: string;
+    uuid: string | null;
+    form: string;
+  };
+}
+
+const FOLDER = join(import.meta.dirname, '../fixtures/handshakes');
+
+export const fixtures: Fixture[] = readdirSync(FOLDER).map((file) =>
+  readFixture(readFileSync(join(FOLDER, file), 'utf8')),
+);
+
+/** The one fixture whose title begins like this. */
+export function fixture(title: string): Fixture {
+  const [found, ...others] = fixtures.filter((candidate) => candidate.title.startsWith(title));
+  if (!found || others.length > 0) throw new Error(`${others.length + (found ? 1 : 0)} fixtures are titled ${title}`);
+  return found;
+}
+
+/** `# title`, `# expect {…}`, then for each packet a `# name` and lines of hexadecimal bytes. */
+function readFixture(text: string): Fixture {
+  const [title = '', expect = '', ...rest] = text.split('\n');
+  const packets: string[] = [];
+  for (const line of rest) {
+    if (line.startsWith('#')) packets.push('');
+    else packets.push((packets.pop() ?? '') + line);
+  }
+  const buffers = packets.map((packet) => Buffer.from(packet.replaceAll(' ', ''), 'hex'));
+  return {
+    title: title.slice(2),
+    packets: buffers,
+    bytes: Buffer.concat(buffers),
+    expect: JSON.parse(expect.slice('# expect '.length)) as Fixture['expect'],
+  };
+}

@@ -1,0 +1,335 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import mc from 'minecraft-protocol';
+import {
+  encodeFrame,
+  encodeString,
+  encodeVarInt,
+  FrameReader,
+  ProtocolError,
+  readFrame,
+  readVarInt,
+} from '../../proxy/codec.ts';
+import type { Parse } from '../../proxy/codec.ts';
+import { asLogin, FRAME_LIMIT, readLoginStart, readOpening, readStatusPacket } from '../../proxy/handshake.ts';
+import { lookupKey } from '../../proxy/hostname.ts';
+import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from '../../proxy/legacy.ts';
+import { Gate, plainAddress, prefixesOf } from '../../proxy/limits.ts';
+import { LiveStatus } from '../../proxy/live-status.ts';
+import { parseStatus } from '../../proxy/ping.ts';
+import { DEFAULT_LIMITS } from '../../proxy/settings.ts';
+import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
+import { fixtures } from './fixtures.ts';
+import type { Fixture } from './fixtures.ts';
+
+/** Fails unless `act` ends well or with the codec's own error; tells which. */
+function attempt<T>(act: () => T): T | ProtocolError {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof ProtocolError) return error;
+    throw error;
+  }
+}
+
+/** Like `parse`, but first shown every shorter beginning, which must not satisfy it. */
+function throughEverySplit<T>(t: ExecutionContext, bytes: Buffer, parse: Parse<T>): { value: T; rest: Buffer } {
+  for (let length = 1; length <= bytes.length; length++) {
+    const parsed = parse(bytes.subarray(0, length));
+    if (!parsed) continue;
+    t.deepEqual(parse(bytes), parsed, 'more bytes behind change nothing');
+    return { value: parsed.value, rest: bytes.subarray(parsed.size) };
+  }
+  throw new Error('never complete');
+}
+
+test('VarInts: round trip, known forms, overlong ones refused', (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), (value) => {
+      const bytes = encodeVarInt(value);
+      t.deepEqual(readVarInt(bytes), { value, size: bytes.length });
+      for (let cut = 0; cut < bytes.length; cut++) t.is(readVarInt(bytes.subarray(0, cut)), undefined);
+    }),
+  );
+  t.is(encodeVarInt(-1).toString('hex'), 'ffffffff0f');
+  t.is(encodeVarInt(2_097_151).toString('hex'), 'ffff7f');
+  t.throws(() => readVarInt(Buffer.from('ffffffffff01', 'hex')), { instanceOf: ProtocolError });
+  t.throws(() => readVarInt(Buffer.from('ffffffff1f', 'hex')), { instanceOf: ProtocolError });
+  t.throws(() => readVarInt(Buffer.from('808080', 'hex'), 0, 3), { instanceOf: ProtocolError });
+});
+
+test('frames: a length out of bounds is refused before its bytes arrive', (t) => {
+  for (const hex of ['00', '8008', 'ffff7f', 'ffffffff0f', '80808000']) {
+    t.throws(() => readFrame(Buffer.from(hex, 'hex'), FRAME_LIMIT.handshake - 1), { instanceOf: ProtocolError }, hex);
+  }
+  t.is(readFrame(Buffer.from('ff07', 'hex'), FRAME_LIMIT.handshake), undefined);
+  fc.assert(
+    fc.property(fc.nat(100), fc.uint8Array({ maxLength: 300 }), fc.uint8Array({ maxLength: 9 }), (id, data, more) => {
+      const frame = encodeFrame(id, Buffer.from(data));
+      const parsed = readFrame(Buffer.concat([frame, more]), 1024);
+      t.is(parsed?.size, frame.length);
+      const reader = new FrameReader(parsed?.value ?? Buffer.alloc(0));
+      t.is(reader.varInt(), id);
+      t.deepEqual(reader.bytes(reader.remaining), Buffer.from(data));
+    }),
+  );
+});
+
+test('strings are bounded in characters, and by their announced bytes before that', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+      t.is(new FrameReader(encodeString(text)).string(120), text);
+    }),
+  );
+  t.throws(() => new FrameReader(encodeString('a'.repeat(17))).string(16), { instanceOf: ProtocolError });
+  t.throws(() => new FrameReader(encodeVarInt(2 ** 31 - 1)).string(16), { instanceOf: ProtocolError });
+  t.throws(() => new FrameReader(encodeVarInt(-1)).string(16), { instanceOf: ProtocolError });
+  t.throws(() => new FrameReader(Buffer.from([5, 65])).string(16), { instanceOf: ProtocolError });
+});
+
+function checkFixture(t: ExecutionContext, { bytes, packets, expect }: Fixture): void {
+  const opening = throughEverySplit(t, bytes, readOpening);
+  if (opening.value.kind === 'legacyPing') {
+    t.is(expect.intent, 'legacyPing');
+    for (let length = 1; length < bytes.length; length++) t.false(readLegacyPing(bytes.subarray(0, length)).complete);
+    const ping = readLegacyPing(bytes);
+    t.true(ping.form === expect.form);
+    t.is(ping.serverAddress, expect.key);
+    t.is(ping.complete, expect.key !== null);
+    return;
+  }
+  if (opening.value.kind === 'legacyLogin') {
+    t.is(expect.intent, 'legacyLogin');
+    t.is(throughEverySplit(t, bytes, readLegacyLogin).value.serverAddress, expect.key);
+    return;
+  }
+  const { protocol, intent, serverAddress, raw } = opening.value;
+  t.is(protocol, expect.protocol);
+  t.true(intent === expect.intent);
+  t.true(lookupKey(serverAddress) === expect.key);
+  t.deepEqual(raw, packets[0]);
+  if (intent === 'status') {
+    const request = throughEverySplit(t, opening.rest, readStatusPacket);
+    t.deepEqual(request.value, { kind: 'request' });
+    const ping = throughEverySplit(t, request.rest, readStatusPacket);
+    t.deepEqual(ping.value, { kind: 'ping', payload: bytes.subarray(-8) });
+  } else {
+    t.is(asLogin(opening.value).at(-1), 2);
+    t.deepEqual(asLogin(opening.value).subarray(0, -1), raw.subarray(0, -1));
+    const login = throughEverySplit(t, opening.rest, (rest) => readLoginStart(rest, protocol));
+    t.like(login.value, { name: expect.name, uuid: expect.uuid });
+    t.deepEqual(login.value.raw, packets[1]);
+    t.is(login.rest.length, 0);
+  }
+}
+
+for (const fixture of fixtures) test(`client: ${fixture.title} (${fixture.bytes.length} bytes)`, checkFixture, fixture);
+
+/** The part of minecraft-protocol's deserializer that its types leave out. */
+interface Oracle {
+  parsePacketBuffer(bytes: Buffer): { data: { name: string; params: Record<string, unknown> } };
+}
+
+for (const version of [
+  '1.8.8',
+  '1.12.2',
+  '1.16.5',
+  '1.18.2',
+  '1.19',
+  '1.19.2',
+  '1.19.3',
+  '1.20.1',
+  '1.20.2',
+  '1.21.1',
+  '26.1',
+]) {
+  test(`minecraft-protocol ${version} reads the recorded logins as we do`, (t) => {
+    const same = fixtures.filter(({ title, expect }) => title.startsWith(`${version},`) && expect.intent === 'login');
+    t.true(same.length > 0);
+    for (const { packets, expect } of same) {
+      const oracle = (state: 'handshaking' | 'login'): Oracle =>
+        mc.createDeserializer({
+          isServer: true,
+          state: state as mc.States,
+          version,
+          customPackets: {},
+        }) as unknown as Oracle;
+      const [handshake, login] = packets.map((packet) => packet.subarray(readVarInt(packet)?.size));
+      const opened = oracle('handshaking').parsePacketBuffer(handshake ?? Buffer.alloc(0)).data;
+      t.like(opened.params, { protocolVersion: expect.protocol, nextState: 2 });
+      const started = oracle('login').parsePacketBuffer(login ?? Buffer.alloc(0)).data;
+      t.is(started.name, 'login_start');
+      t.is(started.params.username, expect.name);
+      t.is(started.params.playerUUID ?? null, expect.uuid);
+    }
+  });
+}
+
+test('garbage: every parser answers, asks for more or throws its own error', (t) => {
+  const parsers: Parse<unknown>[] = [readOpening, readStatusPacket, readLegacyLogin, (bytes) => readFrame(bytes, 4096)];
+  for (const protocol of [4, 47, 393, 758, 759, 760, 761, 764, 999])
+    parsers.push((bytes) => readLoginStart(bytes, protocol));
+  const noise = fc.uint8Array({ minLength: 1, maxLength: 80 });
+  const mutated = fc
+    .tuple(fc.constantFrom(...fixtures), fc.nat(), fc.nat(255), fc.nat())
+    .map(([{ bytes }, at, byte, skip]) => {
+      const copy = Buffer.from(bytes);
+      copy[at % copy.length] = byte;
+      return copy.subarray(skip % copy.length);
+    });
+  const check = (bytes: Uint8Array): void => {
+    for (const parse of parsers) attempt(() => parse(Buffer.from(bytes)));
+    attempt(() => readLegacyPing(Buffer.from([0xfe, ...bytes])));
+    attempt(() => readLegacyPing(Buffer.from([0xfe, 0x01, 0xfa, 0x00, 0x0b, ...bytes])));
+  };
+  fc.assert(fc.property(fc.oneof(noise, mutated), check), { numRuns: 2000 });
+  t.pass();
+});
+
+test('other protocols are told from a handshake by their first bytes', (t) => {
+  const heads = ['GET ', '\x16\x03', 'PROXY', '\r\n\r\n\0\r\nQUIT\n', 'SSH-2.0', '{"', '\x03\0\0\x13'];
+  for (const head of heads)
+    t.true(attempt(() => readOpening(Buffer.from(head, 'latin1'))) instanceof ProtocolError, head);
+});
+
+test('lookup keys', (t) => {
+  const keys: [string, string][] = [
+    ['Play.Example.COM', 'play.example.com'],
+    ['play.example.com.', 'play.example.com'],
+    ['play.example.com:25565', 'play.example.com'],
+    ['play.example.com.:25565', 'play.example.com'],
+    ['play.example.com\0FML\0', 'play.example.com'],
+    ['play.example.com.\0FML3\0', 'play.example.com'],
+    ['play.example.com\0' + '203.0.113.7\0uuid\0[{"name":"textures"}]', 'play.example.com'],
+    ['play.example.com///203.0.113.7:1///1///sig\0FML2\0', 'play.example.com'],
+    ['play.example.com\\\\203.0.113.7:1\\\\1', 'play.example.com'],
+    ['203.0.113.7:25566', '203.0.113.7'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['[2001:DB8::1]:25565', '2001:db8::1'],
+    ['\0', ''],
+    ['', ''],
+  ];
+  for (const [address, key] of keys) t.is(lookupKey(address), key, JSON.stringify(address));
+  fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void t.false(/[\0\\]|\/\/\//.test(lookupKey(text)))));
+});
+
+test('legacy replies count in UTF-16 and cannot be broken out of', (t) => {
+  const reply = encodeLegacyStatus('extended', { motd: 'a\0b ☃', versionName: '1.21', online: 1, max: 20 });
+  t.is(reply[0], 0xff);
+  t.is(reply.readUInt16BE(1), (reply.length - 3) / 2);
+  const text = Buffer.from(reply.subarray(3)).swap16().toString('utf16le');
+  t.deepEqual(text.split('\0'), ['§1', '127', '1.21', 'ab ☃', '1', '20']);
+  const beta = encodeLegacyStatus('beta', { motd: '§aHi §§', versionName: '', online: 0, max: 5 });
+  t.deepEqual(beta, encodeLegacyKick('aHi §0§5'));
+});
+
+test('text: § codes become styles for clients that know them, and stay for older ones', (t) => {
+  t.deepEqual(toComponent('§aHi §lthere§r!', 47), { text: '§aHi §lthere§r!' });
+  t.deepEqual(toComponent('§aHi §lthere§r!', 735), {
+    text: '',
+    extra: [{ text: 'Hi ', color: 'green' }, { text: 'there', color: 'green', bold: true }, { text: '!' }],
+  });
+  t.deepEqual(toComponent('§l§cred', 767), { text: '', extra: [{ text: 'red', color: 'red' }] });
+  t.deepEqual(toComponent('§x§1§2§3§a§B§cx', 767), { text: '', extra: [{ text: 'x', color: '#123abc' }] });
+  t.deepEqual(toComponent('plain', 767), { text: 'plain' });
+  t.is(cleanText('a\u0000\u001b[31m\nb\ud800', 9), 'a[31m\nb');
+  t.is(cleanText('x'.repeat(99), 9), 'x'.repeat(9));
+  t.is(wordsOf({ text: '§aA', extra: ['b', { text: 'c', extra: [{ translate: 'x' }, { text: 'd' }] }, 7] }), 'Abcd');
+  let deep: unknown = 'x';
+  for (let depth = 0; depth < 10_000; depth++) deep = [deep];
+  t.is(wordsOf(deep), '');
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('§', 'a', 'l', 'r', 'x', '0', '"', '\n', ' ') }), (text) => {
+      const words = JSON.stringify(wordsOf(JSON.parse(JSON.stringify(toComponent(text, 767)))));
+      t.false(/§[0-9a-fk-or]/.test(words));
+      t.is(typeof plainText(text), 'string');
+    }),
+  );
+});
+
+test('statuses of any shape are read, and only JSON objects', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const raw = JSON.stringify(value);
+      if (typeof value !== 'object' || value === null) return void t.throws(() => parseStatus(raw));
+      const { playersOnline, playersMax, versionName } = parseStatus(raw);
+      t.true(Number.isInteger(playersOnline) && Number.isInteger(playersMax) && typeof versionName === 'string');
+    }),
+  );
+});
+
+test('addresses fall into their prefixes', (t) => {
+  t.deepEqual(prefixesOf('203.0.113.7'), ['203.0.113.7', '203.0.113.*']);
+  t.deepEqual(prefixesOf('2001:db8:1:2:3:4:5:6'), ['2001:db8:1:2/64', '2001:db8:1/48']);
+  t.deepEqual(prefixesOf('2001:0db8::1'), ['2001:db8:0:0/64', '2001:db8:0/48']);
+  t.deepEqual(prefixesOf('::1'), ['0:0:0:0/64', '0:0:0/48']);
+  t.deepEqual(prefixesOf('fe80::1%eth0'), ['fe80:0:0:0/64', 'fe80:0:0/48']);
+  t.is(plainAddress('::ffff:203.0.113.7'), '203.0.113.7');
+  t.is(plainAddress('2001:db8::1'), '2001:db8::1');
+});
+
+test('one address, or one network, runs dry alone; time fills it again', (t) => {
+  let now = 0;
+  const limits = { ...DEFAULT_LIMITS, logins: { burst: 3, perSecond: 1 }, networkFactor: 2, unroutedPerAddress: 1000 };
+  const gate = new Gate(limits, () => now);
+  const allowed = (ip: string, tries: number): number =>
+    Array.from({ length: tries }, () => gate.login(ip)).filter(Boolean).length;
+  t.is(allowed('203.0.113.7', 10), 3);
+  t.is(allowed('203.0.113.8', 10), 0, 'refusals of a neighbour count for the network');
+  t.is(allowed('203.0.114.7', 10), 3, 'other networks are not touched');
+  t.is(allowed('2001:db8::1', 2) + allowed('2001:db8::ffff', 8), 3, 'one /64 is one address');
+  t.is(allowed('127.0.0.1', 100), 100);
+  t.is(allowed('::1', 100), 100);
+  now += 2_000;
+  t.is(allowed('203.0.113.7', 10), 2);
+  now += 60_000;
+  gate.sweep();
+  t.is(allowed('203.0.113.8', 4), 3);
+});
+
+test('places are given back exactly once', (t) => {
+  const gate = new Gate(
+    { ...DEFAULT_LIMITS, unroutedPerAddress: 2, networkFactor: 1, holdsPerServer: 1, unrouted: 3 },
+    () => 0,
+  );
+  const first = gate.enter('203.0.113.7');
+  t.truthy(gate.enter('203.0.113.8'));
+  t.is(gate.enter('203.0.113.9'), undefined, 'the network is full');
+  first?.();
+  first?.();
+  t.truthy(gate.enter('203.0.113.9'));
+  t.is(gate.enter('203.0.113.10'), undefined);
+  t.truthy(gate.enter('198.51.100.1'));
+  t.is(gate.enter('127.0.0.1'), undefined, 'the bound on all holds for everybody');
+  t.truthy(gate.hold('127.0.0.1', 'a'));
+  t.is(gate.hold('203.0.113.7', 'a'), undefined);
+  t.truthy(gate.hold('203.0.113.7', 'b'));
+});
+
+test('live answers: asked once at a time, stale for a while, few kept', async (t) => {
+  let now = 0;
+  let asked = 0;
+  const live = new LiveStatus({ freshMs: 100, staleMs: 1000, maxEntries: 2, now: () => now });
+  const answer = parseStatus('{"players":{"online":3}}');
+  const ask = (): Promise<typeof answer> => (asked++, Promise.resolve(answer));
+  const fail = (): Promise<typeof answer> => (asked++, Promise.reject(new Error('busy')));
+  t.deepEqual(await Promise.all([live.get('a', ask), live.get('a', ask), live.get('a', fail)]), [
+    answer,
+    answer,
+    answer,
+  ]);
+  t.is(asked, 1);
+  now += 150;
+  t.is(await live.get('a', fail), answer);
+  t.is(await live.get('a', fail), answer, 'the lack of an answer is remembered as well');
+  t.is(asked, 2);
+  now += 1000;
+  t.is(await live.get('a', fail), undefined);
+  await live.get('b', ask);
+  await live.get('c', ask);
+  t.is(asked, 5);
+  now += 50;
+  t.is(await live.get('a', ask), answer, 'forgotten, hence asked for again');
+  t.is(asked, 6);
+});

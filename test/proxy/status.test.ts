@@ -1,0 +1,323 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import mc from 'minecraft-protocol';
+import { encodeFrame, encodeString } from '../../proxy/codec.ts';
+import { pingStatus } from '../../proxy/ping.ts';
+import { restingStatus } from '../../proxy/status.ts';
+import { fixture, fixtures } from './fixtures.ts';
+import {
+  handshake,
+  HOST,
+  RawClient,
+  route,
+  running,
+  startGame,
+  startProxy,
+  statusPing,
+  statusRequest,
+} from './support.ts';
+import { until } from './support.ts';
+
+const ICON = 'data:image/png;base64,iVBORw0KGgo=';
+const LAST = JSON.stringify({
+  version: { name: 'Paper 1.21.1', protocol: 767 },
+  players: { max: 60, online: 7, sample: [{ name: 'Notch', id: '069a79f4-44e9-4726-a5be-fca90e38aaf5' }] },
+  description: 'live words',
+  favicon: ICON,
+  enforcesSecureChat: true,
+  forgeData: { fmlNetworkVersion: 3, d: 'abc' },
+});
+
+interface Status {
+  version: { name: string; protocol: number };
+  players: { max: number; online: number; sample?: unknown };
+  description: unknown;
+  favicon?: string;
+  forgeData?: unknown;
+}
+
+const answer = (json: string): Buffer => encodeFrame(0, encodeString(json));
+const bothPackets = (socket: Socket, json: string): void => void socket.on('data', () => socket.end(answer(json)));
+
+for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'status')) {
+  test(`asleep, byte for byte and in one segment: ${recorded.title}`, async (t) => {
+    const { port, wishes, log, proxy } = await startProxy(t);
+    const { protocol } = recorded.expect;
+    const whole = await RawClient.open(t, port);
+    whole.send(recorded.bytes);
+    const single = await RawClient.open(t, port);
+    for (const byte of recorded.bytes) {
+      single.send(Buffer.from([byte]));
+      await turn();
+    }
+    for (const client of [whole, single]) {
+      const { id, reader } = await client.packet();
+      t.is(id, 0);
+      const status = JSON.parse(reader.string(32_767)) as Status;
+      t.is(status.version.protocol, protocol);
+      t.deepEqual(status.players, { max: 20, online: 0 });
+      const pong = await client.packet();
+      t.is(pong.id, 1);
+      t.deepEqual(pong.reader.bytes(8), recorded.bytes.subarray(-8));
+      await client.gone();
+      t.false(client.reset);
+    }
+    t.is(wishes.length, 0);
+    t.is(proxy.stats().statusAnswers, 2);
+    t.true(log.every(({ level }) => level === 'debug'));
+  });
+}
+
+test('a resting status stands on the last live one, without players', (t) => {
+  const asleep = JSON.parse(restingStatus(route({ lastStatus: LAST, motd: '§6Gold\nsecond' }), 767)) as Status;
+  t.deepEqual(asleep, {
+    version: { name: 'Paper 1.21.1', protocol: 767 },
+    players: { max: 60, online: 0 },
+    description: {
+      text: '',
+      extra: [
+        { text: 'Gold\n', color: 'gold' },
+        { text: 'Asleep: ', color: 'gray' },
+        { text: 'join to wake', color: 'white' },
+      ],
+    },
+    enforcesSecureChat: true,
+    favicon: ICON,
+    forgeData: { fmlNetworkVersion: 3, d: 'abc' },
+  } as Status);
+  const words = (change: Parameters<typeof route>[0], protocol = 47): string =>
+    ((JSON.parse(restingStatus(route(change), protocol)) as Status).description as { text: string }).text;
+  t.is(words({}), 'A Minecraft server\n§7Asleep: §fjoin to wake');
+  const starting = { state: 'starting', phase: 'Preparing\n§cspawn', percent: 41.6, etaSeconds: 12.2 } as const;
+  t.is(words(starting), 'A Minecraft server\n§6Starting§7: Preparing spawn 42 %, about 13 s');
+  t.is(
+    words({ state: 'installing', percent: 400, etaSeconds: 300 }),
+    'A Minecraft server\n§6Installing§7 100 %, about 5 min',
+  );
+  t.is(words({ state: 'stopping', motd: '§aHi' }), '§aHi\n§7Saving and going to sleep');
+  t.is(words({ state: 'install_failed' }), 'A Minecraft server\n§cThis server needs its owner');
+  t.is(words({ state: 'hibernated', refusal: 'Out of funds' }), 'A Minecraft server\n§7Not available right now');
+  t.is(words({ state: 'running' }), 'A Minecraft server');
+  const other = JSON.parse(restingStatus(route({ lastStatus: LAST, versionName: '1.20.4' }), -1)) as Status;
+  t.deepEqual(other.version, { name: '1.20.4', protocol: 767 });
+});
+
+test('whatever the owner or the game wrote, a resting status is one that clients accept', (t) => {
+  const motd = '","x":{"\u0000\u2028\ud800' + 'é§l'.repeat(5_000);
+  const status = restingStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
+  t.true(status.length < 32_767);
+  t.deepEqual(Object.keys(JSON.parse(status) as Status), ['version', 'players', 'description']);
+  const huge = {
+    ...(JSON.parse(LAST) as Status),
+    forgeData: { d: 'd'.repeat(20_000) },
+    favicon: ICON + 'A'.repeat(12_000),
+  };
+  const fitted = restingStatus(route({ lastStatus: JSON.stringify(huge), motd: '§a"'.repeat(500) }), 767);
+  t.true(fitted.length <= 32_767);
+  const kept = JSON.parse(fitted) as Status;
+  t.is(kept.favicon, huge.favicon);
+  t.is(kept.forgeData, undefined);
+  const bad = { ...huge, forgeData: null, favicon: 'https://example.com/x.png' };
+  t.is((JSON.parse(restingStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, undefined);
+});
+
+test('each state shows within one ping, to real clients', async (t) => {
+  const { port, routes, wishes } = await startProxy(t);
+  const ask = async (version: string): Promise<string> =>
+    JSON.stringify(await mc.ping({ host: '127.0.0.1', fakeHost: HOST, port, version } as mc.PingOptions));
+  routes.set('127.0.0.1', route({ motd: 'A' }));
+  t.regex(await ask('1.21.1'), /join to wake/);
+  t.regex(await ask('1.8.8'), /join to wake/);
+  routes.set('127.0.0.1', route({ state: 'starting', percent: 42 }));
+  t.regex(await ask('1.16.5'), /42 %/);
+  routes.set('127.0.0.1', route({ state: 'stopping' }));
+  t.regex(await ask('1.12.2'), /going to sleep/);
+  t.is(wishes.length, 0);
+});
+
+test('a running game speaks for itself: asked once per protocol, stale while it is too busy', async (t) => {
+  let asked = 0;
+  let isBusy = false;
+  const game = await startGame(t, (socket) => {
+    asked++;
+    if (isBusy) socket.destroy();
+    else bothPackets(socket, LAST);
+  });
+  const { port, routes } = await startProxy(t, { timings: { statusFreshMs: 150, statusStaleMs: 60_000 } });
+  routes.set(HOST, running(game));
+  const ask = (protocol = 767): Promise<{ raw: string }> =>
+    pingStatus({ host: '127.0.0.1', port }, { protocol, host: HOST, timeoutMs: 2_000 });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask()));
+  t.true(answers.every(({ raw }) => raw === LAST));
+  t.is(asked, 1);
+  await ask(47);
+  t.is(asked, 2);
+  isBusy = true;
+  await until(() => asked === 2);
+  const before = performance.now();
+  await until(() => performance.now() - before > 160);
+  t.is((await ask()).raw, LAST);
+  t.is(asked, 3);
+  routes.set(HOST, running(game, { readyAt: 1 }));
+  t.regex((await ask()).raw, /A Minecraft server/, 'an answer of an earlier run does not stand in');
+});
+
+test('a silent game costs a ping its time-out only once', async (t) => {
+  let asked = 0;
+  const game = await startGame(t, () => asked++);
+  const { port, routes } = await startProxy(t, { timings: { pingMs: 80 } });
+  routes.set(HOST, running(game, { lastStatus: LAST }));
+  const ask = (): Promise<{ playersMax: number }> =>
+    pingStatus({ host: '127.0.0.1', port }, { protocol: 767, host: HOST, timeoutMs: 2_000 });
+  t.is((await ask()).playersMax, 60);
+  t.is((await ask()).playersMax, 60);
+  t.is(asked, 1);
+});
+
+test('pingStatus: complete answers in any pieces; everything else is an error, in time', async (t) => {
+  const pieces = await startGame(t, (socket) => {
+    socket.once('data', async () => {
+      for (const byte of answer(LAST)) {
+        socket.write(Buffer.from([byte]));
+        if (byte % 8 === 0) await turn();
+      }
+    });
+  });
+  t.like(await pingStatus(pieces, { timeoutMs: 5_000 }), {
+    playersOnline: 7,
+    playersMax: 60,
+    protocol: 767,
+    raw: LAST,
+  });
+  const bad: Record<string, (socket: Socket) => void> = {
+    closed: (socket) => socket.destroy(),
+    silent: () => undefined,
+    'no JSON': (socket) => bothPackets(socket, '{'),
+    'no object': (socket) => bothPackets(socket, '3'),
+    'other packet': (socket) => socket.write(encodeFrame(1, Buffer.alloc(8))),
+    'too long': (socket) => socket.write(Buffer.from('ffff7f', 'hex')),
+    'no frame': (socket) => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'),
+  };
+  for (const [name, serve] of Object.entries(bad)) {
+    const game = await startGame(t, serve);
+    await t.throwsAsync(pingStatus(game, { timeoutMs: 150 }), undefined, name);
+  }
+  await t.throwsAsync(pingStatus({ host: '127.0.0.1', port: 1 }, { timeoutMs: 500 }), { code: 'ECONNREFUSED' });
+});
+
+test('legacy pings, whole and in pieces', async (t) => {
+  const { port, routes } = await startProxy(t, { timings: { legacyTailMs: 60 } });
+  routes.set(HOST, route({ motd: '§aHello', versionName: '1.21.1' }));
+  const replies: [string, RegExp][] = [
+    ['b1.8', /^[^§\0]+§0§0$/],
+    ['1.4 to 1.5: ping', /^§1\x00127\0\0[^\0]+\x000\x000$/],
+    ['1.6', /^§1\x00127\x001\.21\.1\0Hello: Asleep: join to wake\x000\x0020$/],
+  ];
+  for (const [title, expected] of replies) {
+    for (const inPieces of [false, true]) {
+      const client = await RawClient.open(t, port);
+      const { bytes } = fixture(title);
+      for (const piece of inPieces ? bytes.toString('latin1') : [bytes.toString('latin1')]) {
+        client.send(Buffer.from(piece, 'latin1'));
+        await turn();
+      }
+      await client.gone();
+      t.is(client.received[0], 0xff);
+      t.is(client.received.readUInt16BE(1) * 2, client.received.length - 3);
+      t.regex(Buffer.from(client.received.subarray(3)).swap16().toString('utf16le'), expected);
+    }
+  }
+  const old = await RawClient.open(t, port);
+  old.send(fixture('1.3 to 1.6: login').bytes);
+  await old.gone();
+  t.regex(old.received.subarray(3).swap16().toString('utf16le'), /too old/);
+  routes.clear();
+  for (const title of ['1.6', '1.3 to 1.6: login']) {
+    const stranger = await RawClient.open(t, port);
+    stranger.send(fixture(title).bytes);
+    await stranger.gone();
+    t.is(stranger.received.length, 0, 'unknown hosts get nothing');
+  }
+});
+
+test('internet noise is closed without a byte, and only debug speaks of it', async (t) => {
+  const timings = { firstByteMs: 150, openingMs: 300, statusMs: 400 };
+  const { port, log, wishes, proxy } = await startProxy(t, { timings });
+  const noise: Record<string, Buffer[]> = {
+    http: [Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    tls: [Buffer.from('1603010200010001fc0303', 'hex')],
+    'proxy v1': [Buffer.from('PROXY TCP4 203.0.113.7 203.0.113.8 1 2\r\n')],
+    'proxy v2': [Buffer.from('0d0a0d0a000d0a515549540a', 'hex')],
+    '2 MiB': [Buffer.from('ffff7f00', 'hex')],
+    negative: [Buffer.from('ffffffff0f', 'hex')],
+    'five bytes': [Buffer.from('8080808001', 'hex')],
+    empty: [Buffer.from('00', 'hex')],
+    'unknown host': [handshake(767, 'status', 'other.example.com'), statusRequest],
+    'unknown host, login': [handshake(767, 'login', 'other.example.com'), encodeFrame(0, encodeString('Notch'))],
+    'no intent': [handshake(767, 'status').subarray(0, -1), Buffer.from([4])],
+    'nothing at all': [],
+    'handshake and no more': [handshake(767, 'login')],
+    'half a handshake': [handshake(767, 'login').subarray(0, 9)],
+    'half a legacy login': [Buffer.from('023d0005', 'hex')],
+    'long login': [handshake(767, 'login'), Buffer.from('ffff01', 'hex')],
+    'wrong packet': [handshake(767, 'status'), encodeFrame(5)],
+  };
+  await Promise.all(
+    Object.entries(noise).map(async ([name, bytes]) => {
+      const client = await RawClient.open(t, port);
+      client.send(...bytes);
+      const before = performance.now();
+      await client.gone(2_000);
+      t.is(client.received.length, 0, name);
+      t.true(performance.now() - before < 1_000, name);
+    }),
+  );
+  await until(() => proxy.stats().unrouted === 0);
+  t.is(wishes.length, 0);
+  t.true(log.length >= Object.keys(noise).length - 5);
+  t.true(log.every(({ level }) => level === 'debug'));
+});
+
+test('a slow loris is cut off in time, though it keeps sending', async (t) => {
+  const { port } = await startProxy(t, { timings: { firstByteMs: 100, openingMs: 250, statusMs: 400 } });
+  const bytes = Buffer.concat([handshake(767, 'status', 'x'.repeat(200)), statusRequest]);
+  const client = await RawClient.open(t, port);
+  let sent = 0;
+  const drip = setInterval(() => client.socket.write(bytes.subarray(sent, ++sent)), 20);
+  t.teardown(() => clearInterval(drip));
+  await client.gone(1_500);
+  t.true(sent < bytes.length);
+  const idle = await RawClient.open(t, port);
+  idle.send(handshake(767, 'status'), statusRequest);
+  await idle.packet();
+  await idle.gone(1_500);
+});
+
+test('an address that connects too often, or holds too many sockets, is turned away; others are not', async (t) => {
+  const limits = { exempt: [], connections: { burst: 4, perSecond: 0.001 }, unroutedPerAddress: 3 };
+  const { port, proxy } = await startProxy(t, { limits, timings: { firstByteMs: 5_000 } });
+  const held = await Promise.all(Array.from({ length: 3 }, () => RawClient.open(t, port)));
+  await until(() => proxy.stats().unrouted === 3);
+  const fourth = await RawClient.open(t, port);
+  await fourth.gone();
+  for (const client of held) client.socket.destroy();
+  await until(() => proxy.stats().unrouted === 0);
+  const fifth = await RawClient.open(t, port);
+  await fifth.gone();
+  const other = await RawClient.open(t, port, '::1');
+  other.send(handshake(767, 'status'), statusRequest, statusPing);
+  t.is((await other.packet()).id, 0);
+});
+
+test('a thousand idle sockets come and go', async (t) => {
+  const { port, proxy } = await startProxy(t, { timings: { firstByteMs: 700 } });
+  const sockets = Array.from({ length: 1_000 }, () =>
+    connect({ host: '127.0.0.1', port }).on('error', () => undefined),
+  );
+  t.teardown(() => sockets.forEach((socket) => socket.destroy()));
+  await until(() => proxy.stats().accepted === 1_000);
+  t.is((await pingStatus({ host: '127.0.0.1', port }, { host: HOST, timeoutMs: 2_000 })).playersMax, 20);
+  await until(() => proxy.stats().unrouted === 0);
+});

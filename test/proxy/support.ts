@@ -1,0 +1,176 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame } from '../../proxy/codec.ts';
+import { createProxy } from '../../proxy/index.ts';
+import type { Proxy, ProxyOptions } from '../../proxy/index.ts';
+import type { Address, Player, Route } from '../../proxy/ports.ts';
+
+export const HOST = 'play.example.com';
+
+export function route(change: Partial<Route> = {}): Route {
+  return {
+    serverId: 'one',
+    state: 'hibernated',
+    address: null,
+    readyAt: null,
+    motd: '',
+    versionName: '1.21.1',
+    maxPlayers: 20,
+    phase: '',
+    percent: 0,
+    etaSeconds: null,
+    lastStatus: null,
+    refusal: '',
+    ...change,
+  };
+}
+
+/** A game that is up, and has been long enough to be believed. */
+export function running(address: Address, change: Partial<Route> = {}): Route {
+  return route({ state: 'running', address, readyAt: Date.now() - 3_600_000, ...change });
+}
+
+export interface Wish {
+  serverId: string;
+  player: Player;
+  signal: AbortSignal;
+  ready(address: Address): void;
+  refuse(error: unknown): void;
+}
+
+export interface TestProxy {
+  proxy: Proxy;
+  port: number;
+  routes: Map<string, Route>;
+  /** Every wake asked for, oldest first; the test answers it. */
+  wishes: Wish[];
+  log: { level: 'debug' | 'info' | 'warn'; message: string; fields: object }[];
+  stop(): Promise<void>;
+}
+
+/** A proxy on loopback with short times; `Map` of routes, where HOST is a sleeping server. */
+export async function startProxy(t: ExecutionContext, options: Partial<ProxyOptions> = {}): Promise<TestProxy> {
+  const routes = new Map([[HOST, route()]]);
+  const wishes: Wish[] = [];
+  const log: TestProxy['log'] = [];
+  const note = (level: TestProxy['log'][number]['level']) => (fields: object, message: string) =>
+    void log.push({ level, message, fields });
+  const proxy = createProxy({
+    routes: { lookup: (host) => routes.get(host) },
+    wake: {
+      wake: (serverId, player, signal) =>
+        new Promise((ready, refuse) => wishes.push({ serverId, player, signal, ready, refuse })),
+    },
+    log: { debug: note('debug'), info: note('info'), warn: note('warn') },
+    ...options,
+    timings: { sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
+  });
+  const { port } = await proxy.listen('::', 0);
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= proxy.close());
+  t.teardown(stop);
+  return { proxy, port, routes, wishes, log, stop };
+}
+
+/** Polls until `condition` holds; fails after `withinMs`. */
+export async function until(condition: () => boolean, withinMs = 5_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${condition.toString()}`);
+    await delay(5);
+  }
+}
+
+/** A client that speaks bytes, and keeps all it gets. */
+export class RawClient {
+  readonly socket: Socket;
+  received: Buffer = Buffer.alloc(0);
+  closed = false;
+  reset = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on('data', (chunk) => (this.received = Buffer.concat([this.received, chunk])));
+    socket.on('error', () => (this.reset = true));
+    socket.on('close', () => (this.closed = true));
+  }
+
+  static async open(t: ExecutionContext, port: number, host = '127.0.0.1'): Promise<RawClient> {
+    const socket = connect({ host, port, noDelay: true });
+    t.teardown(() => void socket.destroy());
+    await once(socket, 'connect');
+    return new RawClient(socket);
+  }
+
+  send(...bytes: Buffer[]): this {
+    this.socket.write(Buffer.concat(bytes));
+    return this;
+  }
+
+  /** The next frame's packet id and data. */
+  async packet(withinMs = 5_000): Promise<{ id: number; reader: FrameReader }> {
+    await until(() => readFrame(this.received, 2_097_151) !== undefined, withinMs);
+    const frame = readFrame(this.received, 2_097_151);
+    if (!frame) throw new Error('no frame');
+    this.received = this.received.subarray(frame.size);
+    const reader = new FrameReader(frame.value);
+    return { id: reader.varInt(), reader };
+  }
+
+  /** The text of a login Disconnect, which must come next. */
+  async kickText(): Promise<string> {
+    const { id, reader } = await this.packet();
+    if (id !== 0) throw new Error(`packet ${id} in place of a disconnect`);
+    return reader.string(262_144);
+  }
+
+  async gone(withinMs = 5_000): Promise<void> {
+    await until(() => this.closed, withinMs);
+  }
+}
+
+/** A game made of a bare TCP server; `serve` gets each connection. */
+export async function startGame(
+  t: ExecutionContext,
+  serve: (socket: Socket) => void,
+): Promise<Address & { server: Server }> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
+    serve(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { host: '127.0.0.1', port: address.port, server };
+}
+
+export const INTENT = { status: 1, login: 2, transfer: 3 } as const;
+
+export function handshake(protocol: number, intent: keyof typeof INTENT, host = HOST): Buffer {
+  const fields = [encodeVarInt(protocol), encodeString(host), Buffer.from([0x63, 0xdd]), encodeVarInt(INTENT[intent])];
+  return encodeFrame(0, ...fields);
+}
+
+export const statusRequest = encodeFrame(0);
+export const statusPing = encodeFrame(1, Buffer.from('0123456789abcdef', 'hex'));
+
+/** A Login Start of protocol 764 and later, or (with `uuid` false) below 759. */
+export function loginStart(name: string, uuid = true): Buffer {
+  return encodeFrame(0, encodeString(name), uuid ? Buffer.alloc(16, 7) : Buffer.alloc(0));
+}
+
+/** "Not understood": what clients answer to a plugin request on a channel unknown to them. */
+export function pluginAnswer(id: number): Buffer {
+  return encodeFrame(2, encodeVarInt(id), Buffer.from([0]));
+}
