@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto';
+import { open, readFile, rename, unlink } from 'node:fs/promises';
+
+/** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600. */
+export async function writeAtomic(path: string, text: string): Promise<void> {
+  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    await using file = await open(temp, 'wx', 0o600);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(temp, path);
+  } catch (error) {
+    await unlink(temp).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** A file's text; undefined where there is none. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+/** Removes a file; it need not be there. */
+export async function removeIfThere(path: string): Promise<void> {
+  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}

@@ -1,0 +1,50 @@
+import type Docker from 'dockerode';
+import { EngineError } from '../ports.ts';
+import { jsonLines, openStream } from './docker-streams.ts';
+import { unless, within } from './docker-errors.ts';
+
+const PULL_MS = 15 * 60_000;
+
+/** Makes an image available without a registry, for example by building it; false: it does not know this image. */
+export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * Returns a function that sees to it that an image is there: it looks, asks `provide`, then pulls. Callers that need the
+ * same image at once share the work, which is bounded to 15 minutes. Rejects with EngineError `image_pull_failed`.
+ */
+export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: string) => Promise<void> {
+  const fetches = new Map<string, Promise<void>>();
+
+  async function fetch(image: string): Promise<void> {
+    const signal = AbortSignal.timeout(PULL_MS);
+    try {
+      if (await provide?.(docker, image, signal)) return;
+      await pull(docker, image, signal);
+    } catch (error) {
+      throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
+        suggestion: 'Try again; if it stays so, the operator must make the image available to the Docker Engine.',
+        cause: error,
+      });
+    }
+  }
+
+  return async (image) => {
+    if (await unless([404], within(30_000, docker.getImage(image).inspect()))) return;
+    const running = fetches.get(image) ?? fetch(image).finally(() => fetches.delete(image));
+    fetches.set(image, running);
+    await running;
+  };
+}
+
+// Docker answers 200 at once and reports failures as a line of the stream.
+async function pull(docker: Docker, image: string, signal: AbortSignal): Promise<void> {
+  const stream = await openStream(docker.pull(image), signal);
+  try {
+    for await (const line of jsonLines(stream)) {
+      if (typeof line.error === 'string') throw new Error(line.error);
+    }
+  } finally {
+    stream.destroy();
+  }
+  signal.throwIfAborted();
+}

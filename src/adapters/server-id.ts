@@ -1,0 +1,8 @@
+/**
+ * A server id as engines put it into container names and file names. Ids are checked where they are made; an engine
+ * checks again, because here a stray `/` or `..` would be somebody else's file. Throws TypeError.
+ */
+export function checkedServerId(serverId: string): string {
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(serverId)) return serverId;
+  throw new TypeError(`not a server id: ${JSON.stringify(serverId.slice(0, 80))}`);
+}

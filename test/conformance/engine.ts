@@ -1,0 +1,354 @@
+import { createConnection } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ExecutionContext, TestFn } from 'ava';
+import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
+
+/** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
+export interface Behaviour {
+  /** Lines printed at once. */
+  print?: string[];
+  /** Printed when asked to end. */
+  farewell?: string;
+  /** Ends by itself after printing. */
+  exitCode?: number;
+  ignoreStop?: boolean;
+  outOfMemory?: boolean;
+}
+
+/** One engine under test with games of its own, and what the suite must know of it. */
+export interface Bench {
+  engine: Engine;
+  /** Another instance on the same games, as after a restart of the service. */
+  again: () => Engine;
+  spec: (serverId: string, behaviour?: Behaviour) => GameSpec;
+  /** Everything that the engine keeps of a server outside of its data root. */
+  traces: (serverId: string) => Promise<string[]>;
+  /** Whether games are bounded in memory by the engine, and whether somebody listens at their addresses. */
+  enforcesMemory: boolean;
+  listens: boolean;
+}
+
+/** Makes a bench that is torn down with the test; undefined where its outside system is missing. */
+export type MakeBench = (t: ExecutionContext) => Promise<Bench | undefined>;
+
+const never = new AbortController().signal;
+
+/** The contract of `Engine`, as tests. Serial, since real engines share two processors with everything else. */
+export function engineConformance(test: TestFn, name: string, makeBench: MakeBench): void {
+  const holds = (title: string, body: (t: ExecutionContext, bench: Bench) => Promise<void>) => {
+    test.serial(`${name}: ${title}`, async (t) => {
+      t.timeout(60_000);
+      const bench = await makeBench(t);
+      if (bench) await body(t, bench);
+    });
+  };
+
+  holds('boot makes a game run, and leaves a running one alone', async (t, { engine, spec, listens }) => {
+    const first = await engine.boot(spec('alpha', { print: ['one run'] }), never);
+    t.like(first, { serverId: 'alpha', up: true, installer: false, exit: null });
+    t.truthy(first.startedAt);
+    if (listens) await answers(first.game!);
+    t.deepEqual(await engine.boot(spec('alpha', { print: ['another'] }), never), first);
+    t.deepEqual(await engine.inspect('alpha'), first);
+    t.deepEqual(await engine.list(), [first]);
+    await printed(t, engine, 'alpha', ['one run']);
+  });
+
+  holds('boots at once give one game', async (t, { engine, again, spec }) => {
+    const other = again();
+    const boots = [engine, engine, engine, other].map((each) => each.boot(spec('alpha', { print: ['once'] }), never));
+    const games = await Promise.all(boots);
+    t.is(new Set(games.map((game) => game.startedAt)).size, 1);
+    t.is((await engine.list()).length, 1);
+    await printed(t, engine, 'alpha', ['once']);
+  });
+
+  holds('games of several servers run beside each other', async (t, { engine, spec, listens }) => {
+    const games = await Promise.all(['alpha', 'beta'].map((id) => engine.boot(spec(id), never)));
+    t.deepEqual((await engine.list()).map((game) => game.serverId).sort(), ['alpha', 'beta']);
+    if (listens) t.notDeepEqual(games[0]!.game, games[1]!.game);
+    await engine.kill('alpha');
+    t.true((await engine.inspect('beta'))?.up);
+  });
+
+  holds('halt lets a game end by itself, and is content where none is', async (t, { engine, spec }) => {
+    await engine.halt('alpha', 1_000);
+    await engine.boot(spec('alpha', { print: ['hello'], farewell: 'saved' }), never);
+    await printed(t, engine, 'alpha', ['hello']);
+    await Promise.all([engine.halt('alpha', 20_000), engine.halt('alpha', 20_000)]);
+    t.is(await engine.inspect('alpha'), undefined);
+    t.deepEqual(await engine.list(), []);
+    await printed(t, engine, 'alpha', ['hello', 'saved']);
+    await engine.halt('alpha', 1_000);
+    await engine.kill('alpha');
+  });
+
+  holds('a game that ignores its stop is killed when its grace is over', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
+    await printed(t, engine, 'alpha', ['deaf']);
+    const began = Date.now();
+    await engine.halt('alpha', 1_000);
+    t.true(Date.now() - began >= 990);
+    t.is(await engine.inspect('alpha'), undefined);
+  });
+
+  holds('kill shortens a halt', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { ignoreStop: true, print: ['deaf'] }), never);
+    await printed(t, engine, 'alpha', ['deaf']);
+    const began = Date.now();
+    const halted = engine.halt('alpha', 50_000);
+    await sleep(100);
+    await engine.kill('alpha');
+    await halted;
+    t.true(Date.now() - began < 25_000);
+    t.is(await engine.inspect('alpha'), undefined);
+  });
+
+  holds('a crash shows its code until the next boot, which begins anew', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { exitCode: 3, print: ['boom'] }), never);
+    const game = await until(async () => ended(await engine.inspect('alpha')));
+    t.like(game, { up: false, game: null, rcon: null, exit: { code: 3, oomKilled: false } });
+    t.true(Math.abs(game.exit!.at! - Date.now()) < 30_000);
+    t.deepEqual(await engine.list(), [game]);
+    t.is(await engine.stats('alpha'), undefined);
+    const next = await engine.boot(spec('alpha', { print: ['again'] }), never);
+    t.like(next, { up: true, exit: null });
+    await printed(t, engine, 'alpha', ['boom', 'again']);
+    await engine.halt('alpha', 20_000);
+    t.is(await engine.inspect('alpha'), undefined);
+  });
+
+  holds('a game beyond its memory is ended and says why', async (t, { engine, spec, enforcesMemory }) => {
+    t.pass();
+    if (!enforcesMemory) return;
+    const downs: Game[] = [];
+    t.teardown(engine.watch((event) => void (event.type === 'down' && downs.push(event.game))));
+    await engine.boot(spec('alpha', { outOfMemory: true }), never);
+    const game = await until(async () => ended(await engine.inspect('alpha')));
+    t.like(game.exit, { code: 137, oomKilled: true });
+    t.true((await until(async () => downs[0])).exit?.oomKilled);
+  });
+
+  holds('another instance adopts what runs', async (t, { engine, again, spec }) => {
+    const alpha = spec('alpha', { print: ['hello'], farewell: 'bye' });
+    const game = await engine.boot(alpha, never);
+    await printed(t, engine, 'alpha', ['hello']);
+    const other = again();
+    t.deepEqual(await other.list(), [game]);
+    t.deepEqual(await other.inspect('alpha'), game);
+    t.deepEqual(await other.boot(alpha, never), game);
+    const events: EngineEvent[] = [];
+    t.teardown(other.watch((event) => events.push(event)));
+    await other.halt('alpha', 20_000);
+    t.deepEqual(await engine.list(), []);
+    await printed(t, other, 'alpha', ['hello', 'bye']);
+    await until(async () => events.some((event) => event.type === 'down' && event.game.serverId === 'alpha'));
+  });
+
+  holds('what was printed is kept exactly, over boots and from any position', async (t, { engine, again, spec }) => {
+    const first = Array.from({ length: 120 }, (_, n) => `first ${n} ${'é'.repeat(n)}`);
+    const second = ['', 'second', ' with  blanks ', 'x'.repeat(40_000), 'last'];
+    await engine.boot(spec('alpha', { print: first, farewell: 'bye 1' }), never);
+    await printed(t, engine, 'alpha', first);
+    await engine.halt('alpha', 20_000);
+    await engine.boot(spec('alpha', { print: second, farewell: 'bye 2' }), never);
+    const all = [...first, 'bye 1', ...second];
+    await printed(t, engine, 'alpha', all);
+    const lines = await collect(engine.logs('alpha'));
+    t.is(new Set(lines.map((line) => line.position)).size, lines.length);
+    for (const index of [0, 60, 119, 120, 121, lines.length - 1]) {
+      const rest = await texts(again(), 'alpha', { after: lines[index]!.position });
+      t.deepEqual(rest, all.slice(index + 1), `behind line ${index}`);
+    }
+    for (const tail of [0, 1, 5, 6, 7, 100, 1_000]) {
+      t.deepEqual(await texts(engine, 'alpha', { tail }), tail === 0 ? [] : all.slice(-tail), `tail ${tail}`);
+    }
+    t.deepEqual(await texts(engine, 'alpha', { tail: 3, after: lines[2]!.position }), all.slice(-3));
+    t.deepEqual(await texts(engine, 'alpha', { after: 'no position of ours' }), all);
+    await engine.halt('alpha', 20_000);
+    t.deepEqual(await texts(engine, 'alpha', { after: lines[121]!.position }), [...all.slice(122), 'bye 2']);
+  });
+
+  holds('a follower gets each line once and ends with the game', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { print: ['old'], farewell: 'gone' }), never);
+    await engine.halt('alpha', 20_000);
+    await engine.boot(spec('alpha', { print: ['one', 'two'], farewell: 'bye' }), never);
+    await printed(t, engine, 'alpha', ['old', 'gone', 'one', 'two']);
+    const [{ position }] = (await collect(engine.logs('alpha', { tail: 1 }))) as [LogLine];
+    const queries: LogQuery[] = [{}, { tail: 1 }, { tail: 0 }, { after: position }];
+    const followers = queries.map((query) => follower(engine, 'alpha', query));
+    await until(async () => followers[0]!.got.length === 4 && followers[1]!.got.length === 1);
+    await sleep(300);
+    await engine.halt('alpha', 20_000);
+    for (const { done } of followers) await done;
+    const [whole, last, none, behind] = followers.map(({ got }) => got.map((line) => line.text));
+    t.deepEqual(whole, ['old', 'gone', 'one', 'two', 'bye']);
+    t.deepEqual(last, ['two', 'bye']);
+    t.deepEqual(none, ['bye']);
+    t.deepEqual(behind, ['bye']);
+    t.deepEqual(await texts(engine, 'alpha', { follow: true, tail: 1 }), ['bye'], 'nothing runs: it ends at once');
+  });
+
+  holds('a follower can be called off', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { print: ['one'] }), never);
+    const stop = new AbortController();
+    const { got, done } = follower(engine, 'alpha', { signal: stop.signal });
+    await until(async () => got.length === 1);
+    stop.abort();
+    await done;
+    t.deepEqual(
+      got.map((line) => line.text),
+      ['one'],
+    );
+    t.deepEqual(await texts(engine, 'alpha', { follow: true, signal: stop.signal }), []);
+  });
+
+  holds('watchers hear of games that come and go', async (t, { engine, spec }) => {
+    const events: EngineEvent[] = [];
+    const stop = engine.watch((event) => void (event.type !== 'resync' && events.push(event)));
+    t.teardown(stop);
+    // An engine at a distance needs a moment to listen; until then its `resync` covers what it missed.
+    await sleep(500);
+    await engine.boot(spec('alpha', { print: ['up'] }), never);
+    await until(async () => events.length === 1);
+    await printed(t, engine, 'alpha', ['up']);
+    await engine.halt('alpha', 20_000);
+    await until(async () => events.length === 2);
+    await engine.boot(spec('beta', { exitCode: 7 }), never);
+    const crash = await until(async () =>
+      events.find((event) => event.type === 'down' && event.game.serverId === 'beta'),
+    );
+    const heard = events.length;
+    stop();
+    await engine.boot(spec('alpha'), never);
+    await engine.kill('alpha');
+    t.like(events[0], { type: 'up', game: { serverId: 'alpha', up: true, installer: false } });
+    t.like(events[1], { type: 'down', game: { serverId: 'alpha', up: false, exit: { code: 0, oomKilled: false } } });
+    t.like(crash, { type: 'down', game: { game: null, exit: { code: 7 } } });
+    t.is(events.length, heard);
+  });
+
+  holds('an installer runs to its end', async (t, { engine, spec }) => {
+    await engine.install(spec('alpha', { print: ['downloaded'], exitCode: 0 }), never);
+    t.deepEqual(await engine.list(), []);
+    await printed(t, engine, 'alpha', ['downloaded']);
+    const failed = { name: 'EngineError', code: 'install_failed' } as const;
+    await t.throwsAsync(engine.install(spec('alpha', { print: ['no disk'], exitCode: 2 }), never), failed);
+    t.like(await engine.inspect('alpha'), { up: false, installer: true, exit: { code: 2 } });
+    await engine.install(spec('alpha', { print: ['retried'], exitCode: 0 }), never);
+    await printed(t, engine, 'alpha', ['downloaded', 'no disk', 'retried']);
+    await engine.boot(spec('alpha'), never);
+    await t.throwsAsync(engine.install(spec('alpha', { exitCode: 0 }), never), failed);
+    t.like(await engine.inspect('alpha'), { up: true, installer: false });
+  });
+
+  holds('an installer can be called off, or waited for by another instance', async (t, { engine, again, spec }) => {
+    const stop = new AbortController();
+    const installing = engine.install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
+    const seen = t.throwsAsync(installing, { name: 'AbortError' });
+    const game = await until(async () => await engine.inspect('alpha'));
+    t.like(game, { up: true, installer: true, game: null, rcon: null });
+    const adopted = again().install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
+    const adoptedSeen = t.throwsAsync(adopted, { name: 'AbortError' });
+    await printed(t, engine, 'alpha', ['downloading']);
+    stop.abort();
+    await seen;
+    await adoptedSeen;
+    t.deepEqual(await engine.list(), []);
+    await t.throwsAsync(engine.install(spec('alpha'), AbortSignal.abort()), { name: 'AbortError' });
+  });
+
+  holds('a boot that is called off before it began leaves nothing', async (t, { engine, spec, traces }) => {
+    await t.throwsAsync(engine.boot(spec('alpha'), AbortSignal.abort()), { name: 'AbortError' });
+    t.deepEqual(await engine.list(), []);
+    t.deepEqual(await traces('alpha'), []);
+  });
+
+  holds('erase leaves nothing', async (t, { engine, spec, traces }) => {
+    await engine.boot(spec('alpha', { print: ['first'] }), never);
+    await printed(t, engine, 'alpha', ['first']);
+    await engine.halt('alpha', 20_000);
+    await engine.boot(spec('alpha', { ignoreStop: true, print: ['second'] }), never);
+    await printed(t, engine, 'alpha', ['first', 'second']);
+    await engine.erase('alpha');
+    t.deepEqual(await engine.list(), []);
+    t.deepEqual(await texts(engine, 'alpha'), []);
+    t.deepEqual(await traces('alpha'), []);
+    await engine.erase('alpha');
+  });
+
+  holds('of an unknown server there is nothing to tell', async (t, { engine }) => {
+    t.is(await engine.inspect('nobody'), undefined);
+    t.is(await engine.stats('nobody'), undefined);
+    t.deepEqual(await texts(engine, 'nobody', { follow: true }), []);
+    await engine.kill('nobody');
+    await engine.erase('nobody');
+    t.deepEqual(await engine.list(), []);
+  });
+
+  holds('a running game has figures', async (t, { engine, spec }) => {
+    const { ramMb } = await engine.boot(spec('alpha'), never).then(() => spec('alpha'));
+    const stats = await until(async () => await engine.stats('alpha'));
+    t.is(stats.memLimitMb, ramMb);
+    t.true(stats.memUsedMb > 0 && stats.memUsedMb <= ramMb);
+    t.true(stats.cpuPercent >= 0);
+  });
+}
+
+/** Polls until there is an answer; fails after 20 s. */
+export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
+  const deadline = Date.now() + 20_000;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (Date.now() > deadline) throw new Error(`never came true: ${ask.toString()}`);
+    await sleep(20);
+  }
+}
+
+export async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
+  const all: LogLine[] = [];
+  for await (const line of lines) all.push(line);
+  return all;
+}
+
+/** Waits until somebody listens. */
+export async function answers(address: Address): Promise<void> {
+  await until(() => connects(address));
+}
+
+export function connects({ host, port }: Address): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ host, port, timeout: 2_000 });
+    const settle = (open: boolean) => () => {
+      socket.destroy();
+      resolve(open);
+    };
+    socket.on('connect', settle(true)).on('error', settle(false)).on('timeout', settle(false));
+  });
+}
+
+async function texts(engine: Engine, serverId: string, query?: LogQuery): Promise<string[]> {
+  return (await collect(engine.logs(serverId, query))).map((line) => line.text);
+}
+
+/** Waits until as many lines were printed, then compares. */
+async function printed(t: ExecutionContext, engine: Engine, serverId: string, lines: string[]): Promise<void> {
+  const got = await until(async () => {
+    const now = await texts(engine, serverId);
+    return now.length >= lines.length && now;
+  });
+  t.deepEqual(got, lines);
+}
+
+function follower(engine: Engine, serverId: string, query: LogQuery): { got: LogLine[]; done: Promise<void> } {
+  const got: LogLine[] = [];
+  const follow = async () => {
+    for await (const line of engine.logs(serverId, { ...query, follow: true })) got.push(line);
+  };
+  return { got, done: follow() };
+}
+
+function ended(game: Game | undefined): Game | undefined {
+  return game?.exit ? game : undefined;
+}

@@ -1,0 +1,26 @@
+import { fakeEngine } from '../fakes/engine.ts';
+import type { Bench } from './engine.ts';
+
+/** The engine in memory, its games scripted by what their specification says. */
+export async function memoryBench(): Promise<Bench> {
+  const engine = fakeEngine();
+  return {
+    engine,
+    again: () => engine.again(),
+    spec(serverId, { farewell, ...behaviour } = {}) {
+      engine.script(serverId, { ...behaviour, farewell: farewell === undefined ? [] : [farewell] });
+      return {
+        serverId,
+        core: 'sandbox',
+        version: '1.21.4',
+        ramMb: 64,
+        image: '',
+        dataDir: `/nowhere/${serverId}`,
+        env: {},
+      };
+    },
+    traces: async () => [],
+    enforcesMemory: true,
+    listens: false,
+  };
+}
