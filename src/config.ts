@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import * as kind from './setting-kinds.ts';
+
+/** One setting of the environment. */
+export interface Setting<T> {
+  /** The environment variable. */
+  name: string;
+  kind: kind.Kind<T>;
+  /** What an absent or empty variable means, as it would be written. */
+  fallback: string;
+  help: string;
+  /** The value is never shown, not even in an error. */
+  secret: boolean;
+}
+
+const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2.json';
+
+/** Every setting there is: parsing, validation and the help text come from this one table. */
+export const settings = {
+  dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
+  httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
+  httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
+  baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'For browsers. Empty: http://localhost:HTTP_PORT.'),
+  proxy: setting('PROXY', kind.oneOf('embedded', 'child', 'external'), 'embedded', "Where players' proxy runs."),
+  proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
+  proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
+  publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
+  sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
+  databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
+  engine: setting('ENGINE', kind.engine, 'auto', 'Games as containers (docker), or as child processes.'),
+  dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Where the Docker engine answers.'),
+  gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
+  sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),
+  sandboxFaults: setting('SANDBOX_FAULTS', kind.faults, '', 'Rehearse trouble: how sandbox servers misbehave.'),
+  region: setting('REGION', kind.code, 'na', 'Code of the region served here.'),
+  nodeLabel: setting('NODE_LABEL', kind.text, 'node-1', "The machine's name as owners read it."),
+  mysqlAdminUrl: secret('MYSQL_ADMIN_URL', kind.mysqlUrl, 'Account that may create databases. Empty: none on offer.'),
+  checkout: setting('CHECKOUT', kind.oneOf('test', 'stripe', 'off'), 'test', 'How wallets are funded.'),
+  stripeSecretKey: secret('STRIPE_SECRET_KEY', kind.text, 'Needed by CHECKOUT=stripe.'),
+  stripeWebhookSecret: secret('STRIPE_WEBHOOK_SECRET', kind.text, 'Needed by CHECKOUT=stripe.'),
+  pricePerGbHourMicros: setting('PRICE_PER_GB_HOUR_MICROS', kind.micros, '10000', 'Metered plan, while awake.'),
+  pricePerGbMonthMicros: setting('PRICE_PER_GB_MONTH_MICROS', kind.micros, '3000000', 'Flat plan, per 30 days.'),
+  signupCreditMicros: setting('SIGNUP_CREDIT_MICROS', kind.credit, '', 'Empty: 5000000 in CHECKOUT=test, else 0.'),
+  idleTimeoutMinutes: setting('IDLE_TIMEOUT_MINUTES', kind.integer(1, 1_440), '10', 'Awake without players so long.'),
+  startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
+  maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
+  maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "All of an account's servers together."),
+  trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
+  modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
+  versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
+  logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
+};
+
+type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
+
+type Defaulted = 'baseUrl' | 'databaseUrl' | 'signupCreditMicros';
+
+/** The settings in force, each of its kind. */
+export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
+
+/** A setting is wrong. The message is one sentence for the person who starts the service, and holds no secret. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+export interface ConfigOptions {
+  /** Read for whatever the environment does not set; it need not exist. Default `.env`; null reads none. */
+  envFile?: string | null;
+}
+
+/** Reads and checks all settings. The environment wins over the file, and empty means the default. Throws ConfigError. */
+export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.env' }: ConfigOptions = {}): Config {
+  const texts = { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
+  const parsed = Object.fromEntries(
+    Object.entries<Setting<unknown>>(settings).map(([key, each]) => [key, read(each, texts[each.name] ?? '')]),
+  ) as Parsed;
+  if (parsed.checkout === 'stripe') {
+    for (const key of ['stripeSecretKey', 'stripeWebhookSecret'] as const) {
+      if (parsed[key] === '') throw new ConfigError(`${settings[key].name} is not set, but CHECKOUT=stripe needs it.`);
+    }
+  }
+  return Object.freeze({
+    ...parsed,
+    baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
+    databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
+    signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? 5_000_000 : 0),
+  });
+}
+
+/** All settings with their defaults, a line or two each, for `--help`. */
+export function helpText(): string {
+  return Object.values(settings)
+    .map(
+      ({ name, kind, fallback, help }) => `  ${name}${fallback && `=${fallback}`}\n      ${help} (${kind.expected})\n`,
+    )
+    .join('');
+}
+
+function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {
+  return { name, kind, fallback, help, secret: false };
+}
+
+function secret<T>(name: string, kind: kind.Kind<T>, help: string): Setting<T> {
+  return { name, kind, fallback: '', help, secret: true };
+}
+
+function read<T>({ name, kind, fallback, secret }: Setting<T>, given: string): T {
+  const value = kind.parse(given.trim() || fallback);
+  if (value !== undefined) return value;
+  throw new ConfigError(`${name} ${secret ? '' : `is ${JSON.stringify(given)}, but `}must be ${kind.expected}.`);
+}
+
+function readEnvFile(file: string): NodeJS.Dict<string> {
+  try {
+    return parseEnv(readFileSync(file, 'utf8'));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return {};
+    throw new ConfigError(`${file} cannot be read (${code}).`, { cause: error });
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET_LENGTH = 32;
+const CHECKSUM_LENGTH = 6;
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+const SLUG_LENGTH = 40;
+
+/** What a bearer of each prefix is: an API key, an app token (device grant), a device_code (RFC 8628 §3.2). */
+const PREFIXES = { key: 'dmk_', app: 'dma_', device: 'dmd_' } as const;
+const TOKEN = new RegExp(`^(?:dmk|dma|dmd)_[0-9A-Za-z]{${SECRET_LENGTH + CHECKSUM_LENGTH}}$`);
+
+export type TokenKind = keyof typeof PREFIXES;
+
+/** Names no server may have, because a host of the installation's own domain, or a path, is or may be called so. */
+const RESERVED: ReadonlySet<string> = new Set(
+  `admin api app assets auth billing blog cdn console control dashboard device docs download dormouse ftp health
+  healthz help imap internal legal localhost login logout lobby mail me metrics mx news ns ns1 ns2 openapi operator ops
+  play pop proxy public readyz root server servers sftp shop signin signup smtp static status store support system test
+  v1 webmail wiki www`.split(/\s+/),
+);
+
+/**
+ * A name as a slug: lower-case ASCII letters, digits and single inner hyphens, at most 40 characters; accents are
+ * dropped. A reserved result gets `-server`. '' where nothing of the name can be kept: the caller asks for an id then.
+ */
+export function slugify(name: string): string {
+  const slug = name
+    .normalize('NFKD')
+    .replace(/\p{Mark}+/gu, '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, SLUG_LENGTH + 1)
+    .replace(/^-/, '')
+    .slice(0, SLUG_LENGTH)
+    .replace(/-$/, '');
+  return RESERVED.has(slug) ? `${slug}-server` : slug;
+}
+
+/** Whether a text can be a server's id: 1–40 of a–z, 0–9 and inner hyphens (a DNS label, RFC 1123 §2.1), not reserved. */
+export function isSlug(text: string): boolean {
+  return SLUG.test(text) && !RESERVED.has(text);
+}
+
+/** A fresh id of an account, user or key: the prefix, `_` and 16 base62 characters (95 bits). */
+export function newId(prefix: 'acc' | 'usr' | 'key'): string {
+  return `${prefix}_${randomBase62(16)}`;
+}
+
+/** A fresh secret: prefix, 32 random base62 characters (190 bits), and the base62 CRC32 of what precedes, 42 in all. */
+export function mintToken(kind: TokenKind): string {
+  const body = PREFIXES[kind] + randomBase62(SECRET_LENGTH);
+  return body + checksum(body);
+}
+
+/** What kind of token a text is, by format and checksum alone; undefined where it is none, and no query need be made. */
+export function parseToken(text: string): TokenKind | undefined {
+  if (!TOKEN.test(text)) return undefined;
+  if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
+  return (Object.keys(PREFIXES) as TokenKind[]).find((kind) => text.startsWith(PREFIXES[kind]));
+}
+
+/** SHA-256 in hex: how tokens are stored and looked up. Enough for 190 random bits; never for passwords. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+/** Unbiased random base62 characters, from the operating system's generator. */
+export function randomBase62(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length - text.length)) {
+      // 248 is the largest multiple of 62 below 256: above it the first characters would come up more often.
+      if (byte < 248) text += ALPHABET.charAt(byte % 62);
+    }
+  }
+  return text;
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = ALPHABET.charAt(rest % 62) + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}

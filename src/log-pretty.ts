@@ -1,0 +1,48 @@
+import type { DestinationStream } from 'pino';
+
+/** Shown before the message, in this order: what the line is about. */
+const BINDINGS = ['server', 'conn', 'op', 'requestId'];
+const COLOURS: Record<string, string> = { error: '31', fatal: '31', warn: '33', info: '32', debug: '90', trace: '90' };
+
+/** Turns pino's JSON lines into `12:34:56.789 info  [server=amber] message key=value`, an error's stack below. */
+export function prettyStream(sink: DestinationStream): DestinationStream {
+  return { write: (line) => sink.write(prettyLine(line)) };
+}
+
+function prettyLine(line: string): string {
+  let entry: Record<string, unknown>;
+  try {
+    entry = JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return line;
+  }
+  const { time, level, msg, err, ...rest } = entry;
+  const about = BINDINGS.filter((name) => name in rest).map((name) => `${name}=${show(rest[name])}`);
+  const fields = Object.entries(rest).filter(([name]) => !BINDINGS.includes(name));
+  const parts = [
+    String(time).slice(11, 23),
+    `\x1b[${COLOURS[String(level)] ?? '0'}m${String(level).padEnd(5)}\x1b[0m`,
+    ...(about.length > 0 ? [`[${about.join(' ')}]`] : []),
+    visible(typeof msg === 'string' ? msg : ''),
+    ...fields.map(([name, value]) => `\x1b[90m${name}=\x1b[0m${show(value)}`),
+  ];
+  return `${parts.join(' ')}\n${stackOf(err)}`;
+}
+
+function show(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=\p{Cc}]+$/u.test(value) ? value : visible(JSON.stringify(value));
+}
+
+/** What others wrote must not move the terminal's cursor or colour its text. */
+function visible(text: string): string {
+  return text.replace(/\p{Cc}/gu, (control) => `\\x${control.charCodeAt(0).toString(16).padStart(2, '0')}`);
+}
+
+function stackOf(err: unknown): string {
+  if (typeof err !== 'object' || err === null) return '';
+  const { stack, message } = err as { stack?: string; message?: string };
+  return (stack ?? message ?? '')
+    .split('\n')
+    .map((line) => `    ${visible(line)}\n`)
+    .join('');
+}

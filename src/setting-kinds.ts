@@ -1,0 +1,126 @@
+import { BlockList, isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** A kind of setting: how its text is read. */
+export interface Kind<T> {
+  /** Completes "must be …". */
+  expected: string;
+  /** Undefined where the text is not of this kind. Gets '' where a setting without default is not set. */
+  parse(text: string): T | undefined;
+}
+
+export const text: Kind<string> = { expected: 'text', parse: (value) => value };
+
+/** An absolute path, made from the working directory. */
+export const directory: Kind<string> = {
+  expected: 'a directory',
+  parse: (value) => (value.includes('\0') ? undefined : resolve(value)),
+};
+
+/** An address to listen on. */
+export const host = pattern(/^[0-9A-Za-z:.%-]{1,253}$/, 'an IP address or a host name');
+
+export const domain = pattern(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a host name in lower case');
+
+export const code = pattern(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and hyphens');
+
+export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of a container image');
+
+/** 0 means: any free port. */
+export const port = integer(0, 65_535);
+
+/** Millionths of the currency. */
+export const micros = integer(0, Number.MAX_SAFE_INTEGER);
+
+/** Null where not set. */
+export const credit = optional(micros);
+
+export const engine = oneOf('auto', 'docker', 'process');
+
+export const webUrl = url('http', 'https');
+
+export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');
+
+export const mysqlUrl = optional(url('mysql', 'mariadb'));
+
+/** `postgres://…`, `sqlite:<path>`, or `sqlite::memory:` (a private database that is gone with the process). */
+export const databaseUrl: Kind<string | null> = optional({
+  expected: 'postgres://… or sqlite:<file>',
+  parse: (value) => (/^sqlite:.+/.test(value) || urlOf(value, ['postgres', 'postgresql']) ? value : undefined),
+});
+
+export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent');
+
+/** Single addresses and CIDRs, separated by commas or spaces. */
+export const cidrs: Kind<BlockList> = {
+  expected: 'a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8',
+  parse(value) {
+    const list = new BlockList();
+    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
+    return all.every((entry) => addSubnet(list, entry)) ? list : undefined;
+  },
+};
+
+export function integer(from: number, to: number): Kind<number> {
+  return {
+    expected: `a whole number from ${from} to ${to}`,
+    parse(value) {
+      const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
+      return number >= from && number <= to ? number : undefined;
+    },
+  };
+}
+
+export function oneOf<const T extends string>(...values: T[]): Kind<T> {
+  return {
+    expected: `one of ${values.join(', ')}`,
+    parse: (value) => values.find((candidate) => candidate === value),
+  };
+}
+
+export function pattern(shape: RegExp, expected: string): Kind<string> {
+  return { expected, parse: (value) => (shape.test(value) ? value : undefined) };
+}
+
+/** A URL without trailing slash, query or fragment. */
+export function url(...protocols: string[]): Kind<string> {
+  return {
+    expected: `a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
+    parse(value) {
+      const parsed = urlOf(value, protocols);
+      return parsed && !parsed.search && !parsed.hash ? value.replace(/\/+$/, '') : undefined;
+    },
+  };
+}
+
+/** The same kind, or null for a setting that may stay empty. */
+export function optional<T>(kind: Kind<T>): Kind<T | null> {
+  return { expected: `${kind.expected}, or empty`, parse: (value) => (value === '' ? null : kind.parse(value)) };
+}
+
+function urlOf(value: string, protocols: string[]): URL | undefined {
+  const parsed = URL.parse(value);
+  return parsed && value.includes('://') && protocols.includes(parsed.protocol.slice(0, -1)) ? parsed : undefined;
+}
+
+function addSubnet(list: BlockList, entry: string): boolean {
+  const [address = '', prefix, ...rest] = entry.split('/');
+  const version = isIP(address);
+  const bits = version === 4 ? 32 : 128;
+  const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : NaN;
+  if (version === 0 || rest.length > 0 || !(length <= bits)) return false;
+  list.addSubnet(address, length, version === 4 ? 'ipv4' : 'ipv6');
+  return true;
+}
+
+/** Variables for the sandbox core, `NAME=value` separated by commas or blanks, without their prefix. */
+export const faults: Kind<Record<string, string>> = {
+  expected: 'faults of the sandbox core such as START_MS=45000,IGNORE_STOP=true',
+  parse(value) {
+    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
+    if (!all.every((entry) => /^[A-Z_]+=\w+$/.test(entry))) return undefined;
+    return Object.fromEntries(
+      all.map((entry) => entry.split('=', 2) as [string, string]).map(([k, v]) => [`SANDBOX_${k}`, v]),
+    );
+  },
+};

@@ -1,0 +1,198 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
+import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/ids.ts';
+import { createLog } from '../src/log.ts';
+
+const none = { envFile: null };
+
+test('config: defaults hold together, and cannot be changed', (t) => {
+  const config = loadConfig({}, none);
+  t.is(config.httpPort, 8080);
+  t.is(config.baseUrl, 'http://localhost:8080');
+  t.is(config.databaseUrl, `sqlite:${join(process.cwd(), 'data', 'dormouse.db')}`);
+  t.is(config.signupCreditMicros, 5_000_000);
+  t.is(config.mysqlAdminUrl, null);
+  t.is(config.idleTimeoutMinutes, 10);
+  t.throws(() => Object.assign(config, { httpPort: 1 }), { instanceOf: TypeError });
+});
+
+test('config: values are read as their kind; what depends on others follows them', (t) => {
+  const config = loadConfig(
+    {
+      HTTP_PORT: '0',
+      BASE_URL: 'https://play.example.org/',
+      DATABASE_URL: 'sqlite::memory:',
+      CHECKOUT: 'off',
+      TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8 192.0.2.7',
+      PROXY: '',
+    },
+    none,
+  );
+  t.is(config.httpPort, 0);
+  t.is(config.baseUrl, 'https://play.example.org');
+  t.is(config.databaseUrl, 'sqlite::memory:');
+  t.is(config.signupCreditMicros, 0);
+  t.is(config.proxy, 'embedded');
+  t.true(config.trustedProxies.check('10.1.2.3'));
+  t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
+  t.true(config.trustedProxies.check('192.0.2.7'));
+  t.false(config.trustedProxies.check('192.0.2.8'));
+  t.is(loadConfig({ HTTP_PORT: '9000' }, none).baseUrl, 'http://localhost:9000');
+});
+
+const wrong = test.macro({
+  exec(t, env: Record<string, string>, ...saying: string[]) {
+    const error = t.throws(() => loadConfig(env, none), { instanceOf: ConfigError });
+    for (const part of saying) t.true(error.message.includes(part), error.message);
+    t.regex(error.message, /^[^\n]+\.$/);
+  },
+  title: (_, env) => `config: refuses ${JSON.stringify(env)}`,
+});
+test(wrong, { HTTP_PORT: '65536' }, 'HTTP_PORT', '65536', '0 to 65535');
+test(wrong, { HTTP_PORT: '1e3' }, 'HTTP_PORT', '1e3');
+test(wrong, { HTTP_PORT: '-1' }, 'HTTP_PORT');
+test(wrong, { ENGINE: 'swarm' }, 'ENGINE', 'swarm', 'auto, docker, process');
+test(wrong, { PROXY: 'inline' }, 'PROXY', 'embedded, child, external');
+test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
+test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
+test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
+test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
+test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');
+test(wrong, { TRUSTED_PROXIES: 'example.org' }, 'TRUSTED_PROXIES');
+test(wrong, { DATABASE_URL: 'dormouse.db' }, 'DATABASE_URL', 'postgres://');
+test(wrong, { PRICE_PER_GB_HOUR_MICROS: '9007199254740993' }, 'PRICE_PER_GB_HOUR_MICROS');
+test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');
+test(wrong, { CHECKOUT: 'stripe', STRIPE_SECRET_KEY: 'sk' }, 'STRIPE_WEBHOOK_SECRET');
+
+test('config: a secret never appears in an error', (t) => {
+  const error = t.throws(() => loadConfig({ DATABASE_URL: 'mysql://admin:hunter2@host/db' }, none));
+  t.false(error.message.includes('hunter2'));
+});
+
+test('config: .env fills in what the environment leaves open', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'config-'));
+  t.teardown(() => rmSync(directory, { recursive: true }));
+  const envFile = join(directory, '.env');
+  writeFileSync(envFile, 'HTTP_PORT=1000\nREGION="eu" # home\n');
+  const config = loadConfig({ HTTP_PORT: '2000' }, { envFile });
+  t.is(config.httpPort, 2000);
+  t.is(config.region, 'eu');
+  t.is(loadConfig({}, { envFile: join(directory, 'none') }).region, 'na');
+  const error = t.throws(() => loadConfig({}, { envFile: directory }), { instanceOf: ConfigError });
+  t.true(error.message.includes(directory));
+});
+
+test('config: the help names every setting, each variable once, and shows no secret default', (t) => {
+  const names = Object.values(settings).map(({ name }) => name);
+  t.is(new Set(names).size, names.length);
+  for (const name of names) t.regex(helpText(), new RegExp(`^  ${name}(=|$)`, 'm'));
+  for (const setting of Object.values(settings)) if (setting.secret) t.is(setting.fallback, '');
+});
+
+test('ids: any name becomes a slug or nothing', (t) => {
+  t.is(slugify('Mia’s Café, No. 7!'), 'mia-s-cafe-no-7');
+  t.is(slugify('日本'), '');
+  t.is(slugify('API'), 'api-server');
+  t.is(slugify(`${'a'.repeat(39)}-bcd`), 'a'.repeat(39));
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
+      const slug = slugify(name);
+      return slug === '' || (isSlug(slug) && slugify(slug) === slug);
+    }),
+  );
+  for (const bad of ['', '-a', 'a-', 'A', 'a_b', 'a.b', 'www', 'a'.repeat(41), 'a\n']) t.false(isSlug(bad), bad);
+  for (const good of ['a', '0', 'a-b', 'a--b', 'a'.repeat(40)]) t.true(isSlug(good), good);
+});
+
+test('ids: a token is recognised, and no token with one character changed is', (t) => {
+  for (const kind of ['key', 'app', 'device'] as const) {
+    const token = mintToken(kind);
+    t.regex(token, { key: /^dmk_/, app: /^dma_/, device: /^dmd_/ }[kind]);
+    t.is(token.length, 42);
+    t.is(parseToken(token), kind);
+    fc.assert(
+      fc.property(fc.nat(41), fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), (at, character) => {
+        const changed = token.slice(0, at) + character + token.slice(at + 1);
+        return changed === token || parseToken(changed) === undefined;
+      }),
+    );
+  }
+  const token = mintToken('key');
+  for (const bad of ['', `${token} `, `${token}, ${token}`, token.slice(1), `${token}\n`])
+    t.is(parseToken(bad), undefined);
+  fc.assert(fc.property(fc.string(), (text) => parseToken(text) === undefined));
+  t.is(hashToken('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+});
+
+test('ids: random characters are of the whole alphabet, evenly, and ids do not repeat', (t) => {
+  const counts = new Map<string, number>();
+  for (const character of randomBase62(62_000)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  t.is(counts.size, 62);
+  // 1000 are expected of each, with a deviation of 31: eight of those either way.
+  for (const count of counts.values()) t.true(count > 750 && count < 1_250, String(count));
+  t.regex(newId('acc'), /^acc_[0-9A-Za-z]{16}$/);
+  t.is(new Set(Array.from({ length: 1_000 }, () => newId('key'))).size, 1_000);
+});
+
+test('log: secrets do not get through, wherever they are; the rest does', (t) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'debug', destination: { write: (line) => lines.push(line) } });
+  const apiKey = mintToken('key');
+  const secrets = {
+    password: 'hunter2"\\',
+    deep: { a: { b: [{ rconPassword: 'hunter2', dbPassword: 'hunter2' }] } },
+    headers: {
+      authorization: 'Bearer hunter2',
+      'X-API-Key': 'hunter2',
+      cookie: 'sid=hunter2',
+      'set-cookie': ['hunter2'],
+    },
+    token: 'hunter2',
+    access_token: 'hunter2',
+    device_code: 'hunter2',
+    stripeWebhookSecret: 'hunter2',
+    ip: '198.51.100.7',
+    url: `/v1?x=${apiKey}`,
+    kept: 'yes "password":"in a sentence"',
+  };
+  log.child({ server: 'amber' }).info(secrets, `used ${apiKey}`);
+  log.error({ err: new Error(`bad key ${apiKey}`) }, 'failed');
+  log.trace({}, 'not at this level');
+  t.is(lines.length, 2);
+  const text = lines.join('');
+  t.false(text.includes('hunter2'));
+  t.false(text.includes('198.51'));
+  t.false(text.includes(apiKey.slice(4)));
+  const entry = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+  t.is(entry.server, 'amber');
+  t.is(entry.level, 'info');
+  t.is(entry.kept, secrets.kept);
+  t.is(entry.msg, 'used dmk_[redacted]');
+  t.deepEqual(entry.deep, { a: { b: [{ rconPassword: '[redacted]', dbPassword: '[redacted]' }] } });
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      log.info({ value }, 'x');
+      return JSON.parse(lines.at(-1) ?? '') !== undefined;
+    }),
+  );
+});
+
+test('log: a terminal gets one line an entry, and no control characters of others', (t) => {
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', pretty: true, destination: { write: (line) => lines.push(line) } });
+  log
+    .child({ server: 'amber', requestId: 'r1' })
+    .warn({ port: 25565, name: 'a b', password: 'hunter2' }, 'bad \x1b[2J name\n');
+  log.error({ err: new Error('broken', { cause: new Error('pipe') }) }, 'failed');
+  const plain = lines.map(stripVTControlCharacters);
+  t.regex(
+    plain[0] ?? '',
+    /^\d\d:\d\d:\d\d\.\d{3} warn {2}\[server=amber requestId=r1\] bad \\x1b\[2J name\\x0a port=25565 name="a b" password=\[redacted\]\n$/,
+  );
+  t.regex(plain[1] ?? '', /error failed\n {4}Error: broken\n[^]*caused by: Error: pipe\n/);
+});
