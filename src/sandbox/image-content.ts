@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+import { findVersion, sandboxVersions } from './versions.ts';
+
+const sourceDirectory = import.meta.dirname;
+const require = createRequire(import.meta.url);
+
+/** What the program imports; what these import in turn is found by itself. */
+const packages = ['minecraft-data', 'minecraft-protocol', 'prismarine-chunk', 'prismarine-nbt', 'vec3'];
+const needlessFile =
+  /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
+
+/**
+ * The recipe: no base image, so nothing to pull. `/data` must belong to the game before it becomes a volume, or a
+ * named volume comes up root's. No HEALTHCHECK: readiness is asked for from outside, and a check's interval would
+ * delay a Swarm task.
+ */
+export const dockerfile = `FROM scratch
+COPY rootfs/ /
+RUN ["/usr/bin/node", "-e", "fs.chownSync('/data', 1000, 1000)"]
+ENV PATH=/usr/bin
+WORKDIR /data
+VOLUME /data
+EXPOSE 25565 25575
+STOPSIGNAL SIGTERM
+USER 1000:1000
+ENTRYPOINT ["/usr/bin/node", "--max-semi-space-size=1", "/app/src/sandbox/main.ts"]
+`;
+
+/** Changes whenever an image built now would differ from one built before. */
+export function contentHash(): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([dockerfile, process.version, process.arch, sandboxVersions()]));
+  for (const name of programFiles()) hash.update(name).update(readFileSync(join(sourceDirectory, name)));
+  for (const directory of packageDirectories()) hash.update(readFileSync(join(directory, 'package.json')));
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** Writes everything an image holds below `root`. */
+export function writeRootfs(root: string): void {
+  const put = (path: string, content: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  };
+  for (const directory of ['data', 'tmp', 'usr/bin']) mkdirSync(join(root, directory), { recursive: true });
+  put('etc/passwd', 'root:x:0:0:root:/:/sbin/nologin\nminecraft:x:1000:1000:minecraft:/data:/sbin/nologin\n');
+  put('etc/group', 'root:x:0:\nminecraft:x:1000:\n');
+  put('app/package.json', JSON.stringify({ private: true, type: 'module' }));
+  cpSync(realpathSync(process.execPath), join(root, 'usr/bin/node'));
+  for (const library of sharedLibraries(process.execPath)) cpSync(realpathSync(library), join(root, library));
+  for (const name of programFiles()) cpSync(join(sourceDirectory, name), join(root, 'app/src/sandbox', name));
+  const keepData = neededData();
+  for (const directory of packageDirectories()) {
+    const inside = relative(projectDirectory(), directory);
+    cpSync(directory, join(root, 'app', inside), {
+      recursive: true,
+      filter: (path) => isNeeded(relative(directory, path).split(sep).join('/'), keepData),
+    });
+  }
+}
+
+/** The program without its image maker. */
+function programFiles(): string[] {
+  const files = readdirSync(sourceDirectory, { recursive: true, encoding: 'utf8' });
+  return files.filter((name) => name.endsWith('.ts') && !name.startsWith('image')).sort();
+}
+
+function projectDirectory(): string {
+  return dirname(dirname(sourceDirectory));
+}
+
+/** The packages the program needs and, as each finds them, those they need. */
+function packageDirectories(): string[] {
+  const found = new Set<string>();
+  const visit = (name: string, from: string) => {
+    const directory = findPackage(name, from);
+    if (!directory || found.has(directory)) return;
+    found.add(directory);
+    const { dependencies = {} } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+      dependencies?: Record<string, string>;
+    };
+    for (const dependency of Object.keys(dependencies)) visit(dependency, directory);
+  };
+  for (const name of packages) visit(name, sourceDirectory);
+  return [...found].sort();
+}
+
+/** As the runtime looks for packages. Typings alone (`@types/…`) are of no use to a running program. */
+function findPackage(name: string, from: string): string | undefined {
+  if (name.startsWith('@types/')) return undefined;
+  for (let directory = from; directory !== dirname(directory); directory = dirname(directory)) {
+    const candidate = join(directory, 'node_modules', name);
+    if (existsSync(join(candidate, 'package.json'))) return candidate;
+  }
+  return undefined;
+}
+
+function isNeeded(path: string, keepData: ReadonlySet<string>): boolean {
+  // Packages inside this one are visited by themselves.
+  if (path === 'node_modules' || needlessFile.test(path)) return false;
+  const folder = /^minecraft-data\/data\/((?:pc|bedrock)\/[^/]+)$/.exec(path)?.[1];
+  return folder === undefined || keepData.has(folder);
+}
+
+/** Folders of minecraft-data with something about an offered version. The rest is nine tenths of it. */
+function neededData(): Set<string> {
+  const data = join(findPackage('minecraft-data', sourceDirectory)!, 'minecraft-data/data');
+  const paths = require(join(data, 'dataPaths.json')) as { pc: Record<string, Record<string, string>> };
+  const releases = require(join(data, 'pc/common/protocolVersions.json')) as {
+    version: number;
+    minecraftVersion: string;
+    majorVersion: string;
+  }[];
+  const offered = new Set(sandboxVersions().map((name) => findVersion(name)?.protocol));
+  const names = releases
+    .filter(({ version }) => offered.has(version))
+    .flatMap(({ minecraftVersion, majorVersion }) => [minecraftVersion, majorVersion]);
+  const folders = names.flatMap((name) => Object.values(paths.pc[name] ?? {}));
+  return new Set(['pc/common', 'bedrock/common', 'pc/latest', ...folders]);
+}
+
+/** Paths of the shared libraries and the loader a program is linked against. */
+function sharedLibraries(program: string): string[] {
+  const listing = execFileSync('ldd', [program], { encoding: 'utf8' });
+  return [...listing.matchAll(/(?:=> )?(\/\S+) \(0x[0-9a-f]+\)/g)].map((match) => match[1]!);
+}

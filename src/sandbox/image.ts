@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Docker from 'dockerode';
+import { contentHash, dockerfile, writeRootfs } from './image-content.ts';
+
+const hashLabel = 'dormouse.sandbox.hash';
+
+/** The name under which the image is looked for unless configured otherwise. */
+export const defaultSandboxImage = 'dormouse/sandbox:latest';
+
+/** What building the image needs. */
+export interface ImageOptions {
+  docker: Docker;
+  tag: string;
+  /** Told what is being done, a line at a time. */
+  progress: (line: string) => void;
+}
+
+/**
+ * Makes sure the engine has the sandbox image of this very code under `tag`, without any registry. Resolves with its
+ * id, and whether it had to be built. Rejects with what the engine says.
+ */
+export async function buildSandboxImage(options: ImageOptions): Promise<{ id: string; built: boolean }> {
+  const { docker, tag, progress } = options;
+  const hash = contentHash();
+  const present = await inspect(docker, tag);
+  if (present?.Config.Labels?.[hashLabel] === hash) {
+    progress(`${tag} is up to date`);
+    return { id: present.Id, built: false };
+  }
+  const context = mkdtempSync(join(tmpdir(), 'dormouse-image-'));
+  try {
+    progress(`Collecting the files of ${tag}`);
+    writeRootfs(join(context, 'rootfs'));
+    writeFileSync(join(context, 'Dockerfile'), dockerfile);
+    progress('Sending them to the engine');
+    const output = await docker.buildImage(
+      { context, src: ['Dockerfile', 'rootfs'] },
+      { t: tag, labels: { [hashLabel]: hash } },
+    );
+    await follow(docker, output, progress);
+  } finally {
+    rmSync(context, { recursive: true, force: true });
+  }
+  const made = await inspect(docker, tag);
+  if (!made) throw new Error(`the engine built ${tag} and does not know it`);
+  if (present) await removeUnused(docker, present.Id);
+  progress(`${tag} is built: ${Math.round(made.Size / 1_000_000)} MB`);
+  return { id: made.Id, built: true };
+}
+
+async function inspect(docker: Docker, tag: string): Promise<Docker.ImageInspectInfo | undefined> {
+  try {
+    return await docker.getImage(tag).inspect();
+  } catch (error) {
+    if ((error as { statusCode?: number }).statusCode === 404) return undefined;
+    throw error;
+  }
+}
+
+/** The image whose tag was taken over would stay for ever; one that containers are made of has to. */
+async function removeUnused(docker: Docker, id: string): Promise<void> {
+  await docker
+    .getImage(id)
+    .remove()
+    .catch(() => undefined);
+}
+
+/** A failed step comes as an event of a stream that ends well. */
+function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let failure: Error | undefined;
+    const onEvent = (event: { stream?: string; error?: string }) => {
+      if (event.error) failure = new Error(event.error);
+      const text = event.stream?.trim();
+      if (text) progress(text);
+    };
+    docker.modem.followProgress(output, (error) => (error || failure ? reject(error ?? failure!) : resolve()), onEvent);
+  });
+}
+
+if (import.meta.main) {
+  const tag = process.argv[2] ?? defaultSandboxImage;
+  try {
+    await buildSandboxImage({ docker: new Docker(), tag, progress: (line) => console.log(line) });
+  } catch (error) {
+    console.error(`The image could not be built: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
+}
