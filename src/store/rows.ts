@@ -76,3 +76,33 @@ export interface TransitionRow {
   /** Who or what caused it, as JSON text of machines' `Cause`. */
   cause: string;
 }
+
+/** A transition that is to be stored: the store gives it its server and its number. */
+export type NewTransition = Omit<TransitionRow, 'serverId' | 'seq'>;
+
+/** What players may see of a server without its snapshot being read: enough to route to ten thousand at boot. */
+export type RouteRow = Pick<
+  ServerRow,
+  'id' | 'hostname' | 'state' | 'motd' | 'version' | 'properties' | 'lastStatus' | 'createdAt'
+>;
+
+/** One fact about the installation itself. */
+export interface MetaRow {
+  key: string;
+  value: string;
+}
+
+/** Who may do what only one process may do. `src/access/lease.ts` writes it. */
+export interface LeaseRow {
+  /** What is leased. */
+  name: string;
+  /** Random, new with every holder. */
+  token: string;
+  hostname: string;
+  /** The machine's boot and PID namespace: only within the same ones does `pid` mean anything. */
+  scope: string;
+  pid: number;
+  /** When that process started, in its kernel's own unit; '' where the system does not tell. */
+  startedAt: string;
+  expiresAt: number;
+}

@@ -1,0 +1,4 @@
+import { Initial1795132800000 } from './1795132800000-initial.ts';
+
+/** All migrations, oldest first. One that has been released never changes. */
+export const migrations = [Initial1795132800000];

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { newId, randomBase62 } from '../ids.ts';
+import type { Clock } from '../ports.ts';
+import { hasUsers, insertAccount, insertUser } from '../store/accounts.ts';
+import { insertKey } from '../store/keys.ts';
+import type { Store } from '../store/store.ts';
+import { writePrivateFile } from './durable-file.ts';
+import { mintKey } from './keys.ts';
+import { hashPassword } from './passwords.ts';
+import { KEY_SCOPES } from './scopes.ts';
+
+/** What the operator needs to get in; said once. */
+export interface FirstRun {
+  email: string;
+  password: string;
+  accountId: string;
+  apiKey: string;
+  baseUrl: string;
+}
+
+export interface FirstRunOptions {
+  clock: Clock;
+  dataDir: string;
+  baseUrl: string;
+}
+
+/**
+ * On an empty database makes the operator: account, user and a key with every scope. Gives what is needed to get in, and
+ * leaves it in `first-run.json` in the data directory for this system user's eyes only. Later starts give undefined.
+ *
+ * The file is on disk before the rows are committed. Killed before the commit, the database is still empty, and the next
+ * start makes a new operator and replaces the file; killed after it, the file is the one that fits. There is no moment
+ * at which an operator exists whom nobody can be.
+ */
+export async function firstRun(store: Store, options: FirstRunOptions): Promise<FirstRun | undefined> {
+  if (await hasUsers(store)) return undefined;
+  const password = randomBase62(20);
+  const passwordHash = await hashPassword(password);
+  return store.write(async (tx) => {
+    if (await hasUsers(tx)) return undefined;
+    const createdAt = options.clock.now();
+    const accountId = newId('acc');
+    const userId = newId('usr');
+    const email = 'operator@localhost';
+    const wanted = { name: 'first run', userId, accountId, scopes: KEY_SCOPES, createdAt, expiresAt: null };
+    const { key, row } = mintKey(wanted);
+    await insertAccount(tx, { id: accountId, name: 'Operator', createdAt });
+    await insertUser(tx, {
+      id: userId,
+      email,
+      emailVerified: true,
+      passwordHash,
+      accountId,
+      operator: true,
+      createdAt,
+    });
+    await insertKey(tx, row);
+    const made: FirstRun = { email, password, accountId, apiKey: key, baseUrl: options.baseUrl };
+    await writePrivateFile(join(options.dataDir, 'first-run.json'), `${JSON.stringify(made, null, 2)}\n`);
+    return made;
+  });
+}

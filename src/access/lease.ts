@@ -1,0 +1,98 @@
+import type { Log } from '../log.ts';
+import { randomBase62 } from '../ids.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { LeaseRow } from '../store/rows.ts';
+import { getLease, holdsLease, releaseLease, renewLease, takeLease } from '../store/leases.ts';
+import type { Store } from '../store/store.ts';
+import { isAlive, thisProcess } from './process-identity.ts';
+import type { ProcessIdentity } from './process-identity.ts';
+
+/** The right to be the one control process of an installation. */
+export interface Lease {
+  /** Puts the end off; called by itself every 10 s. */
+  renew(): Promise<void>;
+  /** Gives the right back. Nothing can be written to this store any more. */
+  release(): Promise<void>;
+}
+
+export interface LeaseOptions {
+  clock: Clock;
+  log: Log;
+  /** Another process has taken over, which can happen to one that was suspended for 30 s: end now. Writes fail already. */
+  onLost: () => void;
+  /** Default: this process. */
+  self?: ProcessIdentity;
+}
+
+const NAME = 'control';
+const HELD_MS = 30_000;
+const RENEW_MS = 10_000;
+const LOOK_MS = 1_000;
+
+/**
+ * Makes this process the only one that writes to the database, and lets no write through once another one is. Takes over
+ * at once from a process of the same machine that is dead; from one that cannot be seen from here (another machine,
+ * another container) when its 30 s run out, and waits for that. FAILED_PRECONDITION where the other one lives.
+ */
+export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
+  const { clock, log } = options;
+  const self = options.self ?? (await thisProcess());
+  const token = randomBase62(16);
+  const mine = (): LeaseRow => ({ ...self, name: NAME, token, expiresAt: clock.now() + HELD_MS });
+  let seen: LeaseRow | undefined;
+  for (;;) {
+    const held = await getLease(store, NAME);
+    if (!held || (await isFree(held, self, clock))) {
+      if (await store.write((tx) => takeLease(tx, mine(), held?.token))) break;
+    } else {
+      const renewed = seen && (seen.token !== held.token || seen.expiresAt !== held.expiresAt);
+      if (renewed || (await isAlive(held, self))) throw refusal(held);
+      if (!seen) log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
+      await new Promise<void>((resolve) => clock.at(clock.now() + LOOK_MS, resolve));
+    }
+    seen = held;
+  }
+  return keep(store, token, options);
+}
+
+async function isFree(held: LeaseRow, self: ProcessIdentity, clock: Clock): Promise<boolean> {
+  return held.expiresAt <= clock.now() || (await isAlive(held, self)) === false;
+}
+
+function keep(store: Store, token: string, { clock, log, onLost }: LeaseOptions): Lease {
+  let lost = false;
+  const lose = () => {
+    if (lost) return;
+    lost = true;
+    clearInterval(timer);
+    log.error({}, 'another process has taken over this installation');
+    onLost();
+  };
+  store.fence(async (tx) => {
+    if (await holdsLease(tx, store.dialect, NAME, token)) return;
+    lose();
+    throw new StatusError('UNAVAILABLE', 'LEASE_LOST', 'Another process has taken over this installation.');
+  });
+  const renew = async () => {
+    await store.write((tx) => renewLease(tx, NAME, token, clock.now() + HELD_MS));
+  };
+  // Not the service's clock: what runs out is other processes' patience, and tests move that clock by hours.
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => log.warn({ err: error }, 'could not renew the lease'));
+  }, RENEW_MS).unref();
+  return {
+    renew,
+    async release() {
+      clearInterval(timer);
+      if (lost) return;
+      lost = true;
+      await store.write((tx) => releaseLease(tx, NAME, token));
+    },
+  };
+}
+
+function refusal({ pid, hostname }: LeaseRow): StatusError {
+  const message = `Another Dormouse (process ${pid} on ${hostname}) runs this installation; stop that one first.`;
+  return new StatusError('FAILED_PRECONDITION', 'LEASE_HELD', message, { metadata: { pid: String(pid), hostname } });
+}

@@ -1,0 +1,44 @@
+import { readFile, readlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+
+/** A process, told apart from all others that ever ran. */
+export interface ProcessIdentity {
+  hostname: string;
+  /** The boot and the PID namespace in which `pid` means this process; '' where the system does not tell. */
+  scope: string;
+  pid: number;
+  /** Clock ticks from boot to start, as text: pids come again, this pair does not. '' where the system does not tell. */
+  startedAt: string;
+}
+
+/** This process. Linux tells everything (proc(5)); elsewhere host name and pid must do. */
+export async function thisProcess(): Promise<ProcessIdentity> {
+  const [bootId, namespace] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    readlink('/proc/self/ns/pid').catch(() => ''),
+  ]);
+  const scope = bootId && namespace && `${bootId.trim()} ${namespace}`;
+  const { startedAt } = await stat(process.pid);
+  return { hostname: hostname(), scope, pid: process.pid, startedAt };
+}
+
+/** Whether a process still runs; undefined for one that cannot be seen from here. */
+export async function isAlive(other: ProcessIdentity, here: ProcessIdentity): Promise<boolean | undefined> {
+  if (other.hostname !== here.hostname || other.scope !== here.scope) return undefined;
+  try {
+    process.kill(other.pid, 0);
+  } catch (error) {
+    // EPERM: there is one, of another user.
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const { state, startedAt } = await stat(other.pid);
+  // A zombie has ended; only its parent has not asked for the exit code yet.
+  return state !== 'Z' && (startedAt === '' || startedAt === other.startedAt);
+}
+
+async function stat(pid: number): Promise<{ state: string; startedAt: string }> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  // The second field, the program's name in parentheses, may hold anything; the third and the 22nd are wanted.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return { state: fields[0] ?? '', startedAt: fields[19] ?? '' };
+}

@@ -1,0 +1,32 @@
+/** What a credential may do, each with what a person reads before agreeing to it. */
+export const SCOPES = {
+  'servers:read': 'See your servers, their logs, metrics and settings',
+  'servers:write': 'Create, start, stop, change and delete servers',
+  console: 'Run console commands and kick players',
+  backups: 'Make, download, restore and delete backups',
+  'files:read': "Read your servers' files",
+  'files:write': "Change your servers' files and SFTP access",
+  'billing:read': 'See your wallet and ledger, and open a checkout',
+  'billing:write': 'Set your spend cap',
+  members: 'Invite and remove the members of your servers',
+  'account:read': "Read your account's audit log",
+  operator: 'Run this installation',
+  'servers:list': 'See who you are and list your servers',
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+/** All an app token can hold. */
+export const APP_SCOPES: readonly Scope[] = ['servers:list'];
+
+/** All an API key can hold. */
+export const KEY_SCOPES: readonly Scope[] = (Object.keys(SCOPES) as Scope[]).filter(
+  (scope) => !APP_SCOPES.includes(scope),
+);
+
+/** What a key of the command-line grant holds: everything that is about one's own account. */
+export const FULL_SCOPES: readonly Scope[] = KEY_SCOPES.filter((scope) => scope !== 'operator');
+
+export function isScope(text: string): text is Scope {
+  return Object.hasOwn(SCOPES, text);
+}

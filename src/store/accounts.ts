@@ -1,0 +1,45 @@
+import { StatusError } from '../status.ts';
+import { accounts, users } from './entities.ts';
+import { isDuplicate } from './errors.ts';
+import type { AccountRow, UserRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+export async function insertAccount(tx: Tx, row: AccountRow): Promise<void> {
+  await tx.manager.insert(accounts, row);
+}
+
+export async function getAccount(db: Sql, id: string): Promise<AccountRow | undefined> {
+  const [row] = await db.query<AccountRow>('SELECT * FROM "accounts" WHERE "id" = $1', [id]);
+  return row;
+}
+
+/** The e-mail address is kept in lower case, as it is looked up. ALREADY_EXISTS where another user has it. */
+export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
+  try {
+    await tx.manager.insert(users, { ...row, email: row.email.toLowerCase() });
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.', { cause: error });
+  }
+}
+
+export async function getUser(db: Sql, id: string): Promise<UserRow | undefined> {
+  return (await db.query<StoredUser>('SELECT * FROM "users" WHERE "id" = $1', [id])).map(userRow)[0];
+}
+
+/** In whatever letter case the address is written. */
+export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | undefined> {
+  const rows = await db.query<StoredUser>('SELECT * FROM "users" WHERE "email" = $1', [email.toLowerCase()]);
+  return rows.map(userRow)[0];
+}
+
+export async function hasUsers(db: Sql): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM "users" LIMIT 1')).length > 0;
+}
+
+/** SQLite has no booleans, PostgreSQL does. */
+type StoredUser = Omit<UserRow, 'emailVerified' | 'operator'> & Record<'emailVerified' | 'operator', number | boolean>;
+
+function userRow(row: StoredUser): UserRow {
+  return { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
+}

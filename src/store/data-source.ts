@@ -1,0 +1,138 @@
+import { mkdtemp, open, mkdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DataSource } from 'typeorm';
+import type { DataSourceOptions } from 'typeorm';
+import { migrations } from '../../migrations/index.ts';
+import { entities } from './entities.ts';
+import { exact } from './exact.ts';
+
+export type Dialect = 'sqlite' | 'postgres';
+
+/** The two ways to one database: everything is changed through `writer`, one transaction at a time. */
+export interface DataSources {
+  dialect: Dialect;
+  writer: DataSource;
+  /** Refuses to change anything. Sees what has been committed. */
+  reader: DataSource;
+  close(): Promise<void>;
+}
+
+const COMMON = {
+  entities,
+  migrations,
+  synchronize: false,
+  // Otherwise a condition whose value is undefined is left out, and the first row there is gets returned.
+  invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
+} satisfies Partial<DataSourceOptions>;
+
+/** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
+const PRAGMAS = {
+  journal_mode: 'wal',
+  synchronous: 2,
+  foreign_keys: 1,
+  busy_timeout: 5_000,
+  wal_autocheckpoint: 1_000,
+  journal_size_limit: 67_108_864,
+  trusted_schema: 0,
+};
+
+/**
+ * Connects to `postgres://…`, `sqlite:<file>` (created where missing) or `sqlite::memory:`. This is the one file that
+ * knows the drivers. Rejects where a connection or a setting cannot be had.
+ */
+export async function openDataSources(url: string): Promise<DataSources> {
+  if (!url.startsWith('sqlite:')) return openPostgres(url);
+  const file = url.slice('sqlite:'.length);
+  if (file !== ':memory:') return openSqlite(file, PRAGMAS);
+  // Two connections cannot share a database in memory without locking each other out. A private file that is never
+  // synced is as quick, and behaves as the real one does.
+  const directory = await mkdtemp(join(tmpdir(), 'dormouse-memory-'));
+  const sources = await openSqlite(join(directory, 'memory.db'), { ...PRAGMAS, synchronous: 0 });
+  return {
+    ...sources,
+    async close() {
+      await sources.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openSqlite(file: string, pragmas: Record<string, string | number>): Promise<DataSources> {
+  await mkdir(dirname(file), { recursive: true });
+  // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
+  await (await open(file, 'a', 0o600)).close();
+  const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file };
+  return openBoth(
+    'sqlite',
+    () => connect(options, (source) => setPragmas(source, pragmas)),
+    () => connect(options, (source) => setPragmas(source, { ...pragmas, query_only: 1 })),
+  );
+}
+
+async function openPostgres(url: string): Promise<DataSources> {
+  const options: DataSourceOptions = {
+    ...COMMON,
+    type: 'postgres',
+    url,
+    applicationName: 'dormouse',
+    connectTimeoutMS: 10_000,
+    installExtensions: false,
+    // Safe, because nothing above 2^53 is ever written.
+    parseInt8: true,
+  };
+  const readOnly = { options: '-c default_transaction_read_only=on' };
+  return openBoth(
+    'postgres',
+    () => connect({ ...options, poolSize: 1 }),
+    () => connect({ ...options, poolSize: 4, extra: readOnly }),
+  );
+}
+
+async function openBoth(
+  dialect: Dialect,
+  connectWriter: () => Promise<DataSource>,
+  connectReader: () => Promise<DataSource>,
+): Promise<DataSources> {
+  const writer = await connectWriter();
+  try {
+    const reader = await connectReader();
+    // SQLite folds its log into the database when the last connection closes, which the reader may not do.
+    const close = async () => {
+      await reader.destroy();
+      await writer.destroy();
+    };
+    return { dialect, writer, reader, close };
+  } catch (error) {
+    await writer.destroy();
+    throw error;
+  }
+}
+
+async function connect(
+  options: DataSourceOptions,
+  prepare?: (source: DataSource) => Promise<void>,
+): Promise<DataSource> {
+  const source = await new DataSource(options).initialize();
+  try {
+    await prepare?.(source);
+  } catch (error) {
+    await source.destroy();
+    throw error;
+  }
+  source.subscribers.push({ beforeQuery: ({ parameters }) => checkParameters(parameters) });
+  return source;
+}
+
+async function setPragmas(source: DataSource, pragmas: Record<string, string | number>): Promise<void> {
+  for (const [name, value] of Object.entries(pragmas)) {
+    await source.query(`PRAGMA ${name} = ${value}`);
+    const [row] = await source.query<Record<string, unknown>[]>(`PRAGMA ${name}`);
+    const got = Object.values(row ?? {})[0];
+    if (got !== value) throw new Error(`SQLite keeps ${name} at ${String(got)}, but it must be ${value}.`);
+  }
+}
+
+function checkParameters(parameters: unknown): void {
+  if (Array.isArray(parameters)) for (const value of parameters) exact(value as unknown);
+}

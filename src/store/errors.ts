@@ -1,0 +1,43 @@
+import { QueryFailedError } from 'typeorm';
+import { StatusError } from '../status.ts';
+
+/** SQLite: locked, out of space or out of reach. https://www.sqlite.org/rescode.html */
+const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|INTERRUPT|PROTOCOL)/;
+/** PostgreSQL: connection, resources, shutdown, conflicts between transactions. Appendix A of its manual. */
+const POSTGRES_TROUBLE = /^(08|53|57P|58|40001|40P01)/;
+const NETWORK_TROUBLE = /^(ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+/** What the drivers say without a code when a connection goes away. */
+const LOST = /connection terminated|timeout exceeded when trying to connect|connection error and is not queryable/i;
+
+/**
+ * An error of the driver as callers may see it: UNAVAILABLE where the database is busy, full or out of reach, so that
+ * the same call may succeed later. Anything else comes back as it is.
+ */
+export function storeError(error: unknown): unknown {
+  return isTrouble(error) ? unavailable(error) : error;
+}
+
+/** UNAVAILABLE, whatever the cause. */
+export function unavailable(cause: unknown): StatusError {
+  if (cause instanceof StatusError && cause.code === 'UNAVAILABLE') return cause;
+  const full = /^(SQLITE_FULL|53100)/.test(codeOf(cause));
+  return full
+    ? new StatusError('UNAVAILABLE', 'DISK_FULL', 'The disk is full: nothing was changed.', { cause })
+    : new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.', { cause });
+}
+
+/** Whether a row was refused because another one has its key. */
+export function isDuplicate(error: unknown): boolean {
+  return error instanceof Error && (codeOf(error) === '23505' || error.message.includes('UNIQUE constraint failed'));
+}
+
+function isTrouble(error: unknown): boolean {
+  const code = codeOf(error);
+  if ([SQLITE_TROUBLE, POSTGRES_TROUBLE, NETWORK_TROUBLE].some((codes) => codes.test(code))) return true;
+  return error instanceof Error && LOST.test(error.message);
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error instanceof QueryFailedError ? error.driverError : error) as { code?: unknown };
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,50 @@
+import { apiKeys } from './entities.ts';
+import type { ApiKeyRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** A key together with what its user is. */
+export interface KeyOfUser extends ApiKeyRow {
+  /** Whether the key's user is an operator. */
+  operator: boolean;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+
+export async function insertKey(tx: Tx, row: ApiKeyRow): Promise<void> {
+  await tx.manager.insert(apiKeys, row);
+}
+
+/** By `hashToken` of the whole key. Revoked and expired ones too: the caller looks at the row. */
+export async function getKeyByHash(db: Sql, hash: string): Promise<KeyOfUser | undefined> {
+  const rows = await db.query<StoredKey & { operator: number | boolean }>(
+    `SELECT k.*, u."operator" FROM "api_keys" k JOIN "users" u ON u."id" = k."userId" WHERE k."hash" = $1`,
+    [hash],
+  );
+  const [row] = rows;
+  return row && { ...keyRow(row), operator: Boolean(row.operator) };
+}
+
+/** An account's keys, oldest first, revoked ones too. */
+export async function listKeys(db: Sql, accountId: string): Promise<ApiKeyRow[]> {
+  const sql = 'SELECT * FROM "api_keys" WHERE "accountId" = $1 ORDER BY "createdAt", "id"';
+  return (await db.query<StoredKey>(sql, [accountId])).map(keyRow);
+}
+
+/** Notes a use, at most one a minute. */
+export async function touchKey(tx: Tx, id: string, at: number): Promise<void> {
+  const sql = 'UPDATE "api_keys" SET "lastUsedAt" = $1 WHERE "id" = $2 AND COALESCE("lastUsedAt", 0) <= $3';
+  await tx.run(sql, [at, id, at - USE_NOTED_EVERY_MS]);
+}
+
+/** Marks a key of the account as revoked; false where there is none that is not. Use `revokeKey` of `access/keys.ts`. */
+export async function markKeyRevoked(tx: Tx, accountId: string, id: string, at: number): Promise<boolean> {
+  const sql = 'UPDATE "api_keys" SET "revokedAt" = $1 WHERE "id" = $2 AND "accountId" = $3 AND "revokedAt" IS NULL';
+  return (await tx.run(sql, [at, id, accountId])) > 0;
+}
+
+/** A row as raw SQL gives it: JSON is still text. */
+type StoredKey = Omit<ApiKeyRow, 'scopes'> & { scopes: string };
+
+function keyRow(row: StoredKey): ApiKeyRow {
+  return { ...row, scopes: JSON.parse(row.scopes) as string[] };
+}

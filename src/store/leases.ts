@@ -1,0 +1,36 @@
+import { leases } from './entities.ts';
+import type { Dialect } from './data-source.ts';
+import type { LeaseRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+export async function getLease(db: Sql, name: string): Promise<LeaseRow | undefined> {
+  const [row] = await db.query<LeaseRow>('SELECT * FROM "leases" WHERE "name" = $1', [name]);
+  return row;
+}
+
+/** Puts `row` in the place of the lease with the token `from` (undefined: of none). False where it is another's by now. */
+export async function takeLease(tx: Tx, row: LeaseRow, from: string | undefined): Promise<boolean> {
+  if (from !== undefined) return (await tx.manager.update(leases, { name: row.name, token: from }, row)).affected === 1;
+  const values = [row.name, row.token, row.hostname, row.scope, row.pid, row.startedAt, row.expiresAt];
+  const inserted = await tx.run(
+    `INSERT INTO "leases" ("name", "token", "hostname", "scope", "pid", "startedAt", "expiresAt")
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    values,
+  );
+  return inserted === 1;
+}
+
+/** Whether the token still holds the lease; on PostgreSQL nobody can take it before this transaction has ended. */
+export async function holdsLease(db: Sql, dialect: Dialect, name: string, token: string): Promise<boolean> {
+  const sql = 'SELECT 1 FROM "leases" WHERE "name" = $1 AND "token" = $2';
+  // SQLite has one writer at a time anyway, and no such clause.
+  return (await db.query(dialect === 'postgres' ? `${sql} FOR SHARE` : sql, [name, token])).length > 0;
+}
+
+export async function renewLease(tx: Tx, name: string, token: string, expiresAt: number): Promise<void> {
+  await tx.run('UPDATE "leases" SET "expiresAt" = $1 WHERE "name" = $2 AND "token" = $3', [expiresAt, name, token]);
+}
+
+export async function releaseLease(tx: Tx, name: string, token: string): Promise<void> {
+  await tx.run('DELETE FROM "leases" WHERE "name" = $1 AND "token" = $2', [name, token]);
+}

@@ -1,0 +1,50 @@
+import { servers, transitions } from './entities.ts';
+import type { NewTransition, TransitionRow } from './rows.ts';
+import { serverNotFound } from './servers.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Per server; older ones go when newer ones come. */
+const KEPT_TRANSITIONS = 200;
+
+/** What one step of a server's machine leaves behind. */
+export interface SnapshotChange {
+  /** JSON text. */
+  snapshot: string;
+  /** The snapshot's wire state, or `deleting`. */
+  state: string;
+  updatedAt: number;
+  /** What led here since the last save, oldest first. */
+  transitions: NewTransition[];
+}
+
+/** Stores a machine's snapshot together with the transitions that led to it. NOT_FOUND for an unknown server. */
+export async function saveSnapshot(tx: Tx, id: string, change: SnapshotChange): Promise<void> {
+  const { transitions, ...fields } = change;
+  const { affected } = await tx.manager.update(servers, { id }, fields);
+  if (affected !== 1) throw serverNotFound(id);
+  if (transitions.length > 0) await append(tx, id, transitions);
+}
+
+/** The newest transitions of a server, newest first. */
+export async function listTransitions(db: Sql, serverId: string, limit = 50): Promise<TransitionRow[]> {
+  const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 ORDER BY "seq" DESC LIMIT $2';
+  return db.query<TransitionRow>(sql, [serverId, limit]);
+}
+
+/** Servers whose machine has something to do, in `deleting` too: at boot they need their actors at once. */
+export async function listServersNotAtRest(db: Sql): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `SELECT "id" FROM "servers" WHERE "state" NOT IN ('hibernated', 'install_failed', 'start_failed') ORDER BY "id"`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise<void> {
+  const sql = 'SELECT COALESCE(MAX("seq"), 0) AS "last" FROM "transitions" WHERE "serverId" = $1';
+  const [row] = await tx.query<{ last: number }>(sql, [serverId]);
+  const first = (row?.last ?? 0) + 1;
+  const rows = added.map((each, index) => ({ ...each, serverId, seq: first + index }));
+  await tx.manager.insert(transitions, rows.slice(-KEPT_TRANSITIONS));
+  const oldestKept = first + rows.length - KEPT_TRANSITIONS;
+  await tx.run('DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" < $2', [serverId, oldestKept]);
+}

@@ -1,0 +1,84 @@
+import { migrations } from '../../migrations/index.ts';
+import { StatusError } from '../status.ts';
+import { openDataSources } from './data-source.ts';
+import type { DataSources, Dialect } from './data-source.ts';
+import { storeError } from './errors.ts';
+import { Writer } from './writer.ts';
+import type { Sql, Tx } from './writer.ts';
+
+export type { Sql, Tx } from './writer.ts';
+
+/** All that is kept. Queries by table family: `servers.ts`, `accounts.ts`, `keys.ts`, `meta.ts`. */
+export interface Store extends Sql {
+  readonly dialect: Dialect;
+  /** Reads what has been committed. UNAVAILABLE where the database is busy or out of reach. */
+  query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+  /**
+   * Changes something: one atomic step, in the order of the calls. Resolves once it is safe on disk, whatever then
+   * happens to the process. Rejects with what `work` rejects with, and nothing has changed; with UNAVAILABLE where the
+   * database is busy, full or out of reach, or the store closed. Inside, use `tx` only: a write within a write waits for
+   * itself.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** From now on `check` runs first in every commit, and where it rejects the commit does not happen. */
+  fence(check: (tx: Sql) => Promise<void>): void;
+  /** Brings the tables up to date; to be called by the one process that runs the installation. */
+  migrate(): Promise<void>;
+  /** Lets the writes that wait finish, refuses new ones, and closes the connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`. An empty one gets its tables at once; an
+ * older one keeps working until `migrate()`. FAILED_PRECONDITION where it was made by a newer version.
+ */
+export async function openStore(url: string): Promise<Store> {
+  const sources = await openDataSources(url);
+  try {
+    const known = new Set(migrations.map(({ name }) => name));
+    const done = await migrationsOf(sources);
+    if (done.some((name) => !known.has(name))) {
+      throw new StatusError(
+        'FAILED_PRECONDITION',
+        'STORE_NEWER',
+        'The database belongs to a newer version; start that.',
+      );
+    }
+    if (done.length === 0) await migrate(sources);
+    return storeOn(sources);
+  } catch (error) {
+    await sources.close();
+    throw error;
+  }
+}
+
+function storeOn(sources: DataSources): Store {
+  const writer = new Writer(sources.writer, sources.dialect);
+  let closing: Promise<void> | undefined;
+  return {
+    dialect: sources.dialect,
+    query: <Row>(sql: string, parameters?: unknown[]) =>
+      sources.reader.query<Row[]>(sql, parameters).catch((error: unknown) => {
+        throw storeError(error);
+      }),
+    write: (work) => writer.write(work),
+    fence: (check) => writer.fence(check),
+    migrate: () => writer.alone(() => migrate(sources)),
+    close: () => (closing ??= writer.close().then(() => sources.close())),
+  };
+}
+
+async function migrationsOf({ writer }: DataSources): Promise<string[]> {
+  const runner = writer.createQueryRunner();
+  try {
+    if (!(await runner.hasTable('migrations'))) return [];
+    const rows = (await runner.query('SELECT name FROM migrations')) as { name: string }[];
+    return rows.map(({ name }) => name);
+  } finally {
+    await runner.release();
+  }
+}
+
+async function migrate({ writer }: DataSources): Promise<void> {
+  await writer.runMigrations({ transaction: 'all' });
+}

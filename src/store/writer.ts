@@ -1,0 +1,151 @@
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { StatusError } from '../status.ts';
+import type { Dialect } from './data-source.ts';
+import { storeError, unavailable } from './errors.ts';
+
+/** Something that answers SQL with `$1`, `$2`, … in order of their first appearance: the store, or a transaction. */
+export interface Sql {
+  query<Row>(sql: string, parameters?: unknown[]): Promise<Row[]>;
+}
+
+/** One write. Of no use once the work that was given it has ended. */
+export interface Tx extends Sql {
+  /** Runs an INSERT, UPDATE or DELETE (in capitals, without RETURNING) and gives the number of rows it touched. */
+  run(sql: string, parameters?: unknown[]): Promise<number>;
+  /** For query builders and `insert`, `update`, `delete` by entity, within this write. */
+  readonly manager: EntityManager;
+}
+
+interface Job {
+  /** Does the work and gives what will tell its caller of the success. */
+  attempt(tx: Tx): Promise<() => void>;
+  refuse(error: unknown): void;
+}
+
+/** As many queued writes as share one commit, and with it one sync of the disk. */
+const GROUP = 100;
+const BEGIN = { sqlite: 'BEGIN IMMEDIATE', postgres: 'START TRANSACTION' };
+
+/**
+ * The one line in which all changes wait. Each write is atomic: its own failure undoes itself alone and the line goes
+ * on. Writes that wait at the same time are committed together, each behind a savepoint of its own, and nobody is told
+ * before the commit is on disk.
+ */
+export class Writer {
+  readonly #source: DataSource;
+  readonly #begin: string;
+  readonly #jobs: Job[] = [];
+  #fence: (tx: Sql) => Promise<void> = async () => {};
+  #busy: Promise<void> | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(source: DataSource, dialect: Dialect) {
+    this.#source = source;
+    this.#begin = BEGIN[dialect];
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (this.#closed) {
+      return Promise.reject(new StatusError('UNAVAILABLE', 'STORE_CLOSED', 'The service is shutting down.'));
+    }
+    return new Promise((resolve, reject) => {
+      const attempt = async (tx: Tx) => {
+        const value = await work(tx);
+        return () => resolve(value);
+      };
+      this.#jobs.push({ attempt, refuse: reject });
+      // Begun one turn later, so that everything this turn asks for goes into one commit.
+      this.#busy ??= Promise.resolve().then(() => this.#drain());
+    });
+  }
+
+  /** Runs something that makes its own transactions on the connection, between two commits. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => {});
+    return result;
+  }
+
+  /** From now on this check opens every commit; where it rejects, nothing of that commit happens. */
+  fence(check: (tx: Sql) => Promise<void>): void {
+    this.#fence = check;
+  }
+
+  /** Refuses new writes and resolves once those in the line are through. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#busy;
+    await this.#turn;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#jobs.length > 0) await this.alone(() => this.#commit(this.#jobs.splice(0, GROUP)));
+    this.#busy = undefined;
+  }
+
+  async #commit(waiting: Job[]): Promise<void> {
+    const runner = this.#source.createQueryRunner();
+    const attempted: { job: Job; tell: () => void }[] = [];
+    try {
+      await runner.query(this.#begin);
+      enlist(runner, true);
+      await this.#fence(lend(runner).tx);
+      for (let job = waiting.shift(); job; job = waiting.shift()) {
+        const entry = { job, tell: () => {} };
+        attempted.push(entry);
+        entry.tell = await attempt(runner, job);
+      }
+      await runner.query('COMMIT');
+    } catch (error) {
+      await runner.query('ROLLBACK').catch(() => {});
+      for (const { job } of attempted) job.refuse(unavailable(error));
+      // Those behind a write that broke the whole commit try again in the next one; before the first, all fail alike.
+      if (attempted.length > 0) this.#jobs.unshift(...waiting);
+      else for (const job of waiting) job.refuse(storeError(error));
+      return;
+    } finally {
+      enlist(runner, false);
+      await runner.release().catch(() => {});
+    }
+    for (const { tell } of attempted) tell();
+  }
+}
+
+/** Does one job behind a savepoint and gives what to tell its caller after the commit. Rejects if nothing can be saved. */
+async function attempt(runner: QueryRunner, job: Job): Promise<() => void> {
+  const { tx, end } = lend(runner);
+  await runner.query('SAVEPOINT job');
+  try {
+    const tell = await job.attempt(tx);
+    await runner.query('RELEASE SAVEPOINT job');
+    return tell;
+  } catch (error) {
+    // A full disk makes SQLite roll everything back by itself, and a lost connection does so too.
+    await runner.query('ROLLBACK TO SAVEPOINT job').catch(() => Promise.reject(error));
+    return () => job.refuse(storeError(error));
+  } finally {
+    end();
+  }
+}
+
+function lend(runner: QueryRunner): { tx: Tx; end: () => void } {
+  let ended = false;
+  const open = (): QueryRunner => {
+    if (ended) throw new Error('A transaction was used after its write had ended: an await is missing.');
+    return runner;
+  };
+  const tx: Tx = {
+    query: async <Row>(sql: string, parameters?: unknown[]) => (await open().query(sql, parameters)) as Row[],
+    run: async (sql, parameters) => (await open().query(sql, parameters, true)).affected ?? 0,
+    get manager() {
+      return open().manager;
+    },
+  };
+  return { tx, end: () => (ended = true) };
+}
+
+/** Lets the runner know that a transaction is open, so that its manager takes part in it rather than opening its own. */
+function enlist(runner: QueryRunner, open: boolean): void {
+  Object.assign(runner, { isTransactionActive: open, transactionDepth: open ? 1 : 0 });
+}

@@ -1,0 +1,419 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
+import { openDataSources } from '../../src/store/data-source.ts';
+import { servers, users } from '../../src/store/entities.ts';
+import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
+import { getMeta, setMeta } from '../../src/store/meta.ts';
+import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
+import * as rows from '../../src/store/servers.ts';
+import { listServersNotAtRest, listTransitions, saveSnapshot } from '../../src/store/snapshots.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { StatusError } from '../../src/status.ts';
+import { needs } from '../support/needs.ts';
+import { addPerson, freshStore, serverRow } from '../support/store.ts';
+import { startPostgres } from './postgres.ts';
+import type { Postgres } from './postgres.ts';
+
+let postgres: Promise<Postgres> | undefined;
+test.after.always(async () => (await postgres)?.stop());
+
+/** The same promise on each database. */
+function onEach(title: string, body: (t: ExecutionContext, url: string) => Promise<void>): void {
+  test(`sqlite: ${title}`, async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'store-'));
+    t.teardown(() => rm(directory, { recursive: true, force: true }));
+    await body(t, `sqlite:${join(directory, 'made', 'store.db')}`);
+  });
+  test(`postgres: ${title}`, async (t) => {
+    if (!(await needs(t, 'postgres'))) return;
+    postgres ??= startPostgres();
+    await body(t, await (await postgres).database());
+  });
+}
+
+function onEachStore(title: string, body: (t: ExecutionContext, store: Store) => Promise<void>): void {
+  onEach(title, async (t, url) => body(t, await freshStore(t, url)));
+}
+
+async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<StatusError> {
+  const error = await t.throwsAsync(attempt, { instanceOf: StatusError });
+  t.is(error.reason, reason);
+  return error;
+}
+
+const put = (store: Store, key: string, value = ''): Promise<void> => store.write((tx) => setMeta(tx, key, value));
+const metaKeys = async (store: Store): Promise<string[]> =>
+  (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
+
+onEach('migrations make exactly the tables of the entities, and take them away again', async (t, url) => {
+  const sources = await openDataSources(url);
+  t.teardown(() => sources.close());
+  const { writer } = sources;
+  const missing = async () => (await writer.driver.createSchemaBuilder().log()).upQueries.map(({ query }) => query);
+  t.true((await missing()).some((query) => query.includes('servers')));
+  const done = await writer.runMigrations({ transaction: 'all' });
+  t.deepEqual(await missing(), []);
+  for (const _ of done) await writer.undoLastMigration({ transaction: 'all' });
+  const runner = writer.createQueryRunner();
+  t.teardown(() => runner.release());
+  for (const { tableName } of writer.entityMetadatas) t.false(await runner.hasTable(tableName), tableName);
+  await writer.runMigrations({ transaction: 'all' });
+  t.deepEqual(await missing(), []);
+});
+
+onEach('a database of a newer version is refused, one of ours is opened as it is', async (t, url) => {
+  const first = await freshStore(t, url);
+  await first.migrate();
+  await first.write((tx) => tx.run('INSERT INTO "migrations" ("timestamp", "name") VALUES ($1, $2)', [2e12, 'Later']));
+  await first.close();
+  await refused(t, openStore(url), 'STORE_NEWER');
+  const sources = await openDataSources(url);
+  await sources.writer.query(`DELETE FROM "migrations" WHERE "name" = 'Later'`);
+  await sources.close();
+  const again = await openStore(url);
+  t.teardown(() => again.close());
+  t.true(await hasUsers(again));
+});
+
+onEachStore('servers: stored whole, found, listed, patched, removed', async (t, store) => {
+  const row = serverRow('amber', {
+    motd: '§aHällo 🐭 \'";--',
+    properties: { 'level-seed': '42', motd: '"' },
+    coldStartsMs: [1, 2],
+    createdAt: Number.MAX_SAFE_INTEGER,
+    lastStatus: 'x'.repeat(100_000),
+  });
+  await store.write((tx) => rows.insertServer(tx, row));
+  await store.write((tx) => rows.insertServer(tx, serverRow('birch')));
+  t.deepEqual(await rows.getServer(store, 'amber'), row);
+  t.is(await rows.getServer(store, 'Amber'), undefined);
+  t.deepEqual(
+    (await rows.listServersByAccount(store, 'acc_test')).map(({ id }) => id),
+    ['birch', 'amber'],
+  );
+  t.deepEqual(await rows.listServersByAccount(store, 'acc_other'), []);
+  await store.write((tx) => rows.patchServer(tx, 'amber', { ramMb: 4_096, properties: {}, updatedAt: 5 }));
+  await store.write((tx) => rows.patchServer(tx, 'amber', {}));
+  t.deepEqual(await rows.getServer(store, 'amber'), { ...row, ramMb: 4_096, properties: {}, updatedAt: 5 });
+  await refused(
+    t,
+    store.write((tx) => rows.patchServer(tx, 'cedar', { motd: '' })),
+    'SERVER_NOT_FOUND',
+  );
+  const routes = await rows.listRoutes(store);
+  t.is(routes.length, 2);
+  const { id, hostname, state, motd, version, properties, lastStatus, createdAt } = serverRow('birch');
+  const birch = { id, hostname, state, motd, version, properties, lastStatus, createdAt };
+  t.deepEqual(
+    routes.find((route) => route.id === 'birch'),
+    birch,
+  );
+  await store.write((tx) => rows.deleteServer(tx, 'amber'));
+  await store.write((tx) => rows.deleteServer(tx, 'amber'));
+  t.is(await rows.getServer(store, 'amber'), undefined);
+});
+
+onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes nothing', async (t, store) => {
+  await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
+  for (const other of [serverRow('amber', { hostname: 'x' }), serverRow('birch', { hostname: 'amber' })]) {
+    const attempt = store.write(async (tx) => {
+      await setMeta(tx, 'beside', 'it');
+      await rows.insertServer(tx, other);
+    });
+    t.is((await refused(t, attempt, 'SERVER_EXISTS')).code, 'ALREADY_EXISTS');
+  }
+  t.deepEqual(await metaKeys(store), []);
+  t.is((await rows.listRoutes(store)).length, 1);
+  await t.throwsAsync(store.write((tx) => rows.insertServer(tx, serverRow('cedar', { accountId: 'acc_none' }))));
+});
+
+onEachStore('snapshots: stored with their transitions, of which the newest 200 stay', async (t, store) => {
+  await store.write(async (tx) => {
+    for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
+  });
+  const step = (at: number): NewTransition => ({ at, event: 'START', from: 'a', to: 'b', cause: '{}' });
+  const save = (id: string, count: number, state = 'running') =>
+    store.write((tx) =>
+      saveSnapshot(tx, id, {
+        snapshot: `{"n":${count}}`,
+        state,
+        updatedAt: 7,
+        transitions: Array.from({ length: count }, (_, index) => step(index)),
+      }),
+    );
+  await Promise.all(Array.from({ length: 30 }, () => save('amber', 1)));
+  t.deepEqual(
+    (await listTransitions(store, 'amber')).map(({ seq }) => seq),
+    Array.from({ length: 30 }, (_, i) => 30 - i),
+  );
+  await save('amber', 190);
+  await save('birch', 1, 'starting');
+  const kept = await listTransitions(store, 'amber', 1_000);
+  t.is(kept.length, 200);
+  t.deepEqual(kept[0], { serverId: 'amber', seq: 220, ...step(189) });
+  t.is(kept.at(-1)?.seq, 21);
+  t.is((await listTransitions(store, 'amber')).length, 50);
+  await save('amber', 250);
+  t.deepEqual(
+    (await listTransitions(store, 'amber', 1_000)).map(({ seq }) => seq).filter((seq) => seq <= 270),
+    [],
+  );
+  t.is((await listTransitions(store, 'birch')).length, 1);
+  const row = await rows.getServer(store, 'amber');
+  t.is(row?.snapshot, '{"n":250}');
+  t.is(row?.updatedAt, 7);
+  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
+  await save('birch', 0, 'start_failed');
+  t.deepEqual(await listServersNotAtRest(store), ['amber']);
+  await save('amber', 0, 'deleting');
+  t.deepEqual(await listServersNotAtRest(store), ['amber']);
+  await store.write((tx) => rows.deleteServer(tx, 'amber'));
+  t.deepEqual(await listTransitions(store, 'amber'), []);
+  await refused(t, save('amber', 1), 'SERVER_NOT_FOUND');
+});
+
+onEachStore('cold starts: the last ten, also when noted at once', async (t, store) => {
+  await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
+  await Promise.all(Array.from({ length: 12 }, (_, n) => store.write((tx) => rows.appendColdStart(tx, 'amber', n))));
+  t.deepEqual((await rows.getServer(store, 'amber'))?.coldStartsMs, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  await t.notThrowsAsync(store.write((tx) => rows.appendColdStart(tx, 'none', 1)));
+});
+
+onEachStore('people and keys: found as they were stored', async (t, store) => {
+  await addPerson(store, 'Mia', true);
+  t.deepEqual(await getAccount(store, 'acc_Mia'), { id: 'acc_Mia', name: 'Mia', createdAt: 0 });
+  const mia = await getUserByEmail(store, 'MIA@Example.org');
+  t.like(mia, { id: 'usr_Mia', email: 'mia@example.org', operator: true, emailVerified: true, createdAt: 0 });
+  t.deepEqual(await getUser(store, 'usr_Mia'), mia);
+  const twin = { ...mia, id: 'usr_twin', email: 'mia@EXAMPLE.org' } as NonNullable<typeof mia>;
+  await refused(
+    t,
+    store.write((tx) => insertUser(tx, twin)),
+    'USER_EXISTS',
+  );
+
+  const key: ApiKeyRow = {
+    id: 'key_1',
+    hash: 'h1',
+    name: 'laptop',
+    last4: 'abcd',
+    userId: 'usr_Mia',
+    accountId: 'acc_Mia',
+    scopes: ['servers:read', 'console'],
+    createdAt: 1,
+    lastUsedAt: null,
+    expiresAt: null,
+    revokedAt: null,
+  };
+  await store.write((tx) => insertKey(tx, key));
+  await store.write((tx) => insertKey(tx, { ...key, id: 'key_2', hash: 'h2', userId: 'usr_test', createdAt: 2 }));
+  t.deepEqual(await getKeyByHash(store, 'h1'), { ...key, operator: true });
+  t.is((await getKeyByHash(store, 'h2'))?.operator, false);
+  t.is(await getKeyByHash(store, 'h3'), undefined);
+  const used: (number | null | undefined)[] = [];
+  for (const at of [100_000, 159_999, 160_000]) {
+    await store.write((tx) => touchKey(tx, 'key_1', at));
+    used.push((await getKeyByHash(store, 'h1'))?.lastUsedAt);
+  }
+  t.deepEqual(used, [100_000, 100_000, 160_000]);
+  t.false(await store.write((tx) => markKeyRevoked(tx, 'acc_test', 'key_1', 5)));
+  t.true(await store.write((tx) => markKeyRevoked(tx, 'acc_Mia', 'key_1', 5)));
+  t.false(await store.write((tx) => markKeyRevoked(tx, 'acc_Mia', 'key_1', 6)));
+  t.deepEqual(
+    (await listKeys(store, 'acc_Mia')).map(({ id, revokedAt }) => [id, revokedAt]),
+    [
+      ['key_1', 5],
+      ['key_2', null],
+    ],
+  );
+});
+
+onEachStore('meta: set, set again, read', async (t, store) => {
+  t.is(await getMeta(store, 'a'), undefined);
+  await put(store, 'a', '1');
+  await put(store, 'a', '2');
+  t.is(await getMeta(store, 'a'), '2');
+});
+
+onEachStore('writes: in order, each atomic, failures alone; readers see commits only', async (t, store) => {
+  await put(store, 'balance', '0');
+  const order: number[] = [];
+  const watching = new AbortController();
+  const uneven: unknown[] = [];
+  const reader = (async () => {
+    while (!watching.signal.aborted) {
+      const [row] = await store.query<{ balance: string; notes: number }>(
+        `SELECT "value" AS "balance", (SELECT COUNT(*) FROM "meta") - 1 AS "notes" FROM "meta" WHERE "key" = 'balance'`,
+      );
+      if (Number(row?.balance) !== row?.notes) uneven.push(row);
+    }
+  })();
+  const writes = Array.from({ length: 200 }, (_, n) =>
+    store.write(async (tx) => {
+      order.push(n);
+      await setMeta(tx, 'balance', String(Number(await getMeta(tx, 'balance')) + 1));
+      if (n % 10 === 3) throw new Error(`no ${n}`);
+      await setMeta(tx, `note ${n}`, '');
+      if (n % 10 === 7) await tx.query('SELECT nonsense');
+      return n;
+    }),
+  );
+  const results = await Promise.allSettled(writes);
+  watching.abort();
+  await reader;
+  t.deepEqual(
+    order,
+    Array.from({ length: 200 }, (_, n) => n),
+  );
+  t.deepEqual(
+    results.map(({ status }) => status),
+    order.map((n) => (n % 10 === 3 || n % 10 === 7 ? 'rejected' : 'fulfilled')),
+  );
+  t.is((results[13] as PromiseRejectedResult).reason.message, 'no 13');
+  t.is(await getMeta(store, 'balance'), '160');
+  t.is((await metaKeys(store)).length, 161);
+  t.deepEqual(uneven, []);
+});
+
+onEachStore('writes: what is told is kept, even if the work looked away from an error', async (t, store) => {
+  const [outcome] = await Promise.allSettled([
+    store.write(async (tx) => {
+      await setMeta(tx, 'before', '');
+      await tx.query('SELECT nonsense').catch(() => {});
+      await setMeta(tx, 'after', '').catch(() => {});
+    }),
+    put(store, 'beside'),
+  ]);
+  t.deepEqual(await metaKeys(store), outcome.status === 'fulfilled' ? ['after', 'before', 'beside'] : ['beside']);
+});
+
+onEachStore('writes: the manager takes part in the transaction', async (t, store) => {
+  const attempt = store.write(async (tx) => {
+    const user = { id: 'usr_x', emailVerified: false, passwordHash: '', operator: false, createdAt: 0 };
+    await tx.manager.save(users, { ...user, email: 'x', accountId: 'acc_test' });
+    await tx.manager.transaction((inner) => inner.delete(users, { id: 'usr_test' }));
+    throw new Error('changed my mind');
+  });
+  await t.throwsAsync(attempt, { message: 'changed my mind' });
+  t.is(await getUser(store, 'usr_x'), undefined);
+  t.not(await getUser(store, 'usr_test'), undefined);
+});
+
+onEachStore(
+  'writes: a condition on undefined, a number beyond 2^53 and a transaction kept too long are refused',
+  async (t, store) => {
+    await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
+    const none = undefined as unknown as string;
+    await t.throwsAsync(
+      store.write((tx) => tx.manager.findOneBy(servers, { id: none })),
+      { message: /undefined/ },
+    );
+    await t.throwsAsync(
+      store.write((tx) => tx.manager.update(servers, { id: none }, { motd: 'x' })),
+      { message: /undefined/ },
+    );
+    await t.throwsAsync(getKeyByHash(store, none), { instanceOf: RangeError });
+    for (const bad of [2 ** 53, -(2 ** 53), Number.NaN, Infinity]) {
+      await t.throwsAsync(
+        store.write((tx) => rows.patchServer(tx, 'amber', { updatedAt: bad })),
+        { instanceOf: RangeError },
+      );
+    }
+    t.is((await rows.getServer(store, 'amber'))?.motd, '');
+    const kept = await store.write(async (tx) => tx);
+    await t.throwsAsync(setMeta(kept, 'late', ''), { message: /await is missing/ });
+    t.throws(() => kept.manager, { message: /await is missing/ });
+  },
+);
+
+onEachStore('closing: writes in the line finish, new ones are refused', async (t, store) => {
+  const queued = Array.from({ length: 5 }, (_, n) => put(store, `n${n}`));
+  const closing = store.close();
+  await refused(t, put(store, 'late'), 'STORE_CLOSED');
+  await Promise.all([...queued, closing]);
+  await t.notThrowsAsync(store.close());
+});
+
+onEachStore('a fence stops a whole commit, and only while it stands', async (t, store) => {
+  let up = true;
+  store.fence(async (tx) => {
+    await getMeta(tx, 'x');
+    if (up) throw new StatusError('UNAVAILABLE', 'FENCED', 'no');
+  });
+  await Promise.all([refused(t, put(store, 'a'), 'FENCED'), refused(t, put(store, 'b'), 'FENCED')]);
+  t.deepEqual(await metaKeys(store), []);
+  up = false;
+  await put(store, 'a');
+  t.deepEqual(await metaKeys(store), ['a']);
+});
+
+test('sqlite: the file is private, its settings are those that keep data, and the reader cannot write', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'store-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const file = join(directory, 'store.db');
+  const store = await freshStore(t, `sqlite:${file}`);
+  t.is((await stat(file)).mode & 0o777, 0o600);
+  t.is((await stat(`${file}-wal`)).mode & 0o777, 0o600);
+  const settings = await store.write(async (tx) => {
+    const names = ['journal_mode', 'synchronous', 'foreign_keys', 'busy_timeout', 'trusted_schema'];
+    const found = await Promise.all(names.map((name) => tx.query<Record<string, unknown>>(`PRAGMA ${name}`)));
+    return found.map(([row]) => Object.values(row ?? {})[0]);
+  });
+  t.deepEqual(settings, ['wal', 2, 1, 5_000, 0]);
+  const error = await refused(t, store.query('DELETE FROM "users"'), 'STORE_UNAVAILABLE');
+  t.regex(String(error.cause), /readonly/);
+});
+
+test('sqlite: a full disk refuses the write with UNAVAILABLE and keeps what was there', async (t) => {
+  const store = await freshStore(t);
+  await put(store, 'kept');
+  await store.write((tx) => tx.query('PRAGMA max_page_count = 60'));
+  const big = () => put(store, 'big', 'x'.repeat(1_000_000));
+  const error = await refused(t, big(), 'DISK_FULL');
+  t.is(error.code, 'UNAVAILABLE');
+  // In one commit with others: nothing of theirs is lost without their being told.
+  const outcomes = await Promise.allSettled([put(store, 'a'), big(), put(store, 'b')]);
+  t.is(outcomes[1].status, 'rejected');
+  const told = ['a', 'b'].filter((_, index) => outcomes[index * 2]?.status === 'fulfilled');
+  t.deepEqual(await metaKeys(store), [...told, 'kept'].toSorted());
+  await store.write((tx) => tx.query('PRAGMA max_page_count = 1000000'));
+  await big();
+  t.true((await metaKeys(store)).includes('big'));
+});
+
+test('sqlite: another process that holds the database makes a write UNAVAILABLE, after waiting for it', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'store-'));
+  t.teardown(() => rm(directory, { recursive: true, force: true }));
+  const url = `sqlite:${join(directory, 'store.db')}`;
+  const store = await freshStore(t, url);
+  const other = await openStore(url);
+  t.teardown(() => other.close());
+  const gate = Promise.withResolvers<void>();
+  const began = Promise.withResolvers<void>();
+  const held = other.write(async (tx) => {
+    await setMeta(tx, 'theirs', '');
+    began.resolve();
+    await gate.promise;
+  });
+  await began.promise;
+  await refused(t, put(store, 'ours'), 'STORE_UNAVAILABLE');
+  t.deepEqual(await metaKeys(store), []);
+  const patient = put(store, 'ours');
+  gate.resolve();
+  await Promise.all([held, patient]);
+  t.deepEqual(await metaKeys(store), ['ours', 'theirs']);
+});
+
+test('sqlite: a store in memory leaves nothing behind, and shares nothing', async (t) => {
+  const [one, two] = await Promise.all([openStore('sqlite::memory:'), openStore('sqlite::memory:')]);
+  await put(one, 'a');
+  t.deepEqual(await metaKeys(two), []);
+  const [row] = await one.query<{ file: string }>('PRAGMA database_list');
+  await Promise.all([one.close(), two.close()]);
+  await t.throwsAsync(stat(row?.file ?? ''), { code: 'ENOENT' });
+});

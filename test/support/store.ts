@@ -1,0 +1,53 @@
+import type { ExecutionContext } from 'ava';
+import { insertAccount, insertUser } from '../../src/store/accounts.ts';
+import type { ServerRow } from '../../src/store/rows.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/** A store of the test's own, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
+export async function freshStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
+  const store = await openStore(url);
+  t.teardown(() => store.close());
+  await addPerson(store, 'test');
+  return store;
+}
+
+/** The account `acc_<name>` with the user `usr_<name>`, who cannot sign in. */
+export async function addPerson(store: Store, name: string, operator = false): Promise<void> {
+  const [accountId, id] = [`acc_${name}`, `usr_${name}`];
+  const user = { id, email: `${name}@example.org`, emailVerified: true, passwordHash: '', accountId, operator };
+  await store.write(async (tx) => {
+    await insertAccount(tx, { id: accountId, name, createdAt: 0 });
+    await insertUser(tx, { ...user, createdAt: 0 });
+  });
+}
+
+/** A server that sleeps, of the account `acc_test`. */
+export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRow {
+  return {
+    id,
+    name: id,
+    hostname: id,
+    accountId: 'acc_test',
+    container: `dormouse-${id}`,
+    type: 'sandbox',
+    version: '1.21.4',
+    ramMb: 2_048,
+    plan: 'metered',
+    region: 'na',
+    motd: '',
+    properties: {},
+    idleTimeoutMinutes: 0,
+    alertWebhookUrl: '',
+    modpackPlatform: '',
+    modpackRef: '',
+    modpackVersion: '',
+    createdAt: 1_000,
+    updatedAt: 1_000,
+    coldStartsMs: [],
+    lastStatus: '',
+    snapshot: '{}',
+    state: 'hibernated',
+    ...fields,
+  };
+}
