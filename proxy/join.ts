@@ -33,7 +33,10 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
     const { game, serverId } = await handOver(hold, host, opening, context);
     const { rest, ended } = visit.inbox.release();
     visit.over();
-    context.keep(serverId, pipe(visit.socket, game, { first: rest, ended, lingerMs: timings.lingerMs }));
+    context.keep(
+      serverId,
+      pipe(visit.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
+    );
     served = true;
     counters.joins++;
     log.debug({ server: serverId, player: player.name, protocol }, 'player joined');

@@ -8,6 +8,8 @@ export interface PipeOptions {
   ended: boolean;
   /** Once one side has ended: how long the other may go without moving a byte. */
   lingerMs: number;
+  /** How long a side may take nothing although there is something for it. */
+  stallMs: number;
 }
 
 /** Two joined sockets. */
@@ -30,6 +32,8 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
   const server = game.socket;
   client.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
 
+  const watch = watchOver(client, server, options);
+
   let waiting = false;
   const onFlushed = (): void => {
     if (!waiting || client.writableLength > 0) return;
@@ -40,36 +44,25 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
     client.write(chunk, onFlushed);
     // Written to the kernel in the call, as nearly always; or else the chunk is in use until the client has taken it.
     waiting = client.writableLength > 0;
+    if (waiting) watch.start();
     return !waiting;
   });
   if (options.first.length > 0) server.write(options.first);
   client.on('data', (chunk) => {
-    if (!server.write(chunk)) client.pause();
+    if (server.write(chunk)) return;
+    client.pause();
+    watch.start();
   });
   server.on('drain', () => client.resume());
   client.resume();
 
-  const moved = (): number => client.bytesRead + server.bytesRead + client.bytesWritten + server.bytesWritten;
-  const destroy = (): void => {
-    client.destroy();
-    server.destroy();
-  };
-  let linger: NodeJS.Timeout | undefined;
-  const oneSideIsOver = (): void => {
-    let before = moved() - client.writableLength - server.writableLength;
-    linger ??= setInterval(() => {
-      const at = moved() - client.writableLength - server.writableLength;
-      if (at === before) destroy();
-      before = at;
-    }, options.lingerMs);
-  };
   const endServer = (): void => {
     server.end();
-    oneSideIsOver();
+    watch.oneSideIsOver();
   };
   const endClient = (): void => {
     client.end();
-    oneSideIsOver();
+    watch.oneSideIsOver();
   };
   server.once('end', endClient);
   // Never destroySoon() here: closing with bytes of the client unread would reset the connection, and the reset would
@@ -77,7 +70,7 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
   server.once('close', endClient);
   client.once('close', () => {
     server.destroySoon();
-    oneSideIsOver();
+    watch.oneSideIsOver();
   });
   if (options.ended || client.readableEnded) endServer();
   else client.once('end', endServer);
@@ -85,11 +78,59 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
   if (server.readableEnded || server.closed) endClient();
 
   return {
-    closed: Promise.all([closed(client), closed(server)]).then(() => clearInterval(linger)),
+    closed: Promise.all([closed(client), closed(server)]).then(watch.stop),
     bytesUp: () => server.bytesWritten,
     bytesDown: () => server.bytesRead,
-    destroy,
+    destroy() {
+      client.destroy();
+      server.destroy();
+    },
   };
+}
+
+/**
+ * Destroys both sockets when one should move and neither does. Runs only while there is something to wait for: reading
+ * stops under back-pressure, and with it the only news that the other side has gone.
+ */
+function watchOver(
+  client: Socket,
+  server: Socket,
+  { lingerMs, stallMs }: PipeOptions,
+): { start(): void; stop: () => void; oneSideIsOver(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  let before = 0;
+  let idleSince = 0;
+  const pending = (): number => client.writableLength + server.writableLength;
+  const moved = (): number =>
+    client.bytesRead + server.bytesRead + client.bytesWritten + server.bytesWritten - pending();
+  const stop = (): void => {
+    clearInterval(timer);
+    timer = undefined;
+  };
+  const check = (): void => {
+    if (!isOver && pending() === 0) return stop();
+    const at = performance.now();
+    const hasMoved = moved() !== before;
+    before = moved();
+    if (hasMoved) {
+      idleSince = at;
+    } else if (at - idleSince >= (isOver ? lingerMs : stallMs)) {
+      client.destroy();
+      server.destroy();
+    }
+  };
+  const start = (): void => {
+    if (timer) return;
+    before = moved();
+    idleSince = performance.now();
+    timer = setInterval(check, Math.min(lingerMs, stallMs));
+  };
+  const oneSideIsOver = (): void => {
+    isOver = true;
+    if (!client.closed || !server.closed) start();
+  };
+  return { start, stop, oneSideIsOver };
 }
 
 function closed(socket: Socket): Promise<void> {

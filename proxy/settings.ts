@@ -12,6 +12,8 @@ export interface Timings {
   farewellMs: number;
   /** Once one side of a pipe has ended: how long the other may go without moving a byte. */
   lingerMs: number;
+  /** How long a side of a pipe may take nothing although there is something for it. */
+  stallMs: number;
   /** Deadlines are looked after this often, all in one pass. */
   sweepMs: number;
   /** Between two signs of life to a held player: clients give up after 30 s of silence (1.7: 20 s). */
@@ -49,6 +51,7 @@ export const DEFAULT_TIMINGS: Timings = {
   legacyTailMs: 300,
   farewellMs: 5_000,
   lingerMs: 30_000,
+  stallMs: 120_000,
   sweepMs: 1_000,
   beatMs: 10_000,
   compressionFirstBeatMs: 20_000,

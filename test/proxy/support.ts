@@ -37,8 +37,8 @@ export interface Wish {
   serverId: string;
   player: Player;
   signal: AbortSignal;
-  ready(address: Address): void;
-  refuse(error: unknown): void;
+  ready: (address: Address) => void;
+  refuse: (error: unknown) => void;
 }
 
 export interface TestProxy {

@@ -1,0 +1,410 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import mc from 'minecraft-protocol';
+import { encodeFrame, encodeString, encodeVarInt } from '../../proxy/codec.ts';
+import { JoinRefused } from '../../proxy/ports.ts';
+import type { Address } from '../../proxy/ports.ts';
+import { fixtures } from './fixtures.ts';
+import {
+  handshake,
+  HOST,
+  loginStart,
+  pluginAnswer,
+  RawClient,
+  route,
+  running,
+  startGame,
+  startProxy,
+  until,
+} from './support.ts';
+import type { TestProxy, Wish } from './support.ts';
+
+const text = (words: string): Buffer => encodeFrame(0, encodeString(JSON.stringify({ text: words })));
+
+/** A game that keeps what each connection sends it, and says `greeting` to the first byte. */
+async function listener(
+  t: ExecutionContext,
+  greeting = Buffer.from('greeting'),
+): Promise<Address & { heard: Buffer[]; sockets: Socket[] }> {
+  const heard: Buffer[] = [];
+  const sockets: Socket[] = [];
+  const game = await startGame(t, (socket) => {
+    const index = sockets.push(socket) - 1;
+    heard.push(Buffer.alloc(0));
+    socket.on('data', (chunk) => {
+      if (heard[index]?.length === 0) socket.write(greeting);
+      heard[index] = Buffer.concat([heard[index] ?? chunk, chunk]);
+    });
+    socket.on('end', () => socket.end());
+  });
+  return { host: game.host, port: game.port, heard, sockets };
+}
+
+/** Answers every plugin request until `stop`, and counts them. */
+function answering(t: ExecutionContext, client: RawClient): { count: number; stop: () => void } {
+  const state = { count: 0, stop: () => clearInterval(timer) };
+  const timer = setInterval(() => {
+    const at = client.received;
+    // length, id 04, five bytes of VarInt, channel
+    const length = at[0];
+    if (length === undefined || at[1] !== 4 || at.length < length + 1) return;
+    client.received = at.subarray(length + 1);
+    state.count++;
+    client.send(encodeFrame(2, at.subarray(2, 7), Buffer.from([0])));
+  }, 2);
+  t.teardown(state.stop);
+  return state;
+}
+
+async function theWish({ wishes }: TestProxy): Promise<Wish> {
+  // A bot loads its protocol data first, which takes seconds on a busy machine.
+  await until(() => wishes.length > 0, 20_000);
+  const [wish] = wishes;
+  if (!wish) throw new Error('no wish');
+  return wish;
+}
+
+async function join(t: ExecutionContext, port: number, protocol = 767, name = 'Notch'): Promise<RawClient> {
+  const client = await RawClient.open(t, port);
+  return client.send(handshake(protocol, 'login'), loginStart(name, protocol >= 764));
+}
+
+interface Player {
+  ready: Promise<void>;
+  client: mc.Client;
+}
+
+/** A minecraft-protocol client; `ready` once it plays. */
+function player(t: ExecutionContext, port: number, version: string, username: string): Player {
+  const client = mc.createClient({ host: '127.0.0.1', port, version, username, auth: 'offline' });
+  t.teardown(() => void client.socket.destroy());
+  const ready = new Promise<void>((resolve, reject) => {
+    // Its own events differ by version; that it reads a packet of the play state is what counts.
+    client.on('keep_alive', () => resolve());
+    client.on('error', reject);
+    client.on('end', (reason) => {
+      reject(new Error(reason));
+      return Promise.resolve();
+    });
+  });
+  ready.catch(() => undefined);
+  return { ready, client };
+}
+
+/** A minecraft-protocol server whose players are sent a keep-alive at once. */
+async function realGame(
+  t: ExecutionContext,
+  version: string,
+): Promise<Address & { joined: string[]; server: mc.Server }> {
+  const joined: string[] = [];
+  const server = mc.createServer({ host: '127.0.0.1', port: 0, version, 'online-mode': false, keepAlive: false });
+  await once(server, 'listening');
+  const onJoin = (client: mc.ServerClient): void => {
+    joined.push(client.username);
+    client.write('keep_alive', { keepAliveId: version.startsWith('1.8') || version === '1.7' ? 1 : [0, 1] });
+  };
+  server.on('playerJoin' as 'login', onJoin);
+  t.teardown(() => server.close());
+  const { port } = (server as unknown as { socketServer: { address(): { port: number } } }).socketServer.address();
+  return { host: '127.0.0.1', port, joined, server };
+}
+
+// minecraft-protocol bots, unlike the game, do not survive Set Compression(-1): between 1.8 and 1.12 they are held for
+// less than the first beat, as `compressionFirstBeatMs` means it; raw clients below stay for the beats.
+for (const version of ['1.7', '1.8.8', '1.12.2', '1.16.5', '1.20.4', '1.21.11', '26.1']) {
+  test(`a real ${version} client waits for a server to wake, and plays`, async (t) => {
+    const game = await realGame(t, version);
+    const proxied = await startProxy(t, { timings: { beatMs: 60 } });
+    proxied.routes.set('127.0.0.1', route());
+    const { ready, client } = player(t, proxied.port, version, 'Steve');
+    const wish = await theWish(proxied);
+    t.like(wish.player, { name: 'Steve', ip: '127.0.0.1' });
+    const heldAt = performance.now();
+    await until(() => performance.now() - heldAt > 400);
+    proxied.routes.set('127.0.0.1', running(game));
+    wish.ready(game);
+    await ready;
+    t.deepEqual(game.joined, ['Steve']);
+    t.is(proxied.wishes.length, 1);
+    t.is(proxied.proxy.connections('one'), 1);
+    client.end('leaving');
+    await until(() => proxied.proxy.connections('one') === 0);
+    t.false(wish.signal.aborted);
+  });
+}
+
+test('fifty players at once, on one server', async (t) => {
+  const game = await realGame(t, '1.21.1');
+  const proxied = await startProxy(t, { timings: { beatMs: 100 } });
+  proxied.routes.set('127.0.0.1', route());
+  const players = Array.from({ length: 50 }, (_, index) => player(t, proxied.port, '1.21.1', `Player${index}`));
+  await until(() => proxied.wishes.length === 50, 20_000);
+  t.is(proxied.proxy.stats().held, 50);
+  for (const wish of proxied.wishes) wish.ready(game);
+  await Promise.all(players.map(({ ready }) => ready));
+  t.is(new Set(game.joined).size, 50);
+  t.is(proxied.proxy.stats().piped, 50);
+  t.is(proxied.proxy.stats().held, 0);
+});
+
+for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'login' || expect.intent === 'transfer')) {
+  test(`the game gets the client's own bytes: ${recorded.title} (${recorded.bytes.length} bytes)`, async (t) => {
+    const game = await listener(t);
+    const proxied = await startProxy(t, { timings: { beatMs: 30, compressionFirstBeatMs: 30 } });
+    const client = await RawClient.open(t, proxied.port);
+    client.send(recorded.bytes);
+    const answers = recorded.expect.protocol >= 393 ? answering(t, client) : undefined;
+    const wish = await theWish(proxied);
+    t.deepEqual(wish.player, {
+      name: 'Notch',
+      uuid: recorded.expect.uuid,
+      ip: '127.0.0.1',
+      protocol: recorded.expect.protocol,
+    });
+    if (answers) await until(() => answers.count > 2);
+    else if (recorded.expect.protocol >= 47) await until(() => client.received.length >= 14);
+    wish.ready(game);
+    await until(() => client.received.includes('greeting'));
+    answers?.stop();
+    client.send(Buffer.from('more'));
+    await until(() => game.heard[0]?.includes('more') === true);
+    const expected = Buffer.from(recorded.bytes);
+    if (recorded.expect.intent === 'transfer') expected[(recorded.packets[0]?.length ?? 0) - 1] = 2;
+    t.deepEqual(game.heard, [Buffer.concat([expected, Buffer.from('more')])], 'no answer has leaked');
+    if (!answers) {
+      const beats = client.received.subarray(0, client.received.indexOf('greeting')).toString('hex');
+      t.regex(beats, recorded.expect.protocol < 47 ? /^$/ : /^(0603ffffffff0f){2,}$/);
+    }
+  });
+}
+
+test('a login that answers no challenge wakes nobody, nor does one that leaves early', async (t) => {
+  const proxied = await startProxy(t, { timings: { answerMs: 150, dwellMs: 150 } });
+  const scanner = await join(t, proxied.port);
+  t.is((await scanner.packet()).id, 4);
+  await scanner.gone();
+  const old = await join(t, proxied.port, 47);
+  old.socket.destroy();
+  await until(() => proxied.proxy.stats().unrouted === 0);
+  const before = performance.now();
+  await until(() => performance.now() - before > 200);
+  t.is(proxied.wishes.length, 0);
+  t.is(proxied.proxy.stats().held, 0);
+  t.true(proxied.log.every(({ level }) => level === 'debug'));
+});
+
+test('answers that nobody asked for, and other packets, end a hold', async (t) => {
+  const proxied = await startProxy(t);
+  for (const bytes of [pluginAnswer(7), encodeFrame(1, Buffer.alloc(4)), Buffer.from('ffffff', 'hex')]) {
+    const client = await join(t, proxied.port);
+    await client.packet();
+    client.send(bytes);
+    await client.gone();
+  }
+  const old = await join(t, proxied.port, 340);
+  old.send(Buffer.from([1, 0]));
+  await old.gone();
+  t.is(proxied.wishes.length, 0);
+});
+
+test('a held player who stops answering is dropped, and the service told', async (t) => {
+  const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 200 } });
+  const client = await join(t, proxied.port);
+  const answers = answering(t, client);
+  const wish = await theWish(proxied);
+  await until(() => answers.count > 5);
+  t.false(wish.signal.aborted);
+  answers.stop();
+  await client.gone();
+  t.true(wish.signal.aborted);
+  t.is(proxied.proxy.stats().held, 0);
+});
+
+for (const protocol of [5, 47, 767]) {
+  test(`a player of protocol ${protocol} who leaves while held: signal aborted`, async (t) => {
+    const proxied = await startProxy(t);
+    for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+      proxied.wishes.length = 0;
+      const client = await join(t, proxied.port, protocol);
+      const answers = protocol >= 393 ? answering(t, client) : undefined;
+      const wish = await theWish(proxied);
+      answers?.stop();
+      client.socket[leave]();
+      await until(() => wish.signal.aborted);
+      wish.refuse(new Error('too late to matter'));
+    }
+    await until(() => proxied.proxy.stats().unrouted === 0);
+    t.is(proxied.proxy.stats().held, 0);
+  });
+}
+
+test('who cannot come in reads why', async (t) => {
+  const proxied = await startProxy(t);
+  const kicked = async (protocol: number, act?: (wish: Wish) => void, name = 'Notch'): Promise<unknown> => {
+    proxied.wishes.length = 0;
+    const client = await join(t, proxied.port, protocol, name);
+    const answers = protocol >= 393 && act ? answering(t, client) : undefined;
+    if (act) act(await theWish(proxied));
+    answers?.stop();
+    const words = await client.kickText();
+    await client.gone();
+    t.false(client.reset);
+    return JSON.parse(words);
+  };
+  t.deepEqual(await kicked(767, ({ refuse }) => refuse(new JoinRefused('§cOut of "funds"'))), {
+    text: '',
+    extra: [{ text: 'Out of "funds"', color: 'red' }],
+  });
+  t.deepEqual(await kicked(47, ({ refuse }) => refuse(new JoinRefused('§cOut'))), { text: '§cOut' });
+  t.regex(
+    JSON.stringify(await kicked(5, ({ refuse }) => refuse(new Error('secret at 10.0.0.7')))),
+    /could not be woken/,
+  );
+  t.regex(JSON.stringify(await kicked(340, undefined, 'Bad Name')), /ordinary name/);
+  proxied.routes.set(HOST, route({ refusal: 'You are banned' }));
+  t.deepEqual(await kicked(767), { text: 'You are banned' });
+  t.deepEqual(await kicked(4), { text: 'You are banned' });
+  const { log, proxy } = proxied;
+  t.like(proxy.stats().kicks, { refused: 4, failed: 1, badName: 1 });
+  t.is(log.filter(({ level, message }) => level === 'info' && message === 'join not served').length, 5);
+});
+
+test('holds end: before 1.8 kindly and early, for all in the end', async (t) => {
+  const proxied = await startProxy(t, { timings: { silentHoldMs: 150, maxHoldMs: 400, beatMs: 50 } });
+  const old = await join(t, proxied.port, 5);
+  const wish = await theWish(proxied);
+  t.regex(await old.kickText(), /join again/);
+  await old.gone();
+  t.false(wish.signal.aborted, 'the player was asked to come back');
+  const young = await join(t, proxied.port, 47);
+  t.regex(await young.kickText(), /still not up/);
+  await until(() => proxied.wishes[1]?.signal.aborted === true);
+});
+
+test('limits of logins and of waiting players', async (t) => {
+  const limits = { exempt: [], logins: { burst: 5, perSecond: 0.001 }, holdsPerAddress: 2, holdsPerServer: 3 };
+  const proxied = await startProxy(t, { limits });
+  await join(t, proxied.port, 47);
+  await join(t, proxied.port, 47);
+  await until(() => proxied.wishes.length === 2);
+  t.regex(await (await join(t, proxied.port, 47)).kickText(), /Many players/);
+  proxied.wishes[0]?.refuse(new JoinRefused('no'));
+  await until(() => proxied.proxy.stats().held === 1);
+  await join(t, proxied.port, 47);
+  await until(() => proxied.wishes.length === 3);
+  await join(t, proxied.port, 47);
+  t.regex(await (await join(t, proxied.port, 47)).kickText(), /a lot of joining/);
+});
+
+test('a young game that turns players away is asked again; they wait on with beats', async (t) => {
+  let dials = 0;
+  const heard: Buffer[] = [];
+  const game = await startGame(t, (socket) => {
+    const dial = ++dials;
+    socket.once('data', (chunk) => {
+      heard.push(chunk);
+      if (dial === 1) return socket.end(text('Server is still starting!'));
+      if (dial === 2) return socket.destroy();
+      return socket.write(encodeFrame(3, encodeVarInt(256)));
+    });
+  });
+  const proxied = await startProxy(t, { timings: { beatMs: 20, redialMs: 100 } });
+  const client = await join(t, proxied.port);
+  const answers = answering(t, client);
+  const wish = await theWish(proxied);
+  proxied.routes.set(HOST, running(game, { readyAt: Date.now() }));
+  const before = answers.count;
+  wish.ready(game);
+  await until(() => dials === 3);
+  const { id, reader } = await client.packet();
+  t.is(id, 3);
+  t.is(reader.varInt(), 256);
+  answers.stop();
+  t.is(dials, 3);
+  t.true(answers.count > before + 2);
+  t.is(new Set(heard.map((bytes) => bytes.toString('hex'))).size, 1);
+  t.is(proxied.wishes.length, 1);
+});
+
+test('a refusal that is meant, or repeated, or of an old game, reaches the player', async (t) => {
+  let dials = 0;
+  let words = '';
+  const game = await startGame(t, (socket) => {
+    dials++;
+    socket.once('data', () => socket.end(text(words)));
+  });
+  const proxied = await startProxy(t, { limits: { handOvers: 3 } });
+  const refusal = async (readyAt: number, say: string): Promise<number> => {
+    words = say;
+    dials = 0;
+    proxied.routes.set(HOST, running(game, { readyAt }));
+    const client = await join(t, proxied.port, 47);
+    t.is(JSON.parse(await client.kickText()).text, say);
+    await client.gone();
+    return dials;
+  };
+  t.is(await refusal(Date.now(), 'You are not white-listed on this server!'), 1);
+  t.is(await refusal(Date.now(), 'Wait'), 3);
+  t.is(await refusal(Date.now() - 61_000, 'Wait'), 1);
+});
+
+test('running, but not to be reached: tried for a while, then a kind kick', async (t) => {
+  const proxied = await startProxy(t, { limits: { handOvers: 3 }, timings: { redialMs: 60 } });
+  const closed = { host: '127.0.0.1', port: 1 };
+  proxied.routes.set(HOST, running(closed));
+  t.regex(await (await join(t, proxied.port, 47)).kickText(), /could not be reached/);
+  const game = await listener(t);
+  const lucky = await join(t, proxied.port, 47);
+  proxied.routes.set(HOST, running(game));
+  await until(() => lucky.received.includes('greeting'));
+  t.is(proxied.wishes.length, 0);
+});
+
+test('a server that fell asleep between look-up and dial is woken; one that was deleted is gone', async (t) => {
+  const proxied = await startProxy(t);
+  proxied.routes.set(HOST, running({ host: '127.0.0.1', port: 1 }));
+  const client = await join(t, proxied.port, 47);
+  await until(() => proxied.proxy.stats().unrouted === 1);
+  proxied.routes.set(HOST, route());
+  const wish = await theWish(proxied);
+  proxied.routes.delete(HOST);
+  wish.ready({ host: '127.0.0.1', port: 1 });
+  t.regex(await client.kickText(), /no longer here/);
+});
+
+test('after the wake the newest address counts', async (t) => {
+  const game = await listener(t);
+  const proxied = await startProxy(t);
+  const client = await join(t, proxied.port, 47);
+  const wish = await theWish(proxied);
+  proxied.routes.set(HOST, running(game));
+  wish.ready({ host: '127.0.0.1', port: 1 });
+  await until(() => client.received.includes('greeting'));
+  t.is(game.sockets.length, 1);
+});
+
+test('a closing proxy tells waiting players, drops the rest, and lets joined ones finish if asked to', async (t) => {
+  const game = await listener(t);
+  const proxied = await startProxy(t);
+  const held = await join(t, proxied.port, 47);
+  const wish = await theWish(proxied);
+  const idle = await RawClient.open(t, proxied.port);
+  proxied.routes.set('playing.example.com', running(game, { serverId: 'two' }));
+  const playing = await RawClient.open(t, proxied.port);
+  playing.send(handshake(47, 'login', 'playing.example.com'), loginStart('Alex', false));
+  await until(() => playing.received.includes('greeting'));
+  const closed = proxied.proxy.close({ drainMs: 10_000 });
+  t.regex(await held.kickText(), /restarting/);
+  await idle.gone();
+  await held.gone();
+  t.true(wish.signal.aborted);
+  playing.send(Buffer.from('still here'));
+  await until(() => game.heard[0]?.includes('still here') === true);
+  t.is(proxied.proxy.connections('two'), 1);
+  playing.socket.end();
+  await closed;
+  t.is(proxied.proxy.stats().piped, 0);
+  await t.throwsAsync(RawClient.open(t, proxied.port), { code: 'ECONNREFUSED' });
+});

@@ -1,0 +1,209 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { handshake, HOST, loginStart, RawClient, running, startGame, startProxy, until } from './support.ts';
+import type { TestProxy } from './support.ts';
+
+const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
+
+/** A player joined to a game, and both ends in the test's hands. The login is taken off the game's side. */
+async function joined(
+  t: ExecutionContext,
+  lingerMs = 5_000,
+): Promise<{ client: RawClient; game: Socket; proxied: TestProxy }> {
+  const sockets: Socket[] = [];
+  const address = await startGame(t, (socket) => sockets.push(socket));
+  const proxied = await startProxy(t, { timings: { lingerMs, stallMs: 2 * lingerMs } });
+  proxied.routes.set(HOST, running(address));
+  const client = await RawClient.open(t, proxied.port);
+  client.send(LOGIN);
+  await until(() => proxied.proxy.connections('one') === 1 && sockets.length === 1);
+  const game = sockets[0];
+  if (!game) throw new Error('no game');
+  let login = 0;
+  while (login < LOGIN.length) {
+    const chunk = game.read() as Buffer | null;
+    login += chunk?.length ?? 0;
+    if (!chunk) await delay(1);
+  }
+  return { client, game, proxied };
+}
+
+/** What arrives at `socket`, counted and hashed. */
+function sink(socket: Socket): { bytes: number; hash: Hash; ended: boolean } {
+  const state = { bytes: 0, hash: createHash('sha1'), ended: false };
+  socket.on('data', (chunk: Buffer) => {
+    state.bytes += chunk.length;
+    state.hash.update(chunk);
+  });
+  socket.on('end', () => (state.ended = true));
+  return state;
+}
+
+/** Writes `chunks` of random bytes of many sizes as fast as they are taken. */
+async function pour(socket: Socket, chunks: number, maxBytes: number): Promise<{ bytes: number; hash: Hash }> {
+  const hash = createHash('sha1');
+  const noise = randomBytes(maxBytes);
+  let bytes = 0;
+  for (let index = 0; index < chunks; index++) {
+    const chunk = Buffer.from(noise.subarray(0, 1 + ((index * 7919) % maxBytes)));
+    chunk.writeUInt8(index & 0xff);
+    hash.update(chunk);
+    bytes += chunk.length;
+    if (!socket.write(chunk)) await new Promise((resolve) => void socket.once('drain', resolve));
+  }
+  return { bytes, hash };
+}
+
+for (const [name, chunks, maxBytes] of [
+  ['packets', 4_000, 300],
+  ['bulk', 600, 200_000],
+] as const) {
+  test(`every byte arrives, both ways at once: ${name}`, async (t) => {
+    const { client, game, proxied } = await joined(t);
+    client.socket.removeAllListeners('data');
+    const [atClient, atGame] = [sink(client.socket), sink(game)];
+    const [down, up] = await Promise.all([pour(game, chunks, maxBytes), pour(client.socket, chunks, maxBytes)]);
+    await until(() => atClient.bytes === down.bytes && atGame.bytes === up.bytes, 20_000);
+    t.is(atClient.hash.digest('hex'), down.hash.digest('hex'));
+    t.is(atGame.hash.digest('hex'), up.hash.digest('hex'));
+    const stats = proxied.proxy.stats();
+    t.is(stats.bytesDown, down.bytes);
+    t.is(stats.bytesUp, up.bytes + LOGIN.length);
+  });
+}
+
+test('a fast game and a slow player: the game waits, nothing is lost or mixed up', async (t) => {
+  const { client, game } = await joined(t);
+  client.socket.removeAllListeners('data');
+  client.socket.pause();
+  const pouring = pour(game, 1_500, 60_000);
+  let before = -1;
+  // Stuck: the kernel's buffers are full, and the proxy has taken no more than its own small ones.
+  while (before !== game.bytesWritten - game.writableLength) {
+    before = game.bytesWritten - game.writableLength;
+    await delay(150);
+  }
+  t.true(before < 20_000_000, `${before} bytes are under way`);
+  const atClient = sink(client.socket);
+  const slowly = setInterval(() => {
+    client.socket.pause();
+    setTimeout(() => client.socket.resume(), 3);
+  }, 6);
+  t.teardown(() => clearInterval(slowly));
+  client.socket.resume();
+  const { bytes, hash } = await pouring;
+  await until(() => atClient.bytes === bytes, 20_000);
+  t.is(atClient.hash.digest('hex'), hash.digest('hex'));
+});
+
+test('many slow and fast players at once share no buffer', async (t) => {
+  await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const { client, game } = await joined(t);
+      client.socket.removeAllListeners('data');
+      const atClient = sink(client.socket);
+      const pace = setInterval(() => client.socket.pause() && setTimeout(() => client.socket.resume(), index), 5);
+      t.teardown(() => clearInterval(pace));
+      const { bytes, hash } = await pour(game, 120, 150_000);
+      game.end();
+      await until(() => atClient.ended, 30_000);
+      t.is(atClient.bytes, bytes);
+      t.is(atClient.hash.digest('hex'), hash.digest('hex'));
+    }),
+  );
+});
+
+test('a fast player and a slow game: the player waits', async (t) => {
+  const { client, game } = await joined(t);
+  game.pause();
+  const pouring = pour(client.socket, 1_000, 60_000);
+  let before = -1;
+  while (before !== client.socket.bytesWritten - client.socket.writableLength) {
+    before = client.socket.bytesWritten - client.socket.writableLength;
+    await delay(150);
+  }
+  t.true(before < 20_000_000, `${before} bytes are under way`);
+  const atGame = sink(game);
+  game.resume();
+  const { bytes, hash } = await pouring;
+  await until(() => atGame.bytes === bytes, 20_000);
+  t.is(atGame.hash.digest('hex'), hash.digest('hex'));
+});
+
+test('the end of one side is passed on, and the other may finish', async (t) => {
+  const { client, game, proxied } = await joined(t);
+  const atGame = sink(game);
+  client.send(Buffer.from('last words')).socket.end();
+  await until(() => atGame.ended);
+  t.is(atGame.bytes, 10);
+  t.false(client.closed);
+  const { bytes } = await pour(game, 300, 50_000);
+  game.end();
+  await client.gone();
+  t.is(client.received.length, bytes);
+  await until(() => proxied.proxy.connections('one') === 0);
+});
+
+test('the last words of a game reach a player who is still sending', async (t) => {
+  for (let round = 0; round < 20; round++) {
+    const { client, game } = await joined(t);
+    const chatter = setInterval(() => client.socket.writable && client.socket.write(Buffer.alloc(2_000)), 1);
+    t.teardown(() => clearInterval(chatter));
+    await delay(5);
+    const words = Buffer.alloc(150_000, round);
+    game.end(words);
+    await until(() => client.received.length === words.length || client.closed);
+    t.is(client.received.length, words.length);
+    client.socket.destroy();
+    clearInterval(chatter);
+  }
+});
+
+test('a side that vanishes takes the other with it', async (t) => {
+  const first = await joined(t);
+  first.client.socket.resetAndDestroy();
+  await new Promise(
+    (resolve) =>
+      void first.game
+        .resume()
+        .once('close', resolve)
+        .once('end', () => first.game.end()),
+  );
+  await until(() => first.proxied.proxy.stats().piped === 0);
+  const second = await joined(t);
+  second.game.resetAndDestroy();
+  await second.client.gone();
+  await until(() => second.proxied.proxy.stats().piped === 0);
+  t.true(second.client.reset || second.client.received.length === 0);
+});
+
+test('a side that takes nothing, or never follows the end of the other, is cut off', async (t) => {
+  const { client, game, proxied } = await joined(t, 150);
+  const deaf = client.socket;
+  deaf.pause();
+  game.write(Buffer.alloc(8_000_000));
+  game.end();
+  await until(() => proxied.proxy.connections('one') === 0, 5_000);
+  const half = await joined(t, 150);
+  half.client.socket.end();
+  half.game.resume();
+  await until(() => half.proxied.proxy.connections('one') === 0, 5_000);
+  t.true(half.game.destroyed || half.game.readableEnded);
+});
+
+test('a game that speaks before the player is joined, and closes at once', async (t) => {
+  const words = randomBytes(100_000);
+  const game = await startGame(t, (socket) => socket.end(words));
+  const proxied = await startProxy(t);
+  for (const readyAt of [Date.now(), 0]) {
+    proxied.routes.set(HOST, running(game, { readyAt }));
+    const client = await RawClient.open(t, proxied.port);
+    client.send(LOGIN);
+    await client.gone();
+    t.true(client.received.equals(words));
+  }
+});
