@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import Koa from 'koa';
+import type { Context, Middleware } from 'koa';
+import { Router } from '@koa/router';
+import type { Log } from '../log.ts';
+import { createAuthorize } from './auth.ts';
+import type { FindPrincipal } from './auth.ts';
+import { renderErrors } from './errors.ts';
+import { mountHealth } from './health.ts';
+import type { Readiness } from './health.ts';
+import { mount, plainColons } from './mount.ts';
+import { openapiDocument } from './openapi.ts';
+import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
+import { KEY_RATE, createRateLimit } from './rate-limit.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Services } from './services.ts';
+
+export interface ApiOptions {
+  log: Log;
+  services: Services;
+  findPrincipal: FindPrincipal;
+  readiness: Readiness;
+  /** Of each API key. */
+  rate?: RateLimit;
+}
+
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/** What happens whenever a caller goes away in the middle of an answer; nobody has to act. */
+const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'ECONNABORTED']);
+
+/**
+ * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
+ * middleware added behind it, such as pages.
+ */
+export function createApi({ log, services, findPrincipal, readiness, rate = KEY_RATE }: ApiOptions): Koa {
+  const app = new Koa();
+  const router = new Router({ strict: true, sensitive: true });
+  const authorize = createAuthorize(findPrincipal, createRateLimit(rate, services.clock));
+  const document = openapiDocument(services.config);
+  mountHealth(router, readiness, services.clock);
+  router.get('/openapi.json', (ctx) => {
+    ctx.body = document;
+  });
+  mount(router, operations, authorize, services);
+  app
+    .use(requestId)
+    .use(logRequests(log))
+    .use(securityHeaders(services.config.baseUrl))
+    .use(renderErrors(log))
+    .use(plainColons)
+    .use(router.routes())
+    .use(router.allowedMethods());
+  app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
+    const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
+    log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');
+  });
+  return app;
+}
+
+const requestId: Middleware = async function requestId(ctx, next) {
+  const given = ctx.get('x-request-id');
+  ctx.state.requestId = REQUEST_ID.test(given) ? given : randomUUID();
+  ctx.set('X-Request-Id', ctx.state.requestId as string);
+  await next();
+};
+
+/** One line a request. Its address only as the operation's template: ids and queries are the caller's own. */
+function logRequests(log: Log): Middleware {
+  return async function logRequest(ctx, next) {
+    const begun = performance.now();
+    await next();
+    const operation = ctx.state.operation as Operation | undefined;
+    const fields = {
+      requestId: ctx.state.requestId as string,
+      op: operation?.id,
+      method: ctx.method,
+      path: operation?.path,
+      status: ctx.status,
+      reason: ctx.state.reason as string | undefined,
+      key: ctx.state.keyId as string | undefined,
+      ms: Math.round(performance.now() - begun),
+    };
+    log[operation ? 'info' : 'debug'](fields, 'request');
+  };
+}
+
+/** Nothing here is for a browser to guess at, frame, run or keep. Pages behind the API set their own. */
+function securityHeaders(baseUrl: string): Middleware {
+  const headers = {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    ...(baseUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+  return async function secure(ctx, next) {
+    ctx.set(headers);
+    await next();
+  };
+}

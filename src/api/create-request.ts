@@ -1,0 +1,102 @@
+import type { z } from 'zod';
+import { CORES, SANDBOX } from '../hosting/container.ts';
+import { modpackEnv } from '../hosting/modpack-env.ts';
+import { isSlug, slugify } from '../ids.ts';
+import { EngineError } from '../ports.ts';
+import { sandboxVersions } from '../sandbox/versions.ts';
+import { invalidFields } from './errors.ts';
+import type { FieldViolation } from './errors.ts';
+import { int32, line, message, text, textMap } from './fields.ts';
+import { checkPlan, checkProperties, checkRam } from './server-fields.ts';
+import { ServerName } from './schemas.ts';
+import type { ApiConfig } from './services.ts';
+
+const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+/** A release (`1.21.8`, `26.1`), its pre-releases and candidates, or a weekly snapshot (`25w14a`). */
+const MINECRAFT_VERSION = /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
+
+export const CreateServerRequest = message({
+  id: text(64).default('').describe('Empty: derived from the name.'),
+  name: ServerName.describe('For people.'),
+  hostname: text(64).default('').describe('First label of the address; empty: the id.'),
+  container: text(128).default('').describe('Empty: the id.'),
+  addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
+  accountId: text(64).default('').describe("Empty or the caller's."),
+  ramMb: int32({ min: 1 }),
+  type: text(32).toLowerCase().default('').describe('Core type; empty: `sandbox`.'),
+  version: text(32).default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
+  plan: text(16).default('').describe('`metered` (default) or `flat`.'),
+  region: text(32).default('').describe("Empty: the installation's."),
+  motd: line(256).default(''),
+  properties: textMap().default({}).describe('Subset of server.properties.'),
+  modpackPlatform: text(32).toLowerCase().default('').describe('`modrinth`, `curseforge` or `ftb`.'),
+  modpackRef: text(128).default(''),
+  modpackVersion: text(128).default(''),
+}).meta({ id: 'CreateServerRequest' });
+
+/** A request that has been through `complete`. */
+export type CompleteRequest = z.output<typeof CreateServerRequest>;
+
+/** The request with its defaults filled in. Throws INVALID_FIELD naming all that is wrong with it, or MAX_RAM. */
+export function complete(asked: CompleteRequest, config: ApiConfig): CompleteRequest {
+  const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
+  const request: CompleteRequest = {
+    ...asked,
+    type,
+    version: asked.version || (type === SANDBOX ? (sandboxVersions()[0] ?? '') : ''),
+    plan: asked.plan || 'metered',
+    region: asked.region || config.region,
+  };
+  const violations = [
+    ...checkNames(request),
+    ...checkGame(request),
+    ...checkModpack(request),
+    ...checkProperties(request.properties),
+    ...checkPlan(request.plan),
+    ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
+    ...checkRam(request, config),
+  ];
+  if (violations.length > 0) throw invalidFields(violations);
+  return request;
+}
+
+function* checkNames({ id, name, hostname, container }: CompleteRequest): Generator<FieldViolation> {
+  const slug = 'must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved name';
+  if (id === '' && slugify(name) === '') {
+    yield { field: 'id', description: 'is required where the name has no letters a-z and no digits' };
+  }
+  if (id !== '' && !isSlug(id)) yield { field: 'id', description: slug };
+  if (hostname !== '' && !isSlug(hostname)) yield { field: 'hostname', description: slug };
+  if (container !== '' && !CONTAINER.test(container)) {
+    yield { field: 'container', description: 'must be letters, digits, and inner dots, hyphens and underscores' };
+  }
+}
+
+function* checkGame({ type, version, modpackPlatform }: CompleteRequest): Generator<FieldViolation> {
+  if (type === '') yield { field: 'type', description: 'is required with a mod pack' };
+  else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
+  if (version === '') {
+    if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
+  } else if (!MINECRAFT_VERSION.test(version)) {
+    yield { field: 'version', description: 'is not a Minecraft version' };
+  } else if (type === SANDBOX && !sandboxVersions().includes(version)) {
+    yield { field: 'version', description: 'is not offered by the sandbox' };
+  }
+}
+
+function* checkModpack(request: CompleteRequest): Generator<FieldViolation> {
+  const { type, modpackPlatform, modpackRef, modpackVersion } = request;
+  if (modpackPlatform === '') {
+    if (modpackRef !== '' || modpackVersion !== '') {
+      yield { field: 'modpackPlatform', description: 'is required with a mod pack' };
+    }
+    return;
+  }
+  if (type === SANDBOX) yield { field: 'type', description: 'sandbox takes no mod packs' };
+  try {
+    modpackEnv(request);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    yield { field: 'modpackRef', description: error.message };
+  }
+}

@@ -1,0 +1,106 @@
+import type { ServerNow } from '../actors/servers.ts';
+import { slugify } from '../ids.ts';
+import { StatusError } from '../status.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { CreateServerRequest, complete } from './create-request.ts';
+import type { CompleteRequest } from './create-request.ts';
+import { quotaExceeded } from './errors.ts';
+import { operation } from './operation.ts';
+import { Server } from './schemas.ts';
+import { causeOf, ownAccount } from './services.ts';
+import { serverView } from './views.ts';
+
+/** How often a name that is taken gets another number behind it. */
+const NAMES_TRIED = 50;
+const SLUG_LENGTH = 40;
+
+type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
+
+export const createServer = operation({
+  id: 'CreateServer',
+  method: 'post',
+  path: '/v1/servers',
+  scope: 'servers:write',
+  tag: 'control',
+  summary: 'Create a server',
+  description: 'Costs nothing and starts nothing; with a mod pack it is installed first. Start it, or just join it.',
+  body: CreateServerRequest,
+  example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
+  reply: Server,
+}).handle(async ({ body, principal }, services) => {
+  const accountId = ownAccount(principal, body.accountId);
+  const request = complete({ ...body, accountId }, services.config);
+  const { maxServersPerAccount } = services.config;
+  const now = await services.inTurn(accountId, async () => {
+    const servers = await services.servers.listByAccount(accountId);
+    if (maxServersPerAccount > 0 && servers.length >= maxServersPerAccount) {
+      throw quotaExceeded(
+        'MAX_SERVERS',
+        `account:${accountId}`,
+        `An account may have ${maxServersPerAccount} servers.`,
+        {
+          limit: String(maxServersPerAccount),
+        },
+      );
+    }
+    return createFirstFree(names(request), (name) =>
+      services.servers.create(newRow(request, name, services.clock.now()), causeOf(principal)),
+    );
+  });
+  return serverView(now, services);
+});
+
+/** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */
+function* names({ id, name, hostname, container }: CompleteRequest): Generator<Names> {
+  const derived = id || slugify(name);
+  yield { id: derived, hostname: hostname || derived, container: container || derived };
+  if (id !== '' || hostname !== '') return;
+  for (let number = 2; number <= NAMES_TRIED; number++) {
+    const numbered = `${derived.slice(0, SLUG_LENGTH - 3).replace(/-$/, '')}-${number}`;
+    yield { id: numbered, hostname: numbered, container: container || numbered };
+  }
+}
+
+async function createFirstFree(
+  candidates: Generator<Names>,
+  create: (names: Names) => Promise<ServerNow>,
+): Promise<ServerNow> {
+  let taken: unknown;
+  for (const candidate of candidates) {
+    try {
+      return await create(candidate);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== 'ALREADY_EXISTS') throw error;
+      taken = error;
+    }
+  }
+  throw taken;
+}
+
+function newRow(request: CompleteRequest, names: Names, at: number): ServerRow {
+  const { accountId, name, type, version, ramMb, plan, region, motd, properties } = request;
+  const { modpackPlatform, modpackRef, modpackVersion } = request;
+  return {
+    ...names,
+    name,
+    accountId,
+    type,
+    version,
+    ramMb,
+    plan,
+    region,
+    motd,
+    properties,
+    idleTimeoutMinutes: 0,
+    alertWebhookUrl: '',
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
+    createdAt: at,
+    updatedAt: at,
+    coldStartsMs: [],
+    lastStatus: '',
+    snapshot: '',
+    state: 'hibernated',
+  };
+}

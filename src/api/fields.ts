@@ -1,0 +1,93 @@
+/**
+ * The scalar fields of messages under protojson's rules (https://protobuf.dev/programming-guides/json), as zod schemas.
+ * Requests are lenient where protojson is: `null` is unset, snake_case names and unknown fields are taken, numbers may be
+ * strings. Replies always show every field, int64 as decimal strings and instants as RFC 3339 or null.
+ */
+import { z } from 'zod';
+
+const INT32_MIN = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** A request message: only its own fields, by either name, `null` as if absent. Everything else in it is ignored. */
+export function message<Shape extends z.ZodRawShape>(shape: Shape) {
+  const names = Object.keys(shape).flatMap((name) => [
+    [snakeCase(name), name],
+    [name, name],
+  ]) as [string, string][];
+  return z.preprocess((value) => ownFields(value, names), z.object(shape));
+}
+
+/** The message without fields. */
+export const Empty = message({}).meta({ id: 'Empty' });
+
+/** Text that can be stored and sent: no lone surrogates, no NUL; at most `max` characters. */
+export function text(max: number) {
+  return z
+    .string()
+    .max(max, `must have at most ${max} characters`)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be valid Unicode text');
+}
+
+/** Text of one line: no control characters either. */
+export function line(max: number) {
+  return text(max).regex(/^\P{Cc}*$/u, 'must not contain control characters');
+}
+
+/** A 32-bit integer, as a number or as a string that is one (`"2048"`, `"1e3"`). */
+export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?: number } = {}) {
+  const number = z
+    .int('must be an integer')
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+    .meta({ format: 'int32' });
+  return z.preprocess((value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value), number);
+}
+
+/** A map of texts. Its keys are the caller's to check. */
+export function textMap() {
+  return z.record(text(128), text(4096));
+}
+
+/** Fields of replies: each may be left out by the handler and then has protojson's default on the wire. */
+export const reply = {
+  text: z.string().default(''),
+  int32: z.int32().default(0).meta({ format: 'int32' }),
+  flag: z.boolean().default(false),
+  textMap: z.record(z.string(), z.string()).default({}),
+  /** A safe integer inside, a decimal string on the wire. */
+  int64: z
+    .int()
+    .default(0)
+    .transform(String)
+    .pipe(z.string().regex(/^-?\d+$/))
+    .meta({ format: 'int64' }),
+  /** Epoch ms or null inside, RFC 3339 in UTC or null on the wire. */
+  timestamp: z
+    .number()
+    .nullable()
+    .default(null)
+    .transform(rfc3339)
+    .pipe(z.string().nullable())
+    .meta({ format: 'date-time' }),
+};
+
+/** An instant as the wire shows it; null for never. */
+export function rfc3339(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}
+
+function ownFields(value: unknown, names: [string, string][]): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const given = new Map(Object.entries(value));
+  const fields: Record<string, unknown> = {};
+  for (const [spelling, name] of names) {
+    const field: unknown = given.get(spelling);
+    if (field !== undefined && field !== null) fields[name] = field;
+  }
+  return fields;
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { TransitionRow } from '../store/rows.ts';
+import { StatusError } from '../status.ts';
+import { reply } from './fields.ts';
+import { operation } from './operation.ts';
+import { ServerParams } from './schemas.ts';
+import { ownServer } from './services.ts';
+
+const Cause = z.object({
+  kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
+  id: reply.text,
+  note: reply.text,
+});
+
+const Transition = z.object({
+  at: reply.timestamp,
+  event: reply.text,
+  from: reply.text,
+  to: reply.text,
+  cause: Cause,
+});
+
+const Machine = z
+  .object({
+    state: reply.text,
+    since: reply.timestamp.describe('When the state was entered.'),
+    allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
+    deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
+    transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
+    definition: z.unknown().describe('The statechart.'),
+  })
+  .meta({ id: 'Machine' });
+
+export const inspectMachine = operation({
+  id: 'InspectMachine',
+  method: 'get',
+  path: '/v1/servers/{id}/machine',
+  scope: 'servers:read',
+  tag: 'control',
+  summary: "Look into a server's machine",
+  description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
+  params: ServerParams,
+  reply: Machine,
+}).handle(async ({ params, principal }, services) => {
+  await ownServer(services, principal, params.id);
+  const view = await services.servers.inspect(params.id);
+  if (!view) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: params });
+  return { ...view, transitions: view.transitions.map(transitionView) };
+});
+
+function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<typeof Transition> {
+  return { at, event, from, to, cause: Cause.parse(JSON.parse(cause)) };
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { StatusError } from '../status.ts';
+import { reply } from './fields.ts';
+import { operation } from './operation.ts';
+
+const WhoAmIResponse = z
+  .object({
+    accountId: reply.text.describe('Account of the key; empty for an app token.'),
+    email: reply.text,
+    emailVerified: reply.flag,
+  })
+  .meta({ id: 'WhoAmIResponse' });
+
+export const whoAmI = operation({
+  id: 'WhoAmI',
+  method: 'get',
+  path: '/v1/whoami',
+  scope: 'any',
+  tag: 'control',
+  summary: 'Who am I?',
+  description: 'The account and the user behind the credential of this call.',
+  reply: WhoAmIResponse,
+}).handle(async ({ principal }, { findUser }) => {
+  const user = await findUser(principal.userId);
+  if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this key is gone.');
+  return { accountId: principal.accountId, email: user.email, emailVerified: user.emailVerified };
+});

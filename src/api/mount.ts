@@ -1,0 +1,67 @@
+import type { Middleware } from 'koa';
+import type { Router } from '@koa/router';
+import type { Principal } from '../access/keys.ts';
+import type { Authorize } from './auth.ts';
+import { parseMessage, readBody } from './body.ts';
+import { routeNotFound } from './errors.ts';
+import type { Operation } from './operation.ts';
+import type { Services } from './services.ts';
+
+/** Gives every operation its route. The router must be strict and sensitive. */
+export function mount(
+  router: Router,
+  operations: readonly Operation[],
+  authorize: Authorize,
+  services: Services,
+): void {
+  for (const operation of operations) {
+    router[operation.method](routePath(operation.path), serve(operation, authorize, services));
+  }
+}
+
+/** `/v1/servers/{id}:start` as the router wants it: a colon of the address escaped, lest it begin a parameter. */
+export function routePath(path: string): string {
+  return path.replaceAll(':', String.raw`\:`).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/**
+ * Clients may send the verb's colon escaped (RFC 3986 §2.1); the router, which compares the raw path, must see it plain.
+ */
+export const plainColons: Middleware = async function plainColons(ctx, next) {
+  if (/%3a/i.test(ctx.path)) ctx.path = ctx.path.replaceAll(/%3a/gi, ':');
+  await next();
+};
+
+// The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
+function serve(operation: Operation, authorize: Authorize, services: Services): Middleware {
+  return async function serveOperation(ctx) {
+    if (!operation.fits(ctx.params)) throw routeNotFound();
+    ctx.state.operation = operation;
+    const principal: Principal = await authorize(ctx.headers, operation);
+    ctx.state.keyId = principal.keyId;
+    const gone = new AbortController();
+    ctx.res.once('close', () => gone.abort());
+    ctx.body = await operation.run(
+      {
+        params: ctx.params,
+        query: queryFields(ctx.querystring),
+        body: async () =>
+          operation.method === 'post' ? parseMessage(await readBody(ctx.req, operation.bodyLimitBytes)) : {},
+        principal,
+        signal: gone.signal,
+      },
+      services,
+    );
+  };
+}
+
+// A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.
+function queryFields(querystring: string): object {
+  const given = Object.groupBy(new URLSearchParams(querystring), ([name]) => name);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, pairs = []]) => {
+      const values = pairs.map(([, value]) => value);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}

@@ -1,0 +1,128 @@
+import { z } from 'zod';
+import type { ApiConfig } from './services.ts';
+import { ErrorStatus } from './errors.ts';
+import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
+
+type Json = Record<string, unknown>;
+
+const TAGS = [
+  { name: 'control', description: 'What an API key may do, within its scopes.' },
+  { name: 'public', description: 'Needs no credential.' },
+  { name: 'operator', description: 'For operators of the installation.' },
+];
+
+const DESCRIPTION = [
+  'Minecraft servers that sleep until somebody joins.',
+  'Fields of format int64 are decimal strings. Request messages may use snake_case names; `null` is unset; unknown',
+  'fields are ignored. Errors are google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code, and the',
+  'first detail an ErrorInfo with a stable `reason`.',
+].join('\n');
+
+/** The API as OpenAPI 3.1, made from the operations themselves. */
+export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
+  const components = new Components();
+  const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    (paths[operation.path] ??= {})[operation.method] = {
+      operationId: operation.id,
+      tags: [operation.tag],
+      summary: operation.summary,
+      description: `${operation.description}\n\n${scopeSentence(operation)}`,
+      'x-required-scope': operation.scope,
+      parameters: [
+        ...components.parameters(operation.params, 'path'),
+        ...components.parameters(operation.query, 'query'),
+      ],
+      ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
+      responses: {
+        '200': { description: 'Done.', ...json(components.reply(operation.reply)) },
+        default: { $ref: '#/components/responses/Error' },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Dormouse', version: 'v1', description: DESCRIPTION },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    security: [{ apiKey: [] }],
+    paths: { ...paths, ...publicPaths() },
+    components: {
+      schemas: components.schemas,
+      responses: { Error: error },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `dmk_…`.' },
+      },
+    },
+  };
+}
+
+function scopeSentence({ scope }: Operation): string {
+  return scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`;
+}
+
+function requestBody(components: Components, { body, example }: Operation): Json {
+  const content = { schema: components.request(body), ...(example !== undefined && { example }) };
+  return { required: !body.safeParse({}).success, content: { 'application/json': content } };
+}
+
+function json(schema: Json): Json {
+  return { content: { 'application/json': { schema } } };
+}
+
+/** What needs no key and is no operation. */
+function publicPaths(): Record<string, Json> {
+  const get = (operationId: string, summary: string, more: Json = {}): Json => ({
+    get: {
+      operationId,
+      tags: ['public'],
+      summary,
+      security: [],
+      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...more },
+    },
+  });
+  return {
+    '/healthz': get('Health', 'The process answers'),
+    '/readyz': get('Readiness', 'Every part of the service works', {
+      '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
+    }),
+    '/openapi.json': get('OpenApi', 'This document'),
+  };
+}
+
+/** Schemas by name: those with an id are written once and referred to. */
+class Components {
+  readonly schemas: Record<string, Json> = {};
+
+  request(schema: z.ZodType): Json {
+    return this.#convert(schema, 'input');
+  }
+
+  reply(schema: z.ZodType): Json {
+    return this.#convert(schema, 'output');
+  }
+
+  /** The fields of a message as parameters of a path or query. */
+  parameters(schema: z.ZodType, where: 'path' | 'query'): Json[] {
+    const object = z.toJSONSchema(schema, { io: 'input' });
+    return Object.entries(object.properties ?? {}).map(([name, field]) => {
+      const { description, ...rest } = field as Json;
+      return { name, in: where, required: where === 'path', description: description ?? '', schema: rest };
+    });
+  }
+
+  #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const converted = z.toJSONSchema(schema, { io, override: loosen });
+    const moved = JSON.parse(JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
+    const { $defs = {}, $schema: _, ...root } = moved;
+    Object.assign(this.schemas, $defs);
+    return root;
+  }
+}
+
+/** Replies may gain fields (AIP-180); a default of theirs says nothing to a reader. */
+function loosen({ jsonSchema }: { jsonSchema: Json }): void {
+  if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
+}

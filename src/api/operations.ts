@@ -1,0 +1,30 @@
+import { listMinecraftVersions } from './catalogue.ts';
+import { runCommand } from './console.ts';
+import { createServer } from './create-server.ts';
+import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { getServerLogs } from './logs.ts';
+import { inspectMachine } from './machine.ts';
+import { whoAmI } from './me.ts';
+import type { Operation } from './operation.ts';
+import { deleteServer, getServer, listServers } from './servers.ts';
+import { updateServer } from './update-server.ts';
+
+/** All operations there are, in the reference's order. */
+export const operations: readonly Operation[] = [
+  whoAmI,
+  listMinecraftVersions,
+  listServers,
+  createServer,
+  getServer,
+  deleteServer,
+  startServer,
+  stopServer,
+  restartServer,
+  retryInstall,
+  updateServer,
+  killServer,
+  keepAwake,
+  runCommand,
+  getServerLogs,
+  inspectMachine,
+];

@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import type { ServerNow } from '../actors/servers.ts';
+import type { ServerContext, ServerState } from '../../machines/server.ts';
+import type { Server } from './schemas.ts';
+import type { Services } from './services.ts';
+
+/** The port players' clients use unless told otherwise. */
+const DEFAULT_PORT = 25_565;
+
+/** What of the services shows in a server's view. */
+export type ViewServices = Pick<Services, 'config' | 'playersPort'>;
+
+/** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
+export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
+  const { startFailure, installFailure } = context;
+  return {
+    id: row.id,
+    name: row.name,
+    hostname: row.hostname,
+    accountId: row.accountId,
+    addr: addressOf(row.hostname, services),
+    container: row.container,
+    state,
+    type: row.type,
+    version: row.version,
+    ramMb: row.ramMb,
+    plan: row.plan,
+    region: row.region,
+    nodeLabel: services.config.nodeLabel,
+    motd: row.motd,
+    properties: row.properties,
+    idleTimeoutMinutes: row.idleTimeoutMinutes,
+    alertWebhookUrl: row.alertWebhookUrl,
+    bakedAt: context.bakedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
+    lastActiveAt: context.live.lastActiveAt,
+    modpackPlatform: row.modpackPlatform,
+    modpackRef: row.modpackRef,
+    modpackVersion: row.modpackVersion,
+    installError: installFailure?.raw,
+    installErrorCode: installFailure?.code,
+    installErrorSummary: installFailure?.summary,
+    installErrorSuggestion: installFailure?.suggestion,
+    startError: startFailure?.raw,
+    startErrorCode: startFailure?.code,
+    startErrorSummary: startFailure?.summary,
+    startErrorSuggestion: startFailure?.suggestion,
+    ...startup(state, context),
+  };
+}
+
+/** Where players connect, with the port where it is not the game's own. */
+export function addressOf(hostname: string, { config, playersPort }: ViewServices): string {
+  const port = playersPort();
+  const host = `${hostname}.${config.publicHost}`;
+  return port === DEFAULT_PORT ? host : `${host}:${port}`;
+}
+
+function startup(state: ServerState, { live }: ServerContext): { startupPhase: string; startupPercent: number } {
+  if (state !== 'starting') return { startupPhase: '', startupPercent: 0 };
+  return { startupPhase: live.phase, startupPercent: percentOf(live) };
+}
+
+function percentOf({ phase, percent }: ServerContext['live']): number {
+  if (phase === 'ready') return 100;
+  return phase === 'generating_world' ? Math.min(100, Math.max(0, Math.trunc(percent))) : 0;
+}

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { ExecutionContext } from 'ava';
+import { authenticate, mintKey } from '../../src/access/keys.ts';
+import { FULL_SCOPES } from '../../src/access/scopes.ts';
+import type { Scope } from '../../src/access/scopes.ts';
+import { createApi } from '../../src/api/app.ts';
+import type { ApiOptions } from '../../src/api/app.ts';
+import { createHttpServer } from '../../src/api/http-server.ts';
+import { createTurns } from '../../src/api/services.ts';
+import type { Services } from '../../src/api/services.ts';
+import { createLog } from '../../src/log.ts';
+import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
+import { insertKey } from '../../src/store/keys.ts';
+import type { ApiKeyRow } from '../../src/store/rows.ts';
+import { world } from '../support/world.ts';
+import type { World } from '../support/world.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON. */
+  json: Record<string, unknown>;
+  /** The reason of the one ErrorInfo, '' where there is none. */
+  reason: string;
+}
+
+export interface CallOptions {
+  key?: string | null;
+  body?: unknown;
+  raw?: string | Uint8Array;
+  headers?: Record<string, string>;
+}
+
+/** The API over HTTP, on real servers with a fake engine. Without options calls are made with a full key of `acc_test`. */
+export interface ApiUnderTest extends World {
+  origin: string;
+  port: number;
+  key: string;
+  /** What it logged, line by line. */
+  logged: string[];
+  mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
+  /** A full key of another account, made on the way. */
+  stranger: () => Promise<string>;
+  call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+  /** `call`, of which a failure fails the test. */
+  ok: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
+  reach: World['reach'];
+}
+
+export interface ApiTestOptions {
+  services?: Partial<Services>;
+  config?: Partial<Services['config']>;
+  api?: Partial<ApiOptions>;
+}
+
+const EVER = 4_000_000_000_000;
+
+export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
+  const base = await world(t);
+  const { store, clock } = base;
+  await addUser('usr_test', 'acc_test', 'owner@example.com');
+  const { key } = await mint(FULL_SCOPES);
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const services: Services = {
+    config: {
+      baseUrl: 'http://panel.example',
+      publicHost: 'play.example',
+      region: 'na',
+      nodeLabel: 'node-1',
+      maxRamMb: 16_384,
+      maxServersPerAccount: 0,
+      ...options.config,
+    },
+    clock,
+    servers: base.servers,
+    engine: base.engine,
+    console: base.games,
+    catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
+    playersPort: () => 25_565,
+    findUser: (id) => getUser(store, id),
+    rconPassword: () => 'rcon-password',
+    inTurn: createTurns(),
+    ...options.services,
+  };
+  const app = createApi({
+    log,
+    services,
+    findPrincipal: (given) => authenticate(store, clock, given),
+    readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
+    rate: { perSecond: 1_000, burst: 100_000 },
+    ...options.api,
+  });
+  const server = createHttpServer(app).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+
+  async function addUser(id: string, accountId: string, email: string): Promise<void> {
+    const fields = { emailVerified: true, passwordHash: '', operator: false, createdAt: clock.now() };
+    await store.write((tx) => insertUser(tx, { id, email, accountId, ...fields }));
+  }
+
+  async function mint(scopes: readonly Scope[], fields: Partial<ApiKeyRow> = {}) {
+    const wanted = { name: 'test', userId: 'usr_test', accountId: 'acc_test', scopes, expiresAt: EVER };
+    const minted = mintKey({ ...wanted, createdAt: clock.now() });
+    const row = { ...minted.row, ...fields };
+    await store.write((tx) => insertKey(tx, row));
+    return { key: minted.key, row };
+  }
+
+  async function call(method: string, path: string, given: CallOptions = {}): Promise<Answer> {
+    const credential = given.key === undefined ? key : given.key;
+    const body = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body));
+    const response = await fetch(origin + path, {
+      method,
+      headers: { ...(credential !== null && { 'x-api-key': credential }), ...given.headers },
+      ...(body !== undefined && { body: body as string }),
+    });
+    const text = await response.text();
+    const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
+    const [info] = (json['details'] ?? []) as { reason?: string }[];
+    return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
+  }
+
+  return {
+    ...base,
+    origin,
+    port,
+    key,
+    logged,
+    mint,
+    call,
+    async stranger() {
+      await store.write((tx) => insertAccount(tx, { id: 'acc_other', name: 'other', createdAt: clock.now() }));
+      await addUser('usr_other', 'acc_other', 'stranger@example.com');
+      return (await mint(FULL_SCOPES, { accountId: 'acc_other', userId: 'usr_other' })).key;
+    },
+    async ok(method, path, body) {
+      const answer = await call(method, path, { body });
+      t.is(answer.status, 200, answer.text);
+      return answer.json;
+    },
+  };
+}
