@@ -1,4 +1,5 @@
 import { Initial1795132800000 } from './1795132800000-initial.ts';
+import { People1795219200000 } from './1795219200000-people.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
-export const migrations = [Initial1795132800000];
+export const migrations = [Initial1795132800000, People1795219200000];

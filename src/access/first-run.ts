@@ -42,7 +42,15 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
     const accountId = newId('acc');
     const userId = newId('usr');
     const email = 'operator@localhost';
-    const wanted = { name: 'first run', userId, accountId, scopes: KEY_SCOPES, createdAt, expiresAt: null };
+    const wanted = {
+      name: 'first run',
+      userId,
+      accountId,
+      scopes: KEY_SCOPES,
+      createdAt,
+      expiresAt: null,
+      serverIds: null,
+    };
     const { key, row } = mintKey(wanted);
     await insertAccount(tx, { id: accountId, name: 'Operator', createdAt });
     await insertUser(tx, {

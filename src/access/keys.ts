@@ -26,6 +26,8 @@ export interface NewKey {
   createdAt: number;
   /** Null: never. */
   expiresAt: number | null;
+  /** The only servers it is to reach; null or absent: all of its account. */
+  serverIds?: readonly string[] | null;
 }
 
 interface Known {
@@ -56,6 +58,7 @@ export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
     hash: hashToken(key),
     last4: key.slice(-4),
     scopes: [...wanted.scopes],
+    serverIds: wanted.serverIds ? [...wanted.serverIds] : null,
     lastUsedAt: null,
     revokedAt: null,
   };

@@ -1,7 +1,23 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { exact } from './exact.ts';
-import type { AccountRow, ApiKeyRow, LeaseRow, MetaRow, ServerRow, TransitionRow, UserRow } from './rows.ts';
+import type {
+  AccountRow,
+  ApiKeyRow,
+  AppTokenRow,
+  AuditRow,
+  ClientRow,
+  EmailTokenRow,
+  GrantRow,
+  GrantStartRow,
+  LeaseRow,
+  MemberRow,
+  MetaRow,
+  ServerRow,
+  SessionRow,
+  TransitionRow,
+  UserRow,
+} from './rows.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -51,6 +67,7 @@ export const apiKeys = new EntitySchema<ApiKeyRow>({
     lastUsedAt: maybeAt,
     expiresAt: maybeAt,
     revokedAt: maybeAt,
+    serverIds: { ...json, nullable: true },
   },
   uniques: [{ columns: ['hash'] }],
   indices: [{ columns: ['accountId'] }, { columns: ['userId'] }],
@@ -89,6 +106,14 @@ export const servers = new EntitySchema<ServerRow>({
   foreignKeys: [ofAccount],
 });
 
+const ofServer = {
+  target: 'servers',
+  columnNames: ['serverId'],
+  referencedColumnNames: ['id'],
+  onDelete: 'CASCADE' as const,
+};
+const maybeText: EntitySchemaColumnOptions = { ...text, nullable: true };
+
 export const transitions = new EntitySchema<TransitionRow>({
   name: 'transitions',
   columns: {
@@ -100,7 +125,7 @@ export const transitions = new EntitySchema<TransitionRow>({
     to: text,
     cause: text,
   },
-  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
+  foreignKeys: [ofServer],
 });
 
 export const meta = new EntitySchema<MetaRow>({ name: 'meta', columns: { key: id, value: text } });
@@ -118,5 +143,115 @@ export const leases = new EntitySchema<LeaseRow>({
   },
 });
 
+const ofUser = { target: 'users', columnNames: ['userId'], referencedColumnNames: ['id'] };
+
+export const sessions = new EntitySchema<SessionRow>({
+  name: 'sessions',
+  columns: { id, userId: text, createdAt: bigint, seenAt: bigint, expiresAt: bigint, ip: text, userAgent: text },
+  indices: [{ columns: ['userId'] }, { columns: ['expiresAt'] }],
+  foreignKeys: [ofUser],
+});
+
+export const emailTokens = new EntitySchema<EmailTokenRow>({
+  name: 'email_tokens',
+  columns: { hash: id, userId: text, email: text, expiresAt: bigint },
+  indices: [{ columns: ['userId'] }],
+  foreignKeys: [ofUser],
+});
+
+export const clients = new EntitySchema<ClientRow>({
+  name: 'clients',
+  columns: { id, name: text, homepage: text, scopes: json, createdAt: bigint, disabledAt: maybeAt },
+});
+
+export const grants = new EntitySchema<GrantRow>({
+  name: 'grants',
+  columns: {
+    id,
+    deviceHash: text,
+    userHmac: text,
+    clientId: maybeText,
+    userId: maybeText,
+    ip: text,
+    userAgent: text,
+    state: text,
+    createdAt: bigint,
+    expiresAt: bigint,
+    snapshot: text,
+  },
+  uniques: [{ columns: ['deviceHash'] }, { columns: ['userHmac'] }],
+  indices: [{ columns: ['expiresAt'] }],
+});
+
+export const grantStarts = new EntitySchema<GrantStartRow>({
+  name: 'grant_starts',
+  columns: { address: id, at: { ...bigint, primary: true }, nth: { ...bigint, primary: true } },
+  indices: [{ columns: ['at'] }],
+});
+
+export const appTokens = new EntitySchema<AppTokenRow>({
+  name: 'app_tokens',
+  columns: {
+    id,
+    hash: text,
+    clientId: text,
+    userId: text,
+    scope: text,
+    createdAt: bigint,
+    lastUsedAt: maybeAt,
+    revokedAt: maybeAt,
+  },
+  uniques: [{ columns: ['hash'] }],
+  indices: [{ columns: ['userId', 'clientId'] }],
+  foreignKeys: [ofUser, { target: 'clients', columnNames: ['clientId'], referencedColumnNames: ['id'] }],
+});
+
+export const members = new EntitySchema<MemberRow>({
+  name: 'members',
+  columns: {
+    id,
+    serverId: text,
+    email: text,
+    userId: maybeText,
+    role: text,
+    invitedBy: text,
+    createdAt: bigint,
+    acceptedAt: maybeAt,
+  },
+  uniques: [{ columns: ['serverId', 'email'] }],
+  indices: [{ columns: ['userId'] }, { columns: ['email'] }],
+  foreignKeys: [ofServer],
+});
+
+export const audit = new EntitySchema<AuditRow>({
+  name: 'audit',
+  columns: {
+    id,
+    accountId: text,
+    serverId: text,
+    userId: text,
+    action: text,
+    detail: text,
+    createdAt: bigint,
+  },
+  indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'id'] }],
+});
+
 /** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
-export const entities = [accounts, users, apiKeys, servers, transitions, meta, leases];
+export const entities = [
+  accounts,
+  users,
+  apiKeys,
+  servers,
+  transitions,
+  meta,
+  leases,
+  sessions,
+  emailTokens,
+  clients,
+  grants,
+  grantStarts,
+  appTokens,
+  members,
+  audit,
+];

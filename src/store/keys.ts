@@ -43,8 +43,9 @@ export async function markKeyRevoked(tx: Tx, accountId: string, id: string, at: 
 }
 
 /** A row as raw SQL gives it: JSON is still text. */
-type StoredKey = Omit<ApiKeyRow, 'scopes'> & { scopes: string };
+type StoredKey = Omit<ApiKeyRow, 'scopes' | 'serverIds'> & { scopes: string; serverIds: string | null };
 
 function keyRow(row: StoredKey): ApiKeyRow {
-  return { ...row, scopes: JSON.parse(row.scopes) as string[] };
+  const serverIds = row.serverIds === null ? null : (JSON.parse(row.serverIds) as string[]);
+  return { ...row, scopes: JSON.parse(row.scopes) as string[], serverIds };
 }

@@ -31,6 +31,8 @@ export interface ApiKeyRow {
   lastUsedAt: number | null;
   expiresAt: number | null;
   revokedAt: number | null;
+  /** The only servers the key reaches; null: all that its account does. */
+  serverIds: string[] | null;
 }
 
 /** What an owner sets, and what runs left behind; the live part of a server is its actor's snapshot. */
@@ -105,4 +107,108 @@ export interface LeaseRow {
   /** When that process started, in its kernel's own unit; '' where the system does not tell. */
   startedAt: string;
   expiresAt: number;
+}
+
+/** A browser that somebody is signed in with. */
+export interface SessionRow {
+  /** SHA-256 of the cookie, hex. */
+  id: string;
+  userId: string;
+  createdAt: number;
+  seenAt: number;
+  expiresAt: number;
+  ip: string;
+  userAgent: string;
+}
+
+/** A link sent to an address, to show that mail to it arrives. */
+export interface EmailTokenRow {
+  /** SHA-256 of the token, hex. */
+  hash: string;
+  userId: string;
+  email: string;
+  expiresAt: number;
+}
+
+/** A third-party app that an operator has registered. */
+export interface ClientRow {
+  /** The `client_id`. No secret. */
+  id: string;
+  name: string;
+  homepage: string;
+  scopes: string[];
+  createdAt: number;
+  disabledAt: number | null;
+}
+
+/** A device grant; its life is its actor's snapshot. */
+export interface GrantRow {
+  id: string;
+  /** SHA-256 of the device code, hex. */
+  deviceHash: string;
+  /** HMAC of the user code: too short for a plain hash. */
+  userHmac: string;
+  clientId: string | null;
+  /** Who approved it. */
+  userId: string | null;
+  /** Who asked for it: shown to whoever is to approve. */
+  ip: string;
+  userAgent: string;
+  /** The answer to the last poll, or to the next. */
+  state: string;
+  createdAt: number;
+  expiresAt: number;
+  snapshot: string;
+}
+
+/** One accepted start of a device grant by an address; the limit per hour counts them. */
+export interface GrantStartRow {
+  address: string;
+  at: number;
+  /** Tells starts of the same millisecond apart. */
+  nth: number;
+}
+
+export interface AppTokenRow {
+  id: string;
+  /** SHA-256 of the token, hex. */
+  hash: string;
+  clientId: string;
+  userId: string;
+  scope: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+}
+
+/** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
+export type MemberRole = 'member' | 'limited';
+
+export interface MemberRow {
+  id: string;
+  serverId: string;
+  /** As invited, in lower case. */
+  email: string;
+  /** Null until a user with this address has signed up. */
+  userId: string | null;
+  role: MemberRole;
+  invitedBy: string;
+  createdAt: number;
+  /** Null: the invitation is pending. */
+  acceptedAt: number | null;
+}
+
+/** Who did what, through what, when. Never holds a secret. */
+export interface AuditRow {
+  /** Sorts by time. */
+  id: string;
+  accountId: string;
+  /** '' where it is not about a server. */
+  serverId: string;
+  /** '' where no user did it: a player, a schedule, the system. */
+  userId: string;
+  /** `server.start`, `key.mint`, … */
+  action: string;
+  detail: string;
+  createdAt: number;
 }
