@@ -1,0 +1,206 @@
+import { spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createProxy } from '../../proxy/index.ts';
+import type { Row } from '../proxy/children.ts';
+import { cpuMs, message, pinningNote, startChild, startRole } from '../proxy/children.ts';
+import { handshake, HOST, loginStart, running } from '../proxy/support.ts';
+
+const PLAYERS = 200;
+/** Of one player: 20 packets/s up and 40 down. */
+const UP_PER_SECOND = 20;
+const UP_BYTES = 24;
+const DOWN_BYTES = 60;
+const SLOTS = 10;
+const PACKETS_MS = 3_500;
+const BULK_MS = 2_500;
+const GIB = 2 ** 30;
+const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
+
+interface Measured {
+  microsPerPacket: number;
+  secondsPerGib: number;
+  gibPerSecond: number;
+}
+
+/** The cost of relaying, for players' packets and in bulk; beside HAProxy on the same load where it is installed. */
+export async function run(): Promise<Row[]> {
+  const load = startRole(1, import.meta.filename, 'load');
+  try {
+    const gamePort = await message<number>(load);
+    const own = await measureOwn(load, gamePort);
+    const haproxy = spawnSync('haproxy', ['-v']).status === 0 ? await measureHaproxy(load, gamePort) : undefined;
+    const note =
+      [pinningNote, haproxy ? '' : 'haproxy is not installed: no ratios'].filter(Boolean).join('; ') || undefined;
+    const rows: Row[] = [
+      { figure: 'relay, CPU per packet', value: own.microsPerPacket, unit: 'µs', note },
+      { figure: 'relay in bulk, CPU per GiB', value: own.secondsPerGib, unit: 's', note },
+      { figure: 'relay in bulk, one stream', value: own.gibPerSecond, unit: 'GiB/s', note },
+    ];
+    if (!haproxy) return rows;
+    return [
+      ...rows,
+      { figure: 'HAProxy, CPU per packet', value: haproxy.microsPerPacket, unit: 'µs' },
+      { figure: 'HAProxy in bulk, CPU per GiB', value: haproxy.secondsPerGib, unit: 's' },
+      { figure: 'HAProxy in bulk, one stream', value: haproxy.gibPerSecond, unit: 'GiB/s' },
+      { figure: 'relay ÷ HAProxy, CPU per packet', value: own.microsPerPacket / haproxy.microsPerPacket, unit: '1' },
+      { figure: 'relay ÷ HAProxy, CPU in bulk', value: own.secondsPerGib / haproxy.secondsPerGib, unit: '1' },
+    ];
+  } finally {
+    load.kill();
+  }
+}
+
+async function measureOwn(load: ChildProcess, gamePort: number): Promise<Measured> {
+  const proxy = startRole(0, import.meta.filename, 'proxy', String(gamePort));
+  try {
+    return await measure(load, proxy, await message<number>(proxy));
+  } finally {
+    proxy.kill();
+  }
+}
+
+async function measureHaproxy(load: ChildProcess, gamePort: number): Promise<Measured> {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-bench-'));
+  const port = await freePort();
+  const config = join(folder, 'haproxy.cfg');
+  const times = 'timeout connect 3s\n timeout client 1h\n timeout server 1h';
+  const ends = `bind 127.0.0.1:${port}\n server game 127.0.0.1:${gamePort}`;
+  writeFileSync(config, `global\n nbthread 1\ndefaults\n mode tcp\n ${times}\nlisten relay\n ${ends}\n`);
+  const haproxy = startChild(0, 'haproxy', ['-db', '-q', '-f', config]);
+  try {
+    await opened(port);
+    return await measure(load, haproxy, port);
+  } finally {
+    haproxy.kill();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function measure(load: ChildProcess, relay: ChildProcess, port: number): Promise<Measured> {
+  const phase = async (kind: 'packets' | 'bulk'): Promise<{ cpu: number; amount: number; seconds: number }> => {
+    load.send({ kind, port });
+    await message(load);
+    const [cpu, at] = [cpuMs(relay), performance.now()];
+    load.send('start');
+    const amount = await message<number>(load);
+    return { cpu: cpuMs(relay) - cpu, amount, seconds: (performance.now() - at) / 1_000 };
+  };
+  const packets = await phase('packets');
+  const bulk = await phase('bulk');
+  return {
+    microsPerPacket: (packets.cpu * 1_000) / packets.amount,
+    secondsPerGib: bulk.cpu / 1_000 / (bulk.amount / GIB),
+    gibPerSecond: bulk.amount / GIB / bulk.seconds,
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function opened(port: number): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const socket = connect({ host: '127.0.0.1', port });
+    const isOpen = await once(socket, 'connect').then(
+      () => true,
+      () => false,
+    );
+    socket.destroy();
+    if (isOpen) return;
+    await delay(20);
+  }
+  throw new Error('haproxy does not listen');
+}
+
+async function beProxy(gamePort: number): Promise<void> {
+  const route = running({ host: '127.0.0.1', port: gamePort });
+  const silent = (): void => undefined;
+  const proxy = createProxy({
+    routes: { lookup: (host) => (host === HOST ? route : undefined) },
+    wake: { wake: () => Promise.reject(new Error('always awake')) },
+    log: { debug: silent, info: silent, warn: silent },
+  });
+  process.send?.((await proxy.listen('127.0.0.1', 0)).port);
+}
+
+/** The game and its players in one process: their cost is the same whoever relays. */
+async function beLoad(): Promise<void> {
+  const games: Socket[] = [];
+  let received = 0;
+  const game = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => games.push(socket));
+    socket.resume();
+  });
+  game.listen(0, '127.0.0.1');
+  await once(game, 'listening');
+  process.send?.((game.address() as AddressInfo).port);
+
+  for (;;) {
+    const [{ kind, port }] = (await once(process, 'message')) as [{ kind: 'packets' | 'bulk'; port: number }];
+    games.length = 0;
+    received = 0;
+    const players = Array.from({ length: kind === 'packets' ? PLAYERS : 1 }, () =>
+      player(port, (bytes) => (received += bytes)),
+    );
+    while (games.length < players.length) await delay(10);
+    process.send?.('ready');
+    await once(process, 'message');
+    const amount = kind === 'packets' ? await packets(players, games) : await bulk(games, () => received);
+    process.send?.(amount);
+    for (const socket of players) socket.destroy();
+  }
+}
+
+function player(port: number, onBytes: (count: number) => void): Socket {
+  const buffer = Buffer.alloc(256 * 1024);
+  const onread = { buffer, callback: (count: number) => (onBytes(count), true) };
+  const socket = connect({ host: '127.0.0.1', port, noDelay: true, onread });
+  socket.on('error', () => undefined);
+  socket.write(LOGIN);
+  return socket;
+}
+
+/** Packets sent in all. */
+async function packets(players: Socket[], games: Socket[]): Promise<number> {
+  const [up, down] = [Buffer.alloc(UP_BYTES, 1), Buffer.alloc(DOWN_BYTES, 2)];
+  const end = performance.now() + PACKETS_MS;
+  const slotMs = 1_000 / UP_PER_SECOND / SLOTS;
+  let sent = 0;
+  for (let slot = 0, at = performance.now(); at < end; slot++, at += slotMs) {
+    for (let index = slot % SLOTS; index < players.length; index += SLOTS) {
+      players[index]?.write(up);
+      games[index]?.write(down);
+      games[(index + SLOTS / 2) % games.length]?.write(down);
+      sent += 3;
+    }
+    await delay(Math.max(0, at + slotMs - performance.now()));
+  }
+  return sent;
+}
+
+/** Bytes that arrived. */
+async function bulk(games: Socket[], received: () => number): Promise<number> {
+  const chunk = Buffer.alloc(256 * 1024, 3);
+  const end = performance.now() + BULK_MS;
+  while (performance.now() < end) {
+    for (const game of games) if (!game.write(chunk)) await once(game, 'drain');
+  }
+  return received();
+}
+
+const [, file, role, argument] = process.argv;
+if (file === import.meta.filename && role === 'proxy') await beProxy(Number(argument));
+if (file === import.meta.filename && role === 'load') await beLoad();

@@ -1,0 +1,56 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+
+/** One figure of a bench program. */
+export interface Row {
+  figure: string;
+  value: number;
+  unit: string;
+  note?: string;
+}
+
+/** Linux counts CPU time in these (`getconf CLK_TCK`), whatever the machine. */
+const TICK_MS = 10;
+const PINS = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0;
+
+/** '' or what to say of figures measured without pinning. */
+export const pinningNote = PINS ? '' : 'not pinned to a core';
+
+/** Starts `command` on a core of its own, where that can be had; with a message channel if it is Node. */
+export function startChild(core: number, command: string, args: readonly string[]): ChildProcess {
+  const [program, ...rest] = PINS ? ['taskset', '-c', String(core), command, ...args] : [command, ...args];
+  const isNode = command === process.execPath;
+  return spawn(program ?? command, rest, {
+    stdio: ['ignore', 'ignore', 'inherit', ...(isNode ? ['ipc' as const] : [])],
+  });
+}
+
+/** This program again, as `role`. */
+export function startRole(core: number, file: string, role: string, ...args: string[]): ChildProcess {
+  return startChild(core, process.execPath, [file, role, ...args]);
+}
+
+/** The next message of a child. Rejects if it ends instead. */
+export async function message<T>(child: ChildProcess): Promise<T> {
+  const over = new AbortController();
+  try {
+    const ended = once(child, 'exit', { signal: over.signal }).then(([code]) => {
+      throw new Error(`a bench process ended with ${code}`);
+    });
+    const [value] = (await Promise.race([once(child, 'message', { signal: over.signal }), ended])) as [T];
+    return value;
+  } finally {
+    over.abort();
+  }
+}
+
+/** CPU time of a process so far, in ms, user and system. */
+export function cpuMs({ pid }: ChildProcess): number {
+  const [, , ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/\(.*\)/s, 'name')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
