@@ -171,6 +171,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
 
   holds('a follower gets each line once and ends with the game', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { print: ['old'], farewell: 'gone' }), never);
+    await printed(t, engine, 'alpha', ['old']);
     await engine.halt('alpha', 20_000);
     await engine.boot(spec('alpha', { print: ['one', 'two'], farewell: 'bye' }), never);
     await printed(t, engine, 'alpha', ['old', 'gone', 'one', 'two']);

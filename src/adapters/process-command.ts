@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { lstat, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { EngineError, type GameSpec } from '../ports.ts';
+import { writeAtomic } from './atomic-file.ts';
+
+/** What to start for a specification. */
+export interface Command {
+  file: string;
+  args: string[];
+}
+
+/** Where the programs of cores are. */
+export interface Programs {
+  /** Main file of the sandbox core, for this Node. */
+  sandboxEntry: string;
+  javaCommand: string;
+  /** Directory of `<core>-<version>.jar` files the operator put there. */
+  coresDir: string;
+}
+
+/** Addresses given to one run. */
+export interface Place {
+  gamePort: number;
+  rconPort: number;
+}
+
+const MAX_PROPERTIES_BYTES = 1024 * 1024;
+
+/**
+ * The command line of a server's core: the sandbox in this Node, else Java with a jar from the data root (`server.jar`,
+ * `<core>-<version>.jar`) or the operator's directory of cores. Memory is bounded by the runtime's own flag, with room for
+ * what it keeps outside of its heap. Rejects with EngineError `core_unavailable` where Java or the jar is missing.
+ */
+export async function commandFor(spec: GameSpec, programs: Programs): Promise<Command> {
+  const heapMb = Math.max(64, Math.floor(spec.ramMb * 0.75));
+  if (spec.core === 'sandbox') {
+    return { file: process.execPath, args: [`--max-old-space-size=${heapMb}`, programs.sandboxEntry] };
+  }
+  if (spec.env.MODPACK_PLATFORM) {
+    throw new EngineError(
+      'core_unavailable',
+      'Mod packs need the Docker engine, which this installation does not use.',
+      {
+        suggestion: 'Choose a server without a mod pack, or ask the operator for the Docker engine.',
+      },
+    );
+  }
+  await checkJava(programs.javaCommand);
+  const jar = await findJar(spec, programs.coresDir);
+  const args = [
+    `-Xms${Math.floor(heapMb / 4)}M`,
+    `-Xmx${heapMb}M`,
+    '-XX:+ExitOnOutOfMemoryError',
+    '-jar',
+    jar,
+    'nogui',
+  ];
+  return { file: programs.javaCommand, args };
+}
+
+async function checkJava(command: string): Promise<void> {
+  await promisify(execFile)(command, ['-version'], { timeout: 20_000 }).catch((cause: unknown) => {
+    throw new EngineError('core_unavailable', 'There is no Java on this machine.', {
+      suggestion: 'Choose the sandbox core, or ask the operator to install Java or to use the Docker engine.',
+      cause,
+    });
+  });
+}
+
+async function findJar(spec: GameSpec, coresDir: string): Promise<string> {
+  const named = `${spec.core}-${spec.version}.jar`;
+  for (const path of [join(spec.dataDir, 'server.jar'), join(spec.dataDir, named), join(coresDir, named)]) {
+    const stat = await lstat(path).catch(() => undefined);
+    if (stat?.isFile()) return path;
+  }
+  throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
+    suggestion: `Upload it as server.jar, or ask the operator to put ${named} among the cores.`,
+  });
+}
+
+/**
+ * Java cores know their address from `server.properties` alone. The lines go to its end, where they beat all earlier ones
+ * (java.util.Properties.load), behind an empty line, in case the last one ends in a backslash; the core rewrites the file
+ * at its start without the ones they beat.
+ */
+export async function placeJavaCore(dataDir: string, { gamePort, rconPort }: Place): Promise<void> {
+  const path = join(dataDir, 'server.properties');
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw notPlain(error);
+    },
+  );
+  let text = '';
+  if (file) {
+    await using open = file;
+    const stat = await open.stat();
+    if (!stat.isFile() || stat.size > MAX_PROPERTIES_BYTES) throw notPlain();
+    text = await open.readFile('utf8');
+  }
+  const lines = ['server-ip=127.0.0.1', `server-port=${gamePort}`, `rcon.port=${rconPort}`];
+  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`);
+}
+
+function notPlain(cause?: unknown): EngineError {
+  return new EngineError('unknown', 'server.properties is not a plain file.', {
+    suggestion: 'Delete it in the file manager, then start again.',
+    cause,
+  });
+}

@@ -1,0 +1,279 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { EngineError, type EngineEvent, type Exit, type Game, type GameSpec } from '../ports.ts';
+import type { Command, Place } from './process-command.ts';
+import type { ProcessLogFiles } from './process-log-files.ts';
+import type { Run, Runs } from './process-runs.ts';
+import { processTable as table } from './process-table.ts';
+
+const POLL_MS = 1_000;
+
+/** What a killed process may take to end; longer only while the kernel waits for a device. */
+const KILL_MS = 30_000;
+const ROTATE_EVERY_MS = 5_000;
+
+/** How long an intent may stand without a process before it counts as one that was cut off. */
+const INTENT_MS = 3_000;
+
+const TOKEN = 'DORMOUSE_RUN';
+
+interface Live {
+  run: Run;
+  /** False for those started by an earlier instance, whose end has to be looked for. */
+  own: boolean;
+  ended: Promise<Exit>;
+  end: (exit: Exit) => void;
+}
+
+/**
+ * The processes behind run files: started, recognised again after a restart, watched and ended. Knows nothing of cores.
+ */
+export class ProcessGames {
+  readonly events = new EventEmitter<{ event: [EngineEvent] }>();
+  readonly #runs: Runs;
+  readonly #files: ProcessLogFiles;
+  readonly #log: Logger;
+  /** By token: a server's last run may still be ending while its next one is seen. */
+  readonly #live = new Map<string, Live>();
+  #poll: NodeJS.Timeout | undefined;
+  #rotate: NodeJS.Timeout | undefined;
+
+  constructor(runs: Runs, files: ProcessLogFiles, log: Logger) {
+    this.#runs = runs;
+    this.#files = files;
+    this.#log = log;
+    this.events.setMaxListeners(0);
+  }
+
+  /** A server's run as it is now; undefined where there is none, or none yet. */
+  async find(serverId: string): Promise<Run | undefined> {
+    const run = await this.#runs.read(serverId);
+    return run && (await this.#seen(run));
+  }
+
+  async all(): Promise<Run[]> {
+    const runs = await Promise.all((await this.#runs.all()).map((run) => this.#seen(run)));
+    return runs.filter((run) => run !== undefined);
+  }
+
+  isLive(serverId: string): boolean {
+    return [...this.#live.values()].some((live) => live.run.serverId === serverId && live.run.exit === null);
+  }
+
+  /** Takes the server for a new run; undefined while another one has it. */
+  async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
+    const { serverId, ramMb } = spec;
+    const intent = { pid: null, start: null, intendedAt: Date.now(), startedAt: null, exit: null };
+    const run: Run = { serverId, token: randomUUID(), installer, ...place, ramMb, ...intent };
+    return (await this.#runs.claim(run)) ? run : undefined;
+  }
+
+  /** Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else. */
+  async start(run: Run, command: Command, cwd: string, env: Record<string, string>): Promise<Run> {
+    await using output = await this.#files.openForGame(run.serverId);
+    const child = spawn(command.file, command.args, {
+      cwd,
+      env: { ...env, [TOKEN]: run.token, DORMOUSE_SERVER: run.serverId },
+      detached: true,
+      stdio: ['ignore', output.fd, output.fd],
+    });
+    const failed = once(child, 'error').then(([error]: unknown[]) => error);
+    if (child.pid === undefined) {
+      await this.#runs.remove(run.serverId);
+      throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
+        cause: await failed,
+      });
+    }
+    failed.catch(() => undefined);
+    child.unref();
+    // Read in the same turn: nobody has collected the process yet, even if it has ended.
+    const started = { ...run, pid: child.pid, startedAt: Date.now(), start: (await table.startOf(child.pid)) ?? null };
+    const live = this.#enlist(started, true);
+    child.once('exit', (code, signal) => {
+      const number = signal === null ? 0 : constants.signals[signal];
+      live.end({ code: code ?? 128 + number, oomKilled: false, at: Date.now() });
+    });
+    await this.#runs.update(started);
+    this.events.emit('event', { type: 'up', game: gameOf(started) });
+    return started;
+  }
+
+  /** Asks a run's process to end, kills it and what it has started when `graceMs` have passed, and waits for its end. */
+  async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const live = this.#live.get(run.token);
+    if (!live || run.pid === null) return;
+    send(run.pid, signal);
+    if (!(await this.#endsWithin(live, graceMs))) {
+      send(-run.pid, 'SIGKILL');
+      if (!(await this.#endsWithin(live, KILL_MS))) {
+        throw new EngineError('unknown', 'The system cannot end the process of the server.', {
+          suggestion: 'The operator must look at the machine; its disk may not answer.',
+        });
+      }
+    }
+  }
+
+  /** Resolves with the end of a run; at once where it has ended. */
+  async ended(run: Run): Promise<Exit> {
+    const live = this.#live.get(run.token);
+    if (live) return await live.ended;
+    return run.exit ?? { code: null, oomKilled: false, at: null };
+  }
+
+  async #endsWithin(live: Live, ms: number): Promise<boolean> {
+    const timer = new AbortController();
+    const late = sleep(ms, false, { signal: timer.signal }).catch(() => false);
+    // The end of a process that is not our child shows only when we look.
+    const looking = live.own ? undefined : setInterval(() => void this.#look(live), 50);
+    try {
+      return await Promise.race([live.ended.then(() => true), late]);
+    } finally {
+      timer.abort();
+      clearInterval(looking);
+    }
+  }
+
+  /** Compares a run file with the process it tells of. */
+  async #seen(run: Run): Promise<Run | undefined> {
+    const live = this.#live.get(run.token);
+    if (live) return live.run;
+    if (run.exit) return run;
+    if (run.pid === null) return await this.#traced(run);
+    if (run.start !== null && (await table.startOf(run.pid)) === run.start) return this.#adopt(run);
+    const ended = { ...run, exit: { code: null, oomKilled: false, at: null } };
+    await this.#runs.update(ended);
+    return ended;
+  }
+
+  /** Looks for the process of an intent whose writer did not get around to noting it. */
+  async #traced(run: Run): Promise<Run | undefined> {
+    const age = Date.now() - run.intendedAt;
+    for (const pid of await table.withEnvironment(`${TOKEN}=${run.token}`)) {
+      const start = await table.startOf(pid);
+      // Its first process leads the group; others are children of the game.
+      if (start === undefined || !leadsGroup(pid)) continue;
+      const found = { ...run, pid, start, startedAt: run.intendedAt };
+      await this.#runs.update(found);
+      return this.#adopt(found);
+    }
+    // Fresh: somebody is about to start it.
+    if (age > INTENT_MS) await this.#runs.remove(run.serverId);
+    return undefined;
+  }
+
+  #adopt(run: Run): Run {
+    if (this.#live.has(run.token)) return run;
+    this.#files.heal(run.serverId);
+    // A service that died while it moved the log may have left the game stopped.
+    if (run.pid !== null) send(-run.pid, 'SIGCONT');
+    this.#enlist(run, false);
+    this.#log.info({ server: run.serverId, pid: run.pid }, 'adopted a running game');
+    return run;
+  }
+
+  #enlist(run: Run, own: boolean): Live {
+    const { promise, resolve } = Promise.withResolvers<Exit>();
+    const live: Live = {
+      run,
+      own,
+      ended: promise,
+      end: (exit) => void this.#finish(live, exit).then(() => resolve(exit)),
+    };
+    this.#live.set(run.token, live);
+    this.#keepTime();
+    return live;
+  }
+
+  async #finish(live: Live, exit: Exit): Promise<void> {
+    if (live.run.exit) return;
+    live.run = { ...live.run, exit };
+    const { serverId, token } = live.run;
+    try {
+      for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
+      await this.#runs.update(live.run);
+    } catch (err) {
+      this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');
+    }
+    this.#live.delete(token);
+    this.#keepTime();
+    this.events.emit('event', { type: 'down', game: gameOf(live.run) });
+  }
+
+  async #look(live: Live): Promise<void> {
+    const { pid, start } = live.run;
+    if (pid !== null && (await table.startOf(pid)) === start) return;
+    live.end({ code: null, oomKilled: false, at: Date.now() });
+  }
+
+  /** Timers run only while there is something to look after, and never keep the process alive. */
+  #keepTime(): void {
+    const adopted = [...this.#live.values()].some((live) => !live.own);
+    if (adopted && !this.#poll) {
+      this.#poll = setInterval(() => {
+        for (const live of this.#live.values()) if (!live.own) void this.#look(live);
+      }, POLL_MS).unref();
+    } else if (!adopted) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    }
+    if (this.#live.size > 0) this.#rotate ??= setInterval(() => void this.#rotateAll(), ROTATE_EVERY_MS).unref();
+    else {
+      clearInterval(this.#rotate);
+      this.#rotate = undefined;
+    }
+  }
+
+  async #rotateAll(): Promise<void> {
+    for (const { run } of this.#live.values()) {
+      const pid = run.pid;
+      if (pid === null) continue;
+      const pause = async () => {
+        send(-pid, 'SIGSTOP');
+        for (let look = 0; look < 100 && !table.isStopped(pid); look += 1) await sleep(1);
+        return table.isStopped(pid);
+      };
+      try {
+        await this.#files.rotateIfLarge(run.serverId, pause, () => send(-pid, 'SIGCONT'));
+      } catch (err) {
+        this.#log.warn({ err, server: run.serverId }, 'a log was not moved aside');
+      }
+    }
+  }
+}
+
+/** What a run shows of its server. */
+export function gameOf(run: Run): Game {
+  const up = run.exit === null;
+  const listens = up && !run.installer;
+  return {
+    serverId: run.serverId,
+    up,
+    installer: run.installer,
+    game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
+    rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
+    startedAt: run.startedAt,
+    exit: run.exit,
+  };
+}
+
+// Signals to what has just ended reach nobody, which is as well.
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+// Signal 0 to the group only asks whether there is one of that number.
+function leadsGroup(pid: number): boolean {
+  try {
+    return process.kill(-pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,170 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from 'node:fs';
+import { copyFile, mkdir, open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkedServerId } from './server-id.ts';
+
+const NEWLINE = 0x0a;
+const CHUNK = 64 * 1024;
+
+/** A place in a server's log: the number of the file, and a byte in it. */
+export interface Spot {
+  generation: number;
+  offset: number;
+}
+
+/**
+ * The log files of a directory, `<server id>.<generation>.log`. Games append to the newest by a descriptor of their own, so
+ * that they need nobody; all but the newest two are removed. Everything that looks at more than one file does so in one
+ * turn, so that no rotation comes between.
+ */
+export class ProcessLogFiles {
+  readonly #dir: string;
+  readonly #maxBytes: number;
+
+  constructor(dir: string, maxBytes = 10 * 1024 * 1024) {
+    this.#dir = dir;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Opens the newest file for a game that is about to start. The caller closes it. */
+  async openForGame(serverId: string): Promise<FileHandle> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 });
+    this.heal(serverId);
+    let newest = this.generations(serverId).at(-1) ?? 1;
+    if (this.size(serverId, newest) > this.#maxBytes) newest += 1;
+    this.#prune(serverId, newest);
+    const file = await open(this.path(serverId, newest), 'a+', 0o600);
+    // A line that an earlier game did not finish must not run on into this one's first.
+    const { size } = await file.stat();
+    if (size > 0 && this.read(serverId, { generation: newest, offset: size - 1 }, 1)[0] !== NEWLINE)
+      await file.write('\n');
+    return file;
+  }
+
+  /** Numbers of the files there are, oldest first. */
+  generations(serverId: string): number[] {
+    const prefix = `${checkedServerId(serverId)}.`;
+    const names = existsSync(this.#dir) ? readdirSync(this.#dir) : [];
+    const numbers = names.flatMap((name) => {
+      const [, number] = (name.startsWith(prefix) && /^(\d+)\.log$/.exec(name.slice(prefix.length))) || [];
+      return number === undefined ? [] : [Number(number)];
+    });
+    return numbers.sort((a, b) => a - b);
+  }
+
+  path(serverId: string, generation: number): string {
+    return join(this.#dir, `${checkedServerId(serverId)}.${generation}.log`);
+  }
+
+  exists(serverId: string, generation: number): boolean {
+    return existsSync(this.path(serverId, generation));
+  }
+
+  size(serverId: string, generation: number): number {
+    return statSync(this.path(serverId, generation), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  /** Up to `length` bytes; none at the end of the file, or where it has gone. */
+  read(serverId: string, { generation, offset }: Spot, length = CHUNK): Buffer {
+    const buffer = Buffer.alloc(length);
+    try {
+      const fd = openSync(this.path(serverId, generation), 'r');
+      try {
+        return buffer.subarray(0, readSync(fd, buffer, 0, length, offset));
+      } finally {
+        closeSync(fd);
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return buffer.subarray(0, 0);
+      throw error;
+    }
+  }
+
+  /**
+   * Begins a new file for a running game once its file is large. The game keeps writing to the same file, which gets the
+   * next number and is emptied, while a copy takes the old one. `pause` stops the game's writing for that moment and tells
+   * whether it did; `resume` lets it go on.
+   */
+  async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<void> {
+    const generation = this.generations(serverId).at(-1);
+    if (generation === undefined || this.size(serverId, generation) <= this.#maxBytes) return;
+    const part = this.#part(serverId, generation);
+    await copyFile(this.path(serverId, generation), part);
+    try {
+      if (!(await pause())) return;
+      for (let offset = statSync(part).size; ;) {
+        const more = this.read(serverId, { generation, offset });
+        if (more.length === 0) break;
+        appendFileSync(part, more);
+        offset += more.length;
+      }
+      renameSync(this.path(serverId, generation), this.path(serverId, generation + 1));
+      this.heal(serverId);
+    } finally {
+      resume();
+      rmSync(part, { force: true });
+    }
+  }
+
+  /** Finishes, or forgets, a rotation that was cut off. */
+  heal(serverId: string): void {
+    for (const generation of this.#parts(serverId)) {
+      const part = this.#part(serverId, generation);
+      const next = this.path(serverId, generation + 1);
+      if (!this.exists(serverId, generation) && existsSync(next)) {
+        const copied = statSync(part).size;
+        if (statSync(next).size >= copied) {
+          // The beginning of an unfinished line stays with its end.
+          const keep = this.#unfinished(part, copied);
+          truncateSync(next, 0);
+          appendFileSync(next, keep);
+          truncateSync(part, copied - keep.length);
+        }
+        renameSync(part, this.path(serverId, generation));
+        this.#prune(serverId, generation + 1);
+      } else rmSync(part, { force: true });
+    }
+  }
+
+  remove(serverId: string): void {
+    for (const generation of this.#parts(serverId)) rmSync(this.#part(serverId, generation), { force: true });
+    for (const generation of this.generations(serverId)) rmSync(this.path(serverId, generation), { force: true });
+  }
+
+  #part(serverId: string, generation: number): string {
+    return `${this.path(serverId, generation)}.part`;
+  }
+
+  #parts(serverId: string): number[] {
+    const last = this.generations(serverId).at(-1) ?? 0;
+    return [last - 1, last].filter((generation) => existsSync(this.#part(serverId, generation)));
+  }
+
+  #prune(serverId: string, newest: number): void {
+    for (const generation of this.generations(serverId)) {
+      if (generation < newest - 1) rmSync(this.path(serverId, generation), { force: true });
+    }
+  }
+
+  #unfinished(path: string, size: number): Buffer {
+    const buffer = Buffer.alloc(Math.min(CHUNK, size));
+    const fd = openSync(path, 'r');
+    try {
+      readSync(fd, buffer, 0, buffer.length, size - buffer.length);
+    } finally {
+      closeSync(fd);
+    }
+    return buffer.subarray(buffer.lastIndexOf(NEWLINE) + 1);
+  }
+}

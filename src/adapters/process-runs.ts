@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Exit } from '../ports.ts';
+import { readIfThere, removeIfThere, writeAtomic } from './atomic-file.ts';
+import { checkedServerId } from './server-id.ts';
+
+/**
+ * One run of one server's program. Written before the program is started, with `pid` null, so that a crash in between
+ * leaves a trail: the process, if there is one, carries `token` in its environment.
+ */
+export interface Run {
+  serverId: string;
+  token: string;
+  installer: boolean;
+  pid: number | null;
+  /** Tells the process from a later one of the same pid. */
+  start: string | null;
+  gamePort: number;
+  rconPort: number;
+  ramMb: number;
+  /** When the intent was written; epoch ms. */
+  intendedAt: number;
+  startedAt: number | null;
+  exit: Exit | null;
+}
+
+/** Run files of a directory: `<server id>.json`, one a server. */
+export interface Runs {
+  read(serverId: string): Promise<Run | undefined>;
+  all(): Promise<Run[]>;
+  /** Writes the first version; false where the server has a run file already. */
+  claim(run: Run): Promise<boolean>;
+  /** Writes a later version; nothing where the file has gone or belongs to another run. */
+  update(run: Run): Promise<void>;
+  remove(serverId: string): Promise<void>;
+}
+
+/** The run files in `dir`, which is made when first needed. */
+export function runFiles(dir: string): Runs {
+  const fileOf = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
+
+  async function read(serverId: string): Promise<Run | undefined> {
+    const text = await readIfThere(fileOf(serverId));
+    return text === undefined ? undefined : (JSON.parse(text) as Run);
+  }
+
+  return {
+    read,
+    async all() {
+      const names = await readdir(dir).catch(() => []);
+      const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+      const runs = await Promise.all(ids.map(read));
+      return runs.filter((run) => run !== undefined);
+    },
+    async claim(run) {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const draft = join(dir, `.${run.serverId}.${randomBytes(6).toString('hex')}`);
+      try {
+        await writeAtomic(draft, JSON.stringify(run));
+        // Unlike rename, link refuses to replace what is there.
+        await link(draft, fileOf(run.serverId));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+        throw error;
+      } finally {
+        await removeIfThere(draft);
+      }
+    },
+    async update(run) {
+      if ((await read(run.serverId))?.token === run.token) await writeAtomic(fileOf(run.serverId), JSON.stringify(run));
+    },
+    remove: (serverId) => removeIfThere(fileOf(serverId)),
+  };
+}

@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readFile, readdir } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What this machine says of its processes. */
+export interface ProcessTable {
+  /**
+   * Something that tells a process from any later one of the same pid: the instant it started, in the system's own words.
+   * Undefined for one that has ended, be it that nobody has collected it yet.
+   */
+  startOf(pid: number): Promise<string | undefined>;
+  /** Processes whose environment holds `NAME=value`, as they were started. */
+  withEnvironment(entry: string): Promise<number[]>;
+  /** Whether a process is stopped by a signal. */
+  isStopped(pid: number): boolean;
+  usage(pid: number): Promise<ProcessUsage | undefined>;
+}
+
+export interface ProcessUsage {
+  rssMb: number;
+  /** Processor time used since its start. */
+  cpuMs: number;
+}
+
+/** The table of this system: `/proc` where there is one (man 5 proc), else `ps`. */
+export const processTable: ProcessTable = process.platform === 'linux' ? procTable() : psTable();
+
+function procTable(): ProcessTable {
+  // The kernel counts in USER_HZ, which is 100 on every architecture Node runs on.
+  const TICK_MS = 10;
+  return {
+    async startOf(pid) {
+      const fields = statFields(pid);
+      return fields === undefined || 'ZX'.includes(fields[0]!) ? undefined : fields[19];
+    },
+    async withEnvironment(entry) {
+      const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
+      const found = pids.map(async (pid) => {
+        // Others' processes cannot be read, and some end meanwhile.
+        const environ = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+        return environ.split('\0').includes(entry) ? [pid] : [];
+      });
+      return (await Promise.all(found)).flat();
+    },
+    isStopped: (pid) => statFields(pid)?.[0] === 'T',
+    async usage(pid) {
+      const fields = statFields(pid);
+      const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+      const rss = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+      if (!fields || rss === undefined) return undefined;
+      return { rssMb: Number(rss) / 1024, cpuMs: (Number(fields[11]) + Number(fields[12])) * TICK_MS };
+    },
+  };
+}
+
+// The fields of /proc/<pid>/stat from the third on; the second is the name, which may itself hold blanks and brackets.
+function statFields(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+function psTable(): ProcessTable {
+  const ps = (args: string[]) =>
+    run('ps', args, { maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+  const column = async (name: string, pid: number) =>
+    await ps(['-o', `${name}=`, '-p', String(pid)]).then(
+      ({ stdout }) => stdout.trim(),
+      () => '',
+    );
+  return {
+    async startOf(pid) {
+      const state = await column('stat', pid);
+      return state === '' || state.startsWith('Z') ? undefined : await column('lstart', pid);
+    },
+    async withEnvironment(entry) {
+      const { stdout } = await ps(['axeww', '-o', 'pid=,command=']);
+      return stdout.split('\n').flatMap((line) => {
+        const [pid, ...words] = line.trim().split(/\s+/);
+        return words.includes(entry) ? [Number(pid)] : [];
+      });
+    },
+    isStopped: () => true,
+    async usage(pid) {
+      const [rss, time] = [await column('rss', pid), await column('time', pid)];
+      if (rss === '' || time === '') return undefined;
+      const seconds = time.split(/[-:]/).reduce((sum, part) => sum * 60 + Number(part), 0);
+      return { rssMb: Number(rss) / 1024, cpuMs: seconds * 1000 };
+    },
+  };
+}

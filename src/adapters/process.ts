@@ -1,0 +1,217 @@
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../ports.ts';
+import { keyedLock } from './keyed-lock.ts';
+import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
+import { ProcessGames, gameOf } from './process-games.ts';
+import { ProcessLogFiles } from './process-log-files.ts';
+import { readLog } from './process-log-reader.ts';
+import { DEFAULT_PORT_RANGE, type PortRange, freePorts } from './process-ports.ts';
+import { type Run, runFiles } from './process-runs.ts';
+import { processTable, type ProcessUsage } from './process-table.ts';
+
+export interface ProcessEngineOptions {
+  /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
+  runDir: string;
+  log: Logger;
+  portRange?: PortRange;
+  javaCommand?: string;
+  /** Main file of the sandbox core. */
+  sandboxEntry: string;
+}
+
+/**
+ * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the service
+ * and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP, SERVER_PORT
+ * and RCON_PORT, to Java cores by `server.properties`. Games run as the service's own user: what is installed into a
+ * server can read what the service can, so this engine is for owners who trust each other. Memory is bounded by the
+ * runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
+ */
+export function createProcessEngine(options: ProcessEngineOptions): Engine {
+  const { runDir, log } = options;
+  const runs = runFiles(runDir);
+  const files = new ProcessLogFiles(runDir);
+  const games = new ProcessGames(runs, files, log);
+  const alone = keyedLock();
+  const programs: Programs = {
+    sandboxEntry: options.sandboxEntry,
+    javaCommand: options.javaCommand ?? 'java',
+    coresDir: join(dirname(runDir), 'cores'),
+  };
+  if (process.getuid?.() === 0) log.warn('games run as root: run the service as a user of its own');
+  const usages = new Map<string, ProcessUsage & { at: number }>();
+
+  async function choosePlace(): Promise<Place> {
+    const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort]));
+    const [gamePort = 0, rconPort = 0] = await freePorts(2, options.portRange ?? DEFAULT_PORT_RANGE, taken);
+    return { gamePort, rconPort };
+  }
+
+  /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
+  async function run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
+    const { serverId } = spec;
+    const command = await commandFor(spec, programs);
+    for (;;) {
+      signal.throwIfAborted();
+      const found = await games.find(serverId);
+      if (found && found.exit === null && found.installer === installer) return found;
+      if (found) await discard(found);
+      // Ports are noted with the claim: nobody else may choose in between.
+      const claimed = await alone(' ports', async () => games.claim(spec, installer, await choosePlace()));
+      if (!claimed) {
+        await sleep(50);
+        continue;
+      }
+      try {
+        if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed);
+        return await games.start(claimed, command, spec.dataDir, environment(spec, claimed));
+      } catch (error) {
+        await runs.remove(serverId);
+        throw error;
+      }
+    }
+  }
+
+  async function discard(found: Run, graceMs = 0): Promise<void> {
+    await games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
+    await runs.remove(found.serverId);
+    usages.delete(found.serverId);
+  }
+
+  async function killNow(serverId: string): Promise<Run | undefined> {
+    const found = await games.find(serverId);
+    if (found && found.exit === null) await games.stop(found, 0, 'SIGKILL');
+    return found;
+  }
+
+  return {
+    kind: 'process',
+
+    boot: (spec, signal) =>
+      translated(() => alone(spec.serverId, async () => gameOf(await run(spec, false, signal))), signal),
+
+    install: (spec, signal) =>
+      translated(async () => {
+        const { serverId } = spec;
+        // Java cores have no installer here: `commandFor` has told whether all is there.
+        if (spec.core !== 'sandbox') return void (await commandFor(spec, programs));
+        const installing = await alone(serverId, async () => {
+          const found = await games.find(serverId);
+          if (found?.exit === null && !found.installer) {
+            throw new EngineError('install_failed', 'The server is running.', {
+              suggestion: 'Stop it, then try again.',
+            });
+          }
+          return await run(spec, true, signal);
+        });
+        const abort = () => void games.stop(installing, 0, 'SIGKILL');
+        signal.addEventListener('abort', abort, { once: true });
+        if (signal.aborted) abort();
+        const { code } = await games.ended(installing);
+        signal.removeEventListener('abort', abort);
+        if (signal.aborted || code === 0) {
+          await alone(serverId, async () => {
+            const found = await games.find(serverId);
+            if (found?.token === installing.token) await discard(found);
+          });
+          return signal.throwIfAborted();
+        }
+        throw new EngineError('install_failed', `The installer ended with code ${code ?? 'unknown'}.`, {
+          suggestion: 'Read the log, then try again.',
+        });
+      }, signal),
+
+    halt: (serverId, graceMs) =>
+      translated(() =>
+        alone(serverId, async () => {
+          const found = await games.find(serverId);
+          if (found) await discard(found, Math.max(1, graceMs));
+        }),
+      ),
+
+    // Beside the lock, so that it shortens a halt that waits; then within it, for just the run that it hit.
+    kill: (serverId) =>
+      translated(async () => {
+        const killed = await killNow(serverId);
+        await alone(serverId, async () => {
+          const found = await games.find(serverId);
+          if (found && found.token === killed?.token) await discard(found);
+        });
+      }),
+
+    erase: (serverId) =>
+      translated(async () => {
+        await killNow(serverId);
+        await alone(serverId, async () => {
+          const found = await games.find(serverId);
+          if (found) await discard(found);
+          files.remove(serverId);
+        });
+      }),
+
+    list: () => translated(async () => (await games.all()).map(gameOf)),
+
+    inspect: (serverId) =>
+      translated(async () => {
+        const found = await games.find(serverId);
+        return found && gameOf(found);
+      }),
+
+    watch(listener) {
+      const tell = (event: EngineEvent) => {
+        try {
+          listener(event);
+        } catch (err) {
+          log.error({ err }, 'a listener of the engine failed');
+        }
+      };
+      games.events.on('event', tell);
+      // Finds those to be adopted, so that their ends are noticed.
+      games.all().catch((err: unknown) => log.warn({ err }, 'the run files could not be read'));
+      return () => void games.events.off('event', tell);
+    },
+
+    stats: (serverId) =>
+      translated(async (): Promise<GameStats | undefined> => {
+        const found = await games.find(serverId);
+        if (!found || found.exit !== null || found.pid === null) return undefined;
+        const usage = await processTable.usage(found.pid);
+        if (!usage) return undefined;
+        const at = Date.now();
+        const before = usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
+        usages.set(serverId, { ...usage, at });
+        const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
+        return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
+      }),
+
+    async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
+      await translated(() => games.find(serverId));
+      yield* readLog(files, serverId, query, () => games.isLive(serverId));
+    },
+  };
+}
+
+/** What the specification says, what every program needs, and where to listen; never what the service was started with. */
+function environment(spec: GameSpec, place: Place): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    LANG: process.env.LANG ?? 'C.UTF-8',
+    HOME: spec.dataDir,
+    ...spec.env,
+    SERVER_IP: '127.0.0.1',
+    SERVER_PORT: String(place.gamePort),
+    RCON_PORT: String(place.rconPort),
+  };
+}
+
+/** What `work` rejects with as an EngineError; where `signal` has fired, its reason. */
+async function translated<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal?.aborted) throw signal.reason;
+    if (error instanceof EngineError || error instanceof TypeError) throw error;
+    throw new EngineError('unknown', 'The server could not be changed on this machine.', { cause: error });
+  }
+}
