@@ -1,0 +1,110 @@
+import { type Address, type Console, ConsoleError } from '../ports.ts';
+import { RconConnection } from './rcon-connection.ts';
+
+/** What a game server takes at most: it reads 1 460 bytes, of which 14 are not the command. */
+const MAX_COMMAND_BYTES = 1446;
+const MAX_QUEUE = 100;
+const DEFAULT_TIMEOUT_MS = 10_000;
+
+export interface RconOptions {
+  /** How long connecting and one whole reply may take together. */
+  timeoutMs?: number;
+}
+
+interface Line {
+  password: string;
+  connection: RconConnection | undefined;
+  waiting: number;
+  tail: Promise<unknown>;
+}
+
+/**
+ * The console of games over RCON: one kept connection an address (each new one would write to the game's log), one command
+ * on it at a time, at most 100 waiting. A reply that does not come within 10 s, or breaks off, drops the connection; the
+ * next command makes a new one. Kept connections don't keep this process alive.
+ */
+export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOptions = {}): Console {
+  const lines = new Map<string, Line>();
+  let closed = false;
+
+  async function exchange(line: Line, address: Address, password: string, command: string): Promise<string> {
+    if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
+    if (line.connection && (line.connection.closed || line.password !== password)) drop(line);
+    const fresh = line.connection === undefined;
+    const connection = (line.connection ??= new RconConnection(address));
+    line.password = password;
+    const talk = async () => {
+      if (fresh) await connection.authenticate(password);
+      return await connection.run(command);
+    };
+    try {
+      return await withinTime(talk(), timeoutMs);
+    } catch (error) {
+      drop(line);
+      throw error;
+    }
+  }
+
+  function drop(line: Line): void {
+    line.connection?.close();
+    line.connection = undefined;
+  }
+
+  return {
+    async run(address, password, command) {
+      checkCommand(command);
+      const key = keyOf(address);
+      const line = lines.get(key) ?? { password, connection: undefined, waiting: 0, tail: Promise.resolve() };
+      if (line.waiting >= MAX_QUEUE)
+        throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
+      lines.set(key, line);
+      line.waiting += 1;
+      const turn = line.tail.then(() => exchange(line, address, password, command));
+      line.tail = turn.catch(() => undefined);
+      try {
+        return await turn;
+      } finally {
+        line.waiting -= 1;
+        if (line.waiting === 0 && line.connection === undefined && lines.get(key) === line) lines.delete(key);
+      }
+    },
+    release(address) {
+      const line = lines.get(keyOf(address));
+      if (!line) return;
+      drop(line);
+      if (line.waiting === 0) lines.delete(keyOf(address));
+    },
+    close() {
+      closed = true;
+      for (const line of lines.values()) drop(line);
+      lines.clear();
+    },
+  };
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host} ${port}`;
+}
+
+// A line end would make two commands of one wherever the text is later handed to a line-wise console.
+function checkCommand(command: string): void {
+  if (/[\r\n\0]/.test(command)) throw new ConsoleError('invalid', 'A command is one line.');
+  if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
+    throw new ConsoleError('invalid', `A command has at most ${MAX_COMMAND_BYTES} bytes.`);
+  }
+}
+
+async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new ConsoleError('timeout', `The console did not answer within ${ms} ms.`)),
+    ms,
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    // Once the time is over the connection is dropped, which ends this too.
+    work.catch(() => undefined);
+  }
+}
