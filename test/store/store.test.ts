@@ -7,6 +7,7 @@ import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../..
 import { openDataSources } from '../../src/store/data-source.ts';
 import { servers, users } from '../../src/store/entities.ts';
 import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
+import * as leases from '../../src/store/leases.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
 import * as rows from '../../src/store/servers.ts';
@@ -60,8 +61,8 @@ onEach('migrations make exactly the tables of the entities, and take them away a
   t.deepEqual(await missing(), []);
   for (const _ of done) await writer.undoLastMigration({ transaction: 'all' });
   const runner = writer.createQueryRunner();
-  t.teardown(() => runner.release());
   for (const { tableName } of writer.entityMetadatas) t.false(await runner.hasTable(tableName), tableName);
+  await runner.release();
   await writer.runMigrations({ transaction: 'all' });
   t.deepEqual(await missing(), []);
 });
@@ -201,6 +202,7 @@ onEachStore('people and keys: found as they were stored', async (t, store) => {
     id: 'key_1',
     hash: 'h1',
     name: 'laptop',
+    serverIds: null,
     last4: 'abcd',
     userId: 'usr_Mia',
     accountId: 'acc_Mia',
@@ -350,6 +352,24 @@ onEachStore('a fence stops a whole commit, and only while it stands', async (t, 
   up = false;
   await put(store, 'a');
   t.deepEqual(await metaKeys(store), ['a']);
+});
+
+onEachStore('leases: taken from the expected holder only, held until taken', async (t, store) => {
+  const lease = { name: 'x', hostname: 'h', scope: '', pid: 1, startedAt: '', expiresAt: 5 };
+  const take = (token: string, from?: string) => store.write((tx) => leases.takeLease(tx, { ...lease, token }, from));
+  const holds = (token: string) => store.write((tx) => leases.holdsLease(tx, store.dialect, 'x', token));
+  t.true(await take('a'));
+  t.false(await take('b'));
+  t.false(await take('b', 'z'));
+  t.true(await holds('a'));
+  t.true(await take('b', 'a'));
+  t.deepEqual([await holds('a'), await holds('b')], [false, true]);
+  await store.write((tx) => leases.renewLease(tx, 'x', 'a', 9));
+  t.deepEqual(await leases.getLease(store, 'x'), { ...lease, token: 'b' });
+  await store.write((tx) => leases.renewLease(tx, 'x', 'b', 9));
+  t.is((await leases.getLease(store, 'x'))?.expiresAt, 9);
+  await store.write((tx) => leases.releaseLease(tx, 'x', 'b'));
+  t.is(await leases.getLease(store, 'x'), undefined);
 });
 
 test('sqlite: the file is private, its settings are those that keep data, and the reader cannot write', async (t) => {

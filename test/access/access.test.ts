@@ -1,0 +1,412 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { firstRun } from '../../src/access/first-run.ts';
+import type { FirstRun } from '../../src/access/first-run.ts';
+import { authenticate, mintKey, revokeKey } from '../../src/access/keys.ts';
+import { acquireLease } from '../../src/access/lease.ts';
+import type { LeaseOptions } from '../../src/access/lease.ts';
+import { hashPassword, verifyPassword } from '../../src/access/passwords.ts';
+import { isAlive, thisProcess } from '../../src/access/process-identity.ts';
+import { APP_SCOPES, FULL_SCOPES, KEY_SCOPES, isScope } from '../../src/access/scopes.ts';
+import { openSecret } from '../../src/access/secrets.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { mintToken } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { StatusError } from '../../src/status.ts';
+import { getUserByEmail } from '../../src/store/accounts.ts';
+import { getKeyByHash, insertKey, listKeys } from '../../src/store/keys.ts';
+import { getMeta, setMeta } from '../../src/store/meta.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { addPerson, freshStore } from '../support/store.ts';
+
+const log = createLog({ level: 'silent' });
+
+async function directory(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'access-'));
+  t.teardown(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function emptyStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
+  const store = await openStore(url);
+  t.teardown(() => store.close());
+  return store;
+}
+
+async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<StatusError> {
+  const error = await t.throwsAsync(attempt, { instanceOf: StatusError });
+  t.is(error.reason, reason, error.message);
+  t.regex(error.message, /^[^\n]+\.$/);
+  return error;
+}
+
+/** A control process of its own that holds the lease and writes. */
+interface Child {
+  process: ChildProcess;
+  acknowledged: number[];
+  /** Resolves once so many writes are acknowledged; rejects if the process ends before. */
+  reaches(count: number): Promise<void>;
+}
+
+async function startChild(t: ExecutionContext, url: string): Promise<Child> {
+  const program = join(import.meta.dirname, '..', 'store', 'crash-child.ts');
+  const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const acknowledged: number[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => acknowledged.push(Number(line)));
+  const ended = once(lines, 'close').then(() => 'ended');
+  const reaches = async (count: number) => {
+    while (acknowledged.length < count) {
+      const event = await Promise.race([once(lines, 'line'), ended]);
+      if (event === 'ended') throw new Error('the child ended early');
+    }
+  };
+  await reaches(1);
+  return { process: child, acknowledged, reaches };
+}
+
+async function kill(child: Child): Promise<void> {
+  const closed = once(child.process, 'close');
+  child.process.kill('SIGKILL');
+  await closed;
+}
+
+test('killed again and again: what was acknowledged is there, nothing by halves, and the next one starts at once', async (t) => {
+  const file = join(await directory(t), 'store.db');
+  const url = `sqlite:${file}`;
+  for (let round = 0; round < 5; round++) {
+    const child = await startChild(t, url);
+    await child.reaches(1 + Math.floor(Math.random() * 300));
+    await kill(child);
+    const store = await openStore(url);
+    try {
+      const startedAt = Date.now();
+      const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => t.fail() });
+      t.true(Date.now() - startedAt < 2_000);
+      const found = await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"');
+      const keys = new Set(found.map(({ key }) => key));
+      for (const n of child.acknowledged) t.true(keys.has(`a${n}`) && keys.has(`b${n}`), `write ${n}`);
+      t.is(
+        [...keys].filter((key) => keys.has(key.replace('a', 'b')) && keys.has(key.replace('b', 'a'))).length,
+        keys.size,
+      );
+      t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+      await lease.release();
+    } finally {
+      await store.close();
+    }
+  }
+});
+
+test('lease: a second start is refused while the first one lives, whichever way it is asked', async (t) => {
+  const url = `sqlite:${join(await directory(t), 'store.db')}`;
+  const child = await startChild(t, url);
+  const store = await emptyStore(t, url);
+  const options = { clock: systemClock, log, onLost: () => t.fail() };
+  const error = await refused(t, acquireLease(store, options), 'LEASE_HELD');
+  t.true(error.message.includes(String(child.process.pid)));
+  await kill(child);
+  const lease = await acquireLease(store, options);
+  await refused(t, acquireLease(store, options), 'LEASE_HELD');
+  await lease.release();
+  const other = await emptyStore(t, url);
+  await (await acquireLease(other, options)).release();
+});
+
+/** Two machines, `north` and `south`, on one database and one clock. */
+async function twoMachines(t: ExecutionContext) {
+  const url = `sqlite:${join(await directory(t), 'store.db')}`;
+  const clock = fakeClock();
+  const lost: string[] = [];
+  const machine = async (hostname: string) => {
+    const store = await emptyStore(t, url);
+    const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
+    const options: LeaseOptions = { clock, log, onLost: () => lost.push(hostname), self };
+    return { store, options };
+  };
+  return { clock, lost, north: await machine('north'), south: await machine('south') };
+}
+
+test('lease: one of another machine is taken when it runs out, and its old holder cannot write any more', async (t) => {
+  const { clock, lost, north, south } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  await clock.advance(29_000);
+  await first.renew();
+  let taken = false;
+  const waiting = acquireLease(south.store, south.options).then((lease) => {
+    taken = true;
+    return lease;
+  });
+  await clock.advance(29_000);
+  t.false(taken);
+  await clock.advance(1_000);
+  const second = await waiting;
+  await refused(
+    t,
+    north.store.write((tx) => setMeta(tx, 'late', '')),
+    'LEASE_LOST',
+  );
+  await refused(t, first.renew(), 'LEASE_LOST');
+  await first.release();
+  t.deepEqual(lost, ['north']);
+  await south.store.write((tx) => setMeta(tx, 'mine', ''));
+  t.is(await getMeta(south.store, 'late'), undefined);
+  await second.release();
+});
+
+test('lease: one of another machine that is renewed refuses', async (t) => {
+  const { clock, north, south } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  const looked = Promise.withResolvers<void>();
+  const watched: Store = {
+    ...south.store,
+    async query<Row>(sql: string, parameters?: unknown[]) {
+      const rows = await south.store.query<Row>(sql, parameters);
+      looked.resolve();
+      return rows;
+    },
+  };
+  const second = acquireLease(watched, south.options);
+  await looked.promise;
+  await clock.advance(10_000);
+  await first.renew();
+  await refused(t, second, 'LEASE_HELD');
+  await first.release();
+});
+
+test('process identity: alive, ended, reborn under the same pid, out of sight', async (t) => {
+  const here = await thisProcess();
+  t.is(here.pid, process.pid);
+  t.true(await isAlive(here, here));
+  t.is(await isAlive({ ...here, hostname: 'north' }, here), undefined);
+  t.is(await isAlive({ ...here, scope: 'other' }, here), undefined);
+  const child = spawn(process.execPath, ['-e', '0']);
+  await once(child, 'exit');
+  t.false(await isAlive({ ...here, pid: child.pid ?? 0 }, here));
+  if (process.platform === 'linux') {
+    t.regex(here.startedAt, /^\d+$/);
+    t.false(await isAlive({ ...here, startedAt: '1' }, here));
+  }
+});
+
+test('first run: an operator who can sign in and whose key opens everything; later starts say nothing', async (t) => {
+  const dataDir = join(await directory(t), 'data');
+  const store = await emptyStore(t);
+  const clock = fakeClock();
+  const options = { clock, dataDir, baseUrl: 'http://localhost:8080' };
+  const made = await firstRun(store, options);
+  t.truthy(made);
+  await works(t, store, made);
+  t.is(await firstRun(store, options), undefined);
+  t.deepEqual(JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')), made);
+  t.is((await stat(join(dataDir, 'first-run.json'))).mode & 0o777, 0o600);
+  t.deepEqual(await readdir(dataDir), ['first-run.json']);
+});
+
+async function works(t: ExecutionContext, store: Store, made: FirstRun | undefined): Promise<void> {
+  const user = await getUserByEmail(store, made?.email ?? '');
+  t.true(await verifyPassword(user?.passwordHash, made?.password ?? ''));
+  const principal = await authenticate(store, fakeClock(), made?.apiKey ?? '');
+  t.like(principal, { kind: 'key', accountId: made?.accountId, userId: user?.id, operator: true });
+  t.deepEqual([...(principal?.scopes ?? [])], [...KEY_SCOPES]);
+}
+
+test('first run: killed between file and commit, the next start leaves a file that fits', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const options = { clock: fakeClock(), dataDir, baseUrl: '' };
+  const dying: Store = {
+    ...store,
+    write: (work) =>
+      store.write(async (tx) => {
+        await work(tx);
+        throw new Error('killed');
+      }),
+  };
+  await t.throwsAsync(firstRun(dying, options), { message: 'killed' });
+  const file = async () => JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as FirstRun;
+  const orphan = await file();
+  t.is(await authenticate(store, options.clock, orphan.apiKey), undefined);
+  await firstRun(store, options);
+  t.not((await file()).apiKey, orphan.apiKey);
+  await works(t, store, await file());
+});
+
+test('first run: two at once make one operator', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const options = { clock: fakeClock(), dataDir, baseUrl: '' };
+  const made = (await Promise.all([firstRun(store, options), firstRun(store, options)])).filter(Boolean);
+  t.is(made.length, 1);
+  t.deepEqual(JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')), made[0]);
+});
+
+test('secret: the same after a restart, other for each purpose and id', async (t) => {
+  const dataDir = join(await directory(t), 'data');
+  const store = await emptyStore(t);
+  const secret = await openSecret(store, dataDir);
+  const password = secret.derive('rcon', 'amber');
+  t.regex(password, /^[\w-]{43}$/);
+  t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), password);
+  t.is(new Set([password, secret.derive('rcon', 'birch'), secret.derive('user-code', 'amber')]).size, 3);
+  t.is((await stat(join(dataDir, 'secret.key'))).mode & 0o777, 0o600);
+  t.is((await readFile(join(dataDir, 'secret.key'))).length, 32);
+  t.deepEqual(Object.keys(secret), ['derive']);
+});
+
+test('secret: lost or foreign stops the start; an empty file asks for a new one', async (t) => {
+  const dataDir = await directory(t);
+  const path = join(dataDir, 'secret.key');
+  const store = await emptyStore(t);
+  const first = (await openSecret(store, dataDir)).derive('rcon', 'amber');
+  const bytes = await readFile(path);
+  await rm(path);
+  await refused(t, openSecret(store, dataDir), 'SECRET_MISSING');
+  await t.throwsAsync(stat(path), { code: 'ENOENT' });
+  for (const wrong of [Buffer.alloc(32), bytes.subarray(1)]) {
+    await writeFile(path, wrong);
+    await refused(t, openSecret(store, dataDir), 'SECRET_MISSING');
+  }
+  await writeFile(path, bytes);
+  t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), first);
+  await writeFile(path, '');
+  const renewed = (await openSecret(store, dataDir)).derive('rcon', 'amber');
+  t.not(renewed, first);
+  t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), renewed);
+});
+
+test('passwords: argon2id with the recommended cost; no user takes as long and never matches', async (t) => {
+  const hash = await hashPassword('correct horse');
+  t.regex(hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  const tries = await Promise.all([
+    verifyPassword(hash, 'correct horse'),
+    verifyPassword(hash, 'correct horse '),
+    verifyPassword(undefined, 'a password nobody has'),
+    verifyPassword(hash, 'x'.repeat(2_000)),
+  ]);
+  t.deepEqual(tries, [true, false, false, false]);
+  await t.throwsAsync(hashPassword('ü'.repeat(513)), { instanceOf: RangeError });
+});
+
+test('scopes: apps and keys share none, the command line gets all but the operator', (t) => {
+  t.deepEqual(
+    KEY_SCOPES.filter((scope) => APP_SCOPES.includes(scope)),
+    [],
+  );
+  t.deepEqual(
+    KEY_SCOPES.filter((scope) => !FULL_SCOPES.includes(scope)),
+    ['operator'],
+  );
+  t.true(isScope('files:read'));
+  for (const bad of ['', 'files', 'toString', '__proto__']) t.false(isScope(bad), bad);
+});
+
+async function withKey(t: ExecutionContext, fields: { expiresAt?: number; operator?: boolean } = {}) {
+  const clock = fakeClock(1_000_000);
+  const store = await freshStore(t);
+  await addPerson(store, 'mia', fields.operator);
+  const wanted = {
+    name: 'k',
+    userId: 'usr_mia',
+    accountId: 'acc_mia',
+    createdAt: 0,
+    expiresAt: fields.expiresAt ?? null,
+  };
+  const { key, row } = mintKey({ ...wanted, scopes: ['servers:read', 'operator'] });
+  await store.write((tx) => insertKey(tx, row));
+  return { clock, store, key, row };
+}
+
+test('keys: the principal of a key; anything else is nobody', async (t) => {
+  const { clock, store, key, row } = await withKey(t);
+  const principal = await authenticate(store, clock, key);
+  t.like(principal, { kind: 'key', keyId: row.id, userId: 'usr_mia', accountId: 'acc_mia', operator: false });
+  t.deepEqual([...(principal?.scopes ?? [])], ['servers:read', 'operator']);
+  t.is(row.last4, key.slice(-4));
+  t.false(JSON.stringify(row).includes(key.slice(4, -4)));
+  for (const bad of ['', `${key}, ${key}`, mintToken('key'), mintToken('app'), mintToken('device'), row.hash]) {
+    t.is(await authenticate(store, clock, bad), undefined);
+  }
+  const operator = await withKey(t, { operator: true });
+  t.true((await authenticate(operator.store, clock, operator.key))?.operator);
+});
+
+test('keys: what cannot be a key asks the database nothing, and a known key asks it once', async (t) => {
+  const { clock, store, key } = await withKey(t);
+  let queries = 0;
+  const counting: Store = { ...store, query: (sql, parameters) => (queries++, store.query(sql, parameters)) };
+  await authenticate(counting, clock, key.slice(0, -1));
+  await authenticate(counting, clock, `${key.slice(0, -1)}${key.endsWith('0') ? 1 : 0}`);
+  t.is(queries, 0);
+  for (let call = 0; call < 5; call++) t.truthy(await authenticate(counting, clock, key));
+  t.is(queries, 1);
+});
+
+test('keys: expire on time, also when remembered', async (t) => {
+  const { clock, store, key } = await withKey(t, { expiresAt: 1_010_000 });
+  t.truthy(await authenticate(store, clock, key));
+  await clock.advance(9_999);
+  t.truthy(await authenticate(store, clock, key));
+  await clock.advance(1);
+  t.is(await authenticate(store, clock, key), undefined);
+});
+
+test('keys: a revoked key passes nowhere once that is confirmed, whatever was being read meanwhile', async (t) => {
+  const { clock, store, key, row } = await withKey(t);
+  t.truthy(await authenticate(store, clock, key));
+  t.false(await revokeKey(store, clock, 'acc_test', row.id));
+  t.truthy(await authenticate(store, clock, key));
+  t.true(await revokeKey(store, clock, 'acc_mia', row.id));
+  t.is(await authenticate(store, clock, key), undefined);
+  t.false(await revokeKey(store, clock, 'acc_mia', row.id));
+  t.is((await listKeys(store, 'acc_mia'))[0]?.revokedAt, 1_000_000);
+
+  const slow = await withKey(t);
+  const read = Promise.withResolvers<void>();
+  const slowly: Store = {
+    ...slow.store,
+    async query<Row>(sql: string, parameters?: unknown[]) {
+      const rows = await slow.store.query<Row>(sql, parameters);
+      await read.promise;
+      return rows;
+    },
+  };
+  const calling = authenticate(slowly, slow.clock, slow.key);
+  await revokeKey(slowly, slow.clock, 'acc_mia', slow.row.id);
+  read.resolve();
+  t.is(await calling, undefined);
+  t.is(await authenticate(slowly, slow.clock, slow.key), undefined);
+});
+
+test('keys: what others change is noticed within half a minute; use is noted once a minute', async (t) => {
+  const { clock, store, key, row } = await withKey(t, { operator: true });
+  const lastUse = async () => (await getKeyByHash(store, row.hash))?.lastUsedAt;
+  const call = async () => {
+    const principal = await authenticate(store, clock, key);
+    // Behind it in the line of writes.
+    await store.write(async () => {});
+    return principal;
+  };
+  await call();
+  t.is(await lastUse(), 1_000_000);
+  await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [false, 'usr_mia']));
+  await clock.advance(29_999);
+  t.true((await call())?.operator);
+  await clock.advance(1);
+  t.false((await call())?.operator);
+  await clock.advance(29_999);
+  await call();
+  t.is(await lastUse(), 1_000_000);
+  await clock.advance(1);
+  await call();
+  t.is(await lastUse(), 1_060_000);
+});
