@@ -23,7 +23,9 @@ export class Protocol {
   /** Throws where the data set has no such protocol. */
   constructor(version: GameVersion) {
     const data = minecraftData(version.protocol) as IndexedData | null;
-    if (!data) throw new Error(`no protocol data for Minecraft ${version.name} (${version.protocol})`);
+    // For a number it does not have, the data set may answer with another version's.
+    if (data?.version.version !== version.protocol)
+      throw new Error(`no protocol data for Minecraft ${version.name} (${version.protocol})`);
     const protocol = data.protocol as ProtocolData;
     this.version = version;
     this.data = data;

@@ -7,7 +7,8 @@ export interface GameVersion {
 /**
  * Written out rather than read from minecraft-data, which costs 30 MB and 100 ms to import; a test holds the two
  * together. Releases that share a protocol number share its data: resolve by number, as by name 1.21.7 would
- * silently become 1.21.
+ * silently become 1.21. Releases without data of their own (1.14.2, 1.9.1), for which minecraft-data answers with
+ * that of another protocol, are left out.
  */
 const releasesByProtocol: readonly [protocol: number, ...names: string[]][] = [
   [775, '26.1.2', '26.1.1', '26.1'],
@@ -41,7 +42,6 @@ const releasesByProtocol: readonly [protocol: number, ...names: string[]][] = [
   [573, '1.15'],
   [498, '1.14.4'],
   [490, '1.14.3'],
-  [485, '1.14.2'],
   [480, '1.14.1'],
   [477, '1.14'],
   [404, '1.13.2'],
@@ -55,7 +55,6 @@ const releasesByProtocol: readonly [protocol: number, ...names: string[]][] = [
   [210, '1.10.2', '1.10.1', '1.10'],
   [110, '1.9.4', '1.9.3'],
   [109, '1.9.2'],
-  [108, '1.9.1'],
   [107, '1.9'],
   [47, '1.8.9', '1.8.8'],
 ];
