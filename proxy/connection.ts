@@ -61,8 +61,9 @@ async function answerStatus(visit: Visit, handshake: Handshake, host: string, co
   for (let packets = 0; packets < 2; packets++) {
     const packet = await inbox.take(readStatusPacket);
     if (packet.kind === 'ping') {
-      // Closed without a shutdown of its own: the client has what it came for, and each system call counts here.
-      socket.write(encodeFrame(0x01, packet.payload), () => socket.destroy());
+      // Closed without a shutdown of its own: the client has what it came for, and each system call counts here. In the
+      // tick after the callback, since a stream destroyed inside it makes an error for nobody.
+      socket.write(encodeFrame(0x01, packet.payload), () => process.nextTick(() => socket.destroy()));
       return;
     }
     const route = context.routes.lookup(host);

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { readVarInt } from './codec.ts';
+import { readFrame, readVarInt } from './codec.ts';
 import type { Address } from './ports.ts';
 
 /** Takes a chunk that is valid only until the call returns true; false: it is still in use, read no further. */
@@ -17,6 +17,8 @@ const READS_TO_SHRINK = 16;
 const MAX_LARGE_BUFFERS = 64;
 /** Kept of what a game says before its player is joined to it. */
 const EARLY_BYTES = 64 * 1024;
+/** Of the length in front of a frame. */
+const FRAME_HEAD_BYTES = 3;
 const KEEP_ALIVE_MS = 30_000;
 /** What a Disconnect says that trying again would not change. */
 const FINAL_WORDS = /white-?list|banned|outdated|incompatible/i;
@@ -146,13 +148,16 @@ function takeLargeBuffer(): Buffer | undefined {
   return Buffer.allocUnsafeSlow(LARGE_BYTES);
 }
 
-/** undefined: not enough bytes yet. */
+/** undefined: not enough bytes yet. What is no packet at all is for the client to judge. */
 function judge(early: Buffer): 'disconnect' | 'other' | undefined {
-  const length = readVarInt(early, 0, 5);
-  const id = length && readVarInt(early, length.size);
-  if (!length || !id) return undefined;
-  if (id.value !== 0) return 'other';
-  const size = length.size + length.value;
-  if (early.length < Math.min(size, EARLY_BYTES)) return undefined;
-  return FINAL_WORDS.test(early.toString('utf8')) ? 'other' : 'disconnect';
+  try {
+    const frame = readFrame(early, EARLY_BYTES - FRAME_HEAD_BYTES);
+    // Long before a frame is complete its packet id tells all that is not a Disconnect.
+    if (!frame)
+      return early.length > FRAME_HEAD_BYTES && early[readVarInt(early)?.size ?? 0] !== 0 ? 'other' : undefined;
+    if (frame.value[0] !== 0) return 'other';
+    return FINAL_WORDS.test(frame.value.toString('utf8')) ? 'other' : 'disconnect';
+  } catch {
+    return 'other';
+  }
 }

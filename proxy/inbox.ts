@@ -22,6 +22,7 @@ export class Inbox {
   #bytes: Buffer = NOTHING;
   #received = 0;
   #failure: Error | undefined;
+  #hasEnded = false;
   #retry: (() => void) | undefined;
 
   constructor(socket: Socket, limitBytes: number) {
@@ -60,8 +61,8 @@ export class Inbox {
           if (parsed) {
             this.#bytes = this.#bytes.subarray(parsed.size);
             settle(() => resolve(parsed.value));
-          } else if (this.#failure) {
-            throw this.#failure;
+          } else if (this.#failure || this.#hasEnded) {
+            throw this.#failure ?? new PeerGone();
           }
         } catch (error) {
           settle(() => reject(error));
@@ -75,7 +76,7 @@ export class Inbox {
   release(): { rest: Buffer; ended: boolean } {
     this.#socket.off('data', this.#onData).off('end', this.#onGone).off('close', this.#onGone);
     this.#retry = undefined;
-    return { rest: this.#bytes, ended: this.#failure !== undefined };
+    return { rest: this.#bytes, ended: this.#hasEnded };
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -91,7 +92,7 @@ export class Inbox {
   };
 
   readonly #onGone = (): void => {
-    this.#failure ??= new PeerGone();
+    this.#hasEnded = true;
     this.#retry?.();
   };
 }

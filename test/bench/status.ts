@@ -27,8 +27,8 @@ export async function run(): Promise<Row[]> {
     const [cpu, answers] = [cpuMs(proxy) - cpuBefore, (await count(load)) - countBefore];
     const cpuMicros = (cpu * 1_000) / answers;
     const perSecond = (answers * 1_000) / (performance.now() - at);
-    const note =
-      pinningNote || 'one load process on the other core; it is the slower one where CPU per answer x rate is below 1';
+    const busy = `one load process, which kept the proxy busy ${Math.round((cpuMicros * perSecond) / 10_000)} % of the time`;
+    const note = [busy, pinningNote].filter(Boolean).join('; ');
     return [
       { figure: 'asleep status answers', value: Math.round(perSecond), unit: '1/s', note },
       { figure: 'asleep status, CPU of the proxy each', value: cpuMicros, unit: 'µs' },

@@ -195,15 +195,38 @@ test('a side that takes nothing, or never follows the end of the other, is cut o
   t.true(half.game.destroyed || half.game.readableEnded);
 });
 
-test('a game that speaks before the player is joined, and closes at once', async (t) => {
-  const words = randomBytes(100_000);
-  const game = await startGame(t, (socket) => socket.end(words));
-  const proxied = await startProxy(t);
-  for (const readyAt of [Date.now(), 0]) {
-    proxied.routes.set(HOST, running(game, { readyAt }));
+test('whatever a game says before the player is joined reaches the player, also if it closes at once', async (t) => {
+  const huge = Buffer.concat([Buffer.from('ffff7f', 'hex'), randomBytes(200_000)]);
+  const overlong = Buffer.alloc(100, 0xff);
+  const wide = Buffer.concat([Buffer.from('05ffffffff7f', 'hex'), randomBytes(90)]);
+  for (const words of [huge, overlong, wide, Buffer.from('ff'), Buffer.from('HTTP/1.1 400 Bad Request\r\n')]) {
+    const game = await startGame(t, (socket) => socket.end(words));
+    const proxied = await startProxy(t, { limits: { handOvers: 1 } });
+    for (const readyAt of [Date.now(), 0]) {
+      proxied.routes.set(HOST, running(game, { readyAt }));
+      const client = await RawClient.open(t, proxied.port);
+      client.send(LOGIN);
+      await client.gone();
+      t.deepEqual(client.received, words);
+    }
+  }
+});
+
+test('a young game may say anything first', async (t) => {
+  const first = [...Array(60).keys()].map(() => randomBytes(40));
+  first.push(Buffer.from('ffffffffff', 'hex'), Buffer.from('80808080', 'hex'), Buffer.from('0000', 'hex'));
+  let index = 0;
+  const game = await startGame(t, (socket) => {
+    const words = first[index++ % first.length] ?? Buffer.alloc(1);
+    socket.once('data', () => socket.write(words));
+  });
+  const proxied = await startProxy(t, { limits: { handOvers: 2 }, timings: { firstPacketMs: 50, redialMs: 5 } });
+  proxied.routes.set(HOST, running(game, { readyAt: Date.now() }));
+  for (const _ of first) {
     const client = await RawClient.open(t, proxied.port);
     client.send(LOGIN);
-    await client.gone();
-    t.true(client.received.equals(words));
+    await until(() => client.received.length > 0);
+    client.socket.destroy();
   }
+  t.is(proxied.proxy.stats().joins, first.length);
 });
