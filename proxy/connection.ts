@@ -16,6 +16,11 @@ import { Visit } from './visit.ts';
  */
 export async function serve(socket: Socket, context: Context, visits: Set<Visit>): Promise<void> {
   socket.on('error', () => undefined);
+  // Reset before it was accepted: it has no address any more.
+  if (!socket.remoteAddress) {
+    socket.destroy();
+    return;
+  }
   const visit = new Visit(socket, context.timings, context.elapsed);
   const leave = context.gate.enter(visit.ip);
   if (!leave) {

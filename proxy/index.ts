@@ -45,6 +45,7 @@ export interface Proxy {
 }
 
 const BACKLOG = 1024;
+const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 /** For spans of time, which a change of the wall clock must not stretch. */
 const elapsed = (): number => performance.now();
 
@@ -81,8 +82,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       closing.signal.throwIfAborted();
       // Half-open, so that a client which ends its side early still gets what is under way to it.
       const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, visits));
-      server.listen({ host, port, backlog: BACKLOG });
-      await once(server, 'listening');
+      await open(server, host, port);
       server.on('error', (err) => log.warn({ err }, 'listener failed'));
       servers.add(server);
       const address = server.address();
@@ -101,6 +101,18 @@ export function createProxy(options: ProxyOptions): Proxy {
     connections: (serverId) => pipes.count(serverId),
     stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
   };
+}
+
+/** Where the machine has no IPv6, `::` means all of IPv4. */
+async function open(server: Server, host: string, port: number): Promise<void> {
+  try {
+    server.listen({ host, port, backlog: BACKLOG });
+    await once(server, 'listening');
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && NO_IPV6.has(error.code);
+    if (host !== '::' || !isMissing) throw error;
+    await open(server, '0.0.0.0', port);
+  }
 }
 
 function noCounts(): Counters {

@@ -18,7 +18,7 @@ import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing }
 import { Gate, plainAddress, prefixesOf } from '../../proxy/limits.ts';
 import { LiveStatus } from '../../proxy/live-status.ts';
 import { parseStatus } from '../../proxy/ping.ts';
-import { DEFAULT_LIMITS } from '../../proxy/settings.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from '../../proxy/settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
 import { fixtures } from './fixtures.ts';
 import type { Fixture } from './fixtures.ts';
@@ -260,6 +260,17 @@ test('statuses of any shape are read, and only JSON objects', (t) => {
       t.true(Number.isInteger(playersOnline) && Number.isInteger(playersMax) && typeof versionName === 'string');
     }),
   );
+});
+
+test('the times fit each other and the patience of clients', (t) => {
+  const times = DEFAULT_TIMINGS;
+  const clientMs = 30_000;
+  // The longest silence: a hand-over begins just before a beat is due, and fails.
+  t.true(Math.max(times.beatMs, times.compressionFirstBeatMs) + times.dialMs + times.firstPacketMs < clientMs);
+  t.true(times.silentHoldMs + times.sweepMs < 20_000, 'clients before 1.8 wait 20 s');
+  t.true(times.answerMs > times.beatMs && times.answerMs < clientMs);
+  t.true(times.firstByteMs < times.openingMs && times.openingMs < times.statusMs);
+  t.true(times.pingMs + times.openingMs < times.statusMs);
 });
 
 test('addresses fall into their prefixes', (t) => {

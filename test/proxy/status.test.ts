@@ -243,6 +243,39 @@ test('legacy pings, whole and in pieces', async (t) => {
   }
 });
 
+test('a legacy ping of a running game carries its own words and players', async (t) => {
+  const live = {
+    description: { text: '', extra: [{ text: 'Hello', color: 'red' }, ' you\nthere'] },
+    players: { online: 3, max: 9 },
+  };
+  const game = await startGame(t, (socket) => bothPackets(socket, JSON.stringify(live)));
+  const { port, routes } = await startProxy(t);
+  routes.set(HOST, running(game, { versionName: '1.21.1' }));
+  const client = await RawClient.open(t, port);
+  client.send(fixture('1.6').bytes);
+  await client.gone();
+  const text = Buffer.from(client.received.subarray(3)).swap16().toString('utf16le');
+  t.deepEqual(text.split('\0'), ['§1', '127', '1.21.1', 'Hello you', '3', '9']);
+});
+
+test('more bytes than any login has end a connection, whatever they say', async (t) => {
+  const { port, proxy } = await startProxy(t);
+  const client = await RawClient.open(t, port);
+  client.send(handshake(767, 'status'), statusRequest);
+  await client.packet();
+  client.send(Buffer.alloc(4_000_000, 9));
+  await client.gone();
+  await until(() => proxy.stats().unrouted === 0);
+  t.is(client.received.length, 0);
+});
+
+test('a listener that cannot be opened says so; several can', async (t) => {
+  const { proxy, port } = await startProxy(t);
+  await t.throwsAsync(proxy.listen('::', port), { code: 'EADDRINUSE' });
+  const second = await proxy.listen('127.0.0.1', 0);
+  t.is((await pingStatus(second, { host: HOST, timeoutMs: 2_000 })).playersMax, 20);
+});
+
 test('internet noise is closed without a byte, and only debug speaks of it', async (t) => {
   const timings = { firstByteMs: 150, openingMs: 300, statusMs: 400 };
   const { port, log, wishes, proxy } = await startProxy(t, { timings });
@@ -310,6 +343,16 @@ test('an address that connects too often, or holds too many sockets, is turned a
   const other = await RawClient.open(t, port, '::1');
   other.send(handshake(767, 'status'), statusRequest, statusPing);
   t.is((await other.packet()).id, 0);
+});
+
+test('sockets that are reset at once do no harm', async (t) => {
+  const { port, proxy } = await startProxy(t);
+  for (let round = 0; round < 200; round++) {
+    const socket = connect({ host: '127.0.0.1', port });
+    socket.on('error', () => undefined).on('connect', () => socket.resetAndDestroy());
+  }
+  t.is((await pingStatus({ host: '127.0.0.1', port }, { host: HOST, timeoutMs: 5_000 })).playersMax, 20);
+  await until(() => proxy.stats().unrouted === 0);
 });
 
 test('a thousand idle sockets come and go', async (t) => {
