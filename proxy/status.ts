@@ -112,7 +112,10 @@ function lastStatusOf(route: Route): LastStatus {
   const nothing: LastStatus = { playersOnline: 0, playersMax: 0, versionName: '', protocol: 0, json: undefined };
   if (!route.lastStatus || route.lastStatus.length > STATUS_JSON_UNITS) return nothing;
   try {
-    return { ...parseStatus(route.lastStatus), json: JSON.parse(route.lastStatus) };
+    const json: unknown = JSON.parse(route.lastStatus);
+    // What is nested so deeply that it cannot be written again must fail here, where it costs only the memory of it.
+    JSON.stringify(json);
+    return { ...parseStatus(route.lastStatus), json };
   } catch {
     return nothing;
   }
