@@ -1,0 +1,305 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
+import { readLog } from '../../src/adapters/process-log-reader.ts';
+import { freePorts } from '../../src/adapters/process-ports.ts';
+import { runFiles } from '../../src/adapters/process-runs.ts';
+import { processTable } from '../../src/adapters/process-table.ts';
+import { createProcessEngine } from '../../src/adapters/process.ts';
+import { EngineError, type EngineEvent } from '../../src/ports.ts';
+import { collect, until } from '../conformance/engine.ts';
+import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
+
+const never = new AbortController().signal;
+const log = pino({ level: 'silent' });
+const run = promisify(execFile);
+const scripted = join(import.meta.dirname, '../conformance/scripted-game.ts');
+const child = join(import.meta.dirname, 'process-child.ts');
+
+/** Processes of games with this data root, found without the engine's help. */
+async function gamesIn(dataDir: string): Promise<number[]> {
+  const pids = await processTable.withEnvironment(`HOME=${dataDir}`);
+  const alive = await Promise.all(pids.map(async (pid) => ((await processTable.startOf(pid)) ? [pid] : [])));
+  return alive.flat();
+}
+
+function service(t: ExecutionContext, bench: ProcessBench) {
+  const args = [child, join(bench.dir, 'run'), scripted, join(bench.dir, 'data', 'alpha')];
+  const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => void started.kill('SIGKILL'));
+  return started;
+}
+
+test('a service killed at any moment of a boot leaves one game or none, which the next one finds', async (t) => {
+  t.timeout(60_000);
+  const found = { none: 0, one: 0 };
+  for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
+    const bench = await processBench(t);
+    const started = service(t, bench);
+    await once(started.stdout, 'data');
+    await sleep(ms);
+    started.kill('SIGKILL');
+    await once(started, 'exit');
+    // Between fork and exec a process does not show its own environment yet.
+    await sleep(50);
+    const dataDir = bench.spec('alpha').dataDir;
+    const running = await gamesIn(dataDir);
+    t.true(running.length <= 1);
+    const listed = await bench.engine.list();
+    t.deepEqual(
+      listed.map((game) => game.up),
+      running.map(() => true),
+    );
+    found[running.length === 1 ? 'one' : 'none'] += 1;
+    const game = await bench.engine.boot(bench.spec('alpha'), never);
+    if (running.length === 1) t.deepEqual(game, listed[0]);
+    t.is((await gamesIn(dataDir)).length, 1);
+    await bench.engine.kill('alpha');
+    t.deepEqual(await gamesIn(dataDir), []);
+  }
+  t.log(found);
+});
+
+test('a game outlives its service; the next one adopts it, hears of its end, and may stop it', async (t) => {
+  const bench = await processBench(t);
+  const started = service(t, bench);
+  for await (const text of started.stdout) if (String(text).includes('booted')) break;
+  started.kill('SIGKILL');
+  await once(started, 'exit');
+  const events: EngineEvent[] = [];
+  t.teardown(bench.engine.watch((event) => events.push(event)));
+  const [game] = await bench.engine.list();
+  t.like(game, { serverId: 'alpha', up: true, exit: null });
+  const [pid] = await gamesIn(bench.spec('alpha').dataDir);
+  await until(async () => (await collect(bench.engine.logs('alpha'))).length === 1);
+  process.kill(pid!, 'SIGKILL');
+  const [down] = await until(async () => events.length > 0 && events);
+  t.like(down, { type: 'down', game: { serverId: 'alpha', up: false, exit: { code: null } } });
+  t.like(await bench.engine.inspect('alpha'), { up: false, exit: { code: null, oomKilled: false } });
+  await bench.engine.boot(bench.spec('alpha', { farewell: 'bye', print: ['second'] }), never);
+  await until(async () => (await collect(bench.engine.logs('alpha'))).length === 2);
+  await bench.again().halt('alpha', 20_000);
+  t.deepEqual(
+    (await collect(bench.engine.logs('alpha'))).map((line) => line.text),
+    ['hello', 'second', 'bye'],
+  );
+});
+
+test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
+  const bench = await processBench(t);
+  const runs = runFiles(join(bench.dir, 'run'));
+  const other = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+  t.teardown(() => void other.kill('SIGKILL'));
+  const stale = {
+    serverId: 'alpha',
+    token: 'x',
+    installer: false,
+    pid: other.pid!,
+    start: '1',
+    gamePort: 1,
+    rconPort: 2,
+    ramMb: 64,
+    intendedAt: 0,
+    startedAt: 0,
+    exit: null,
+  };
+  t.true(await runs.claim(stale));
+  t.false(await runs.claim(stale));
+  t.like(await bench.engine.inspect('alpha'), { up: false, exit: { code: null, at: null } });
+  await bench.engine.halt('alpha', 1_000);
+  await bench.engine.erase('alpha');
+  t.is(other.exitCode, null);
+  t.truthy(await processTable.startOf(other.pid!));
+});
+
+test('a game sees nothing of the environment of its service, and what it left behind ends with it', async (t) => {
+  const bench = await processBench(t);
+  process.env.DORMOUSE_TEST_SECRET = 'must not be seen';
+  t.teardown(() => delete process.env.DORMOUSE_TEST_SECRET);
+  const entry = join(bench.dir, 'entry.ts');
+  await writeFile(
+    entry,
+    `import { spawn } from 'node:child_process';
+     spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
+     console.log(JSON.stringify(process.env), process.cwd());`,
+  );
+  const engine = createProcessEngine({ runDir: join(bench.dir, 'other'), log, sandboxEntry: entry });
+  const spec = { ...bench.spec('alpha'), env: { EULA: 'TRUE' } };
+  await engine.boot(spec, never);
+  await until(async () => (await engine.inspect('alpha'))?.up === false);
+  const [line] = await collect(engine.logs('alpha'));
+  t.true(line!.text.endsWith(` ${spec.dataDir}`));
+  const env = JSON.parse(line!.text.slice(0, line!.text.lastIndexOf('}') + 1)) as Record<string, string>;
+  const names = Object.keys(env).filter((name) => name !== 'DORMOUSE_RUN');
+  t.deepEqual(names.sort(), [
+    'DORMOUSE_SERVER',
+    'EULA',
+    'HOME',
+    'LANG',
+    'PATH',
+    'RCON_PORT',
+    'SERVER_IP',
+    'SERVER_PORT',
+  ]);
+  await until(async () => (await gamesIn(spec.dataDir)).length === 0);
+  await engine.erase('alpha');
+});
+
+test('a Java core runs from a jar that is there, with its address in server.properties; else the error says what is missing', async (t) => {
+  t.timeout(60_000);
+  const bench = await processBench(t);
+  const spec = { ...bench.spec('alpha'), core: 'paper', version: '1.21.4', ramMb: 512 };
+  const refused = async (message: RegExp, engine = bench.engine, other = spec) =>
+    (await t.throwsAsync<EngineError>(engine.boot(other, never), { instanceOf: EngineError, message })).code;
+  const javaLess = createProcessEngine({
+    runDir: join(bench.dir, 'run'),
+    log,
+    sandboxEntry: '',
+    javaCommand: '/no/java',
+  });
+  t.is(await refused(/no Java/, javaLess), 'core_unavailable');
+  t.is(
+    await refused(/need the Docker engine/, bench.engine, { ...spec, env: { MODPACK_PLATFORM: 'MODRINTH' } }),
+    'core_unavailable',
+  );
+  // Stands in for Java, so that the test needs none: a program that shows what it was called with.
+  const java = join(bench.dir, 'java');
+  await writeFile(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n', { mode: 0o755 });
+  const engine = createProcessEngine({ runDir: join(bench.dir, 'run'), log, sandboxEntry: '', javaCommand: java });
+  t.is(await refused(/no paper 1\.21\.4/, engine), 'core_unavailable');
+  const cores = join(bench.dir, 'cores');
+  await mkdir(cores);
+  await writeFile(join(cores, 'paper-1.21.4.jar'), '');
+  await writeFile(join(spec.dataDir, 'server.properties'), 'server-port=25565\nmotd=ends in a backslash\\');
+  const game = await engine.boot(spec, never);
+  const [line] = await until(async () => {
+    const lines = await collect(engine.logs('alpha'));
+    return lines.length > 0 && lines;
+  });
+  t.is(line!.text, `-Xms96M -Xmx384M -XX:+ExitOnOutOfMemoryError -jar ${join(cores, 'paper-1.21.4.jar')} nogui`);
+  const properties = await readFile(join(spec.dataDir, 'server.properties'), 'utf8');
+  t.true(
+    properties.endsWith(`\\\n\nserver-ip=127.0.0.1\nserver-port=${game.game!.port}\nrcon.port=${game.rcon!.port}\n`),
+  );
+  await engine.kill('alpha');
+  await rm(join(spec.dataDir, 'server.properties'));
+  await symlink('/etc/passwd', join(spec.dataDir, 'server.properties'));
+  t.is(await refused(/not a plain file/, engine), 'unknown');
+  t.is(await engine.inspect('alpha'), undefined);
+  await engine.install(spec, never);
+});
+
+test('ports are free and not given twice; none left is an error', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => void taken.close());
+  const { port } = taken.address() as { port: number };
+  const range = { from: port - 2, to: port + 2 };
+  const ports = await freePorts(2, range, new Set([port - 1]));
+  t.false(ports.includes(port) || ports.includes(port - 1));
+  t.is(new Set(ports).size, 2);
+  t.like(await t.throwsAsync(freePorts(2, { from: port, to: port + 1 }, new Set([port + 1]))), { code: 'port_in_use' });
+});
+
+test('a log that grows large is moved aside while its game writes, and no line is lost or doubled', async (t) => {
+  t.timeout(60_000);
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 32 * 1024);
+  const out = await files.openForGame('alpha');
+  const flood = join(dir, 'flood.js');
+  const count = 40_000;
+  await writeFile(
+    flood,
+    `const nap = new Int32Array(new SharedArrayBuffer(4));
+     for (let n = 0; n < ${count}; n++) {
+       require('fs').writeSync(1, 'line ' + n + '\\n');
+       if (n % 200 === 0) Atomics.wait(nap, 0, 0, 12);
+     }`,
+  );
+  const writer = spawn(process.execPath, [flood], { detached: true, stdio: ['ignore', out.fd, 'inherit'] });
+  await out.close();
+  const isRunning = () => writer.exitCode === null;
+  const got: string[] = [];
+  const following = (async () => {
+    for await (const line of readLog(files, 'alpha', { follow: true }, isRunning)) got.push(line.text);
+  })();
+  let rotations = 0;
+  const pause = async () => {
+    process.kill(-writer.pid!, 'SIGSTOP');
+    await until(async () => processTable.isStopped(writer.pid!) || !isRunning());
+    rotations += 1;
+    return isRunning();
+  };
+  const resume = () => void (isRunning() && process.kill(-writer.pid!, 'SIGCONT'));
+  while (isRunning()) {
+    await files.rotateIfLarge('alpha', pause, resume);
+    // Only the newest two files are kept: a follower may lag behind by one, not by more.
+    const seen = got.length;
+    await until(async () => got.length > seen || !isRunning());
+  }
+  await following;
+  t.true(rotations > 3, `${rotations} rotations`);
+  t.deepEqual(
+    got,
+    Array.from({ length: count }, (_, n) => `line ${n}`),
+  );
+  const kept = await collect(readLog(files, 'alpha', {}, () => false));
+  const first = Number(kept[0]!.text.slice('line '.length));
+  t.deepEqual(
+    kept.map((line) => line.text),
+    Array.from({ length: count - first }, (_, n) => `line ${first + n}`),
+  );
+  t.true((await readdir(dir)).filter((name) => name.endsWith('.log')).length <= 2);
+  const middle = Math.floor(kept.length / 2);
+  t.deepEqual(
+    await collect(readLog(files, 'alpha', { after: kept[middle]!.position }, () => false)),
+    kept.slice(middle + 1),
+  );
+  t.deepEqual(await collect(readLog(files, 'alpha', { tail: middle }, () => false)), kept.slice(-middle));
+});
+
+test('a rotation that was cut off is finished, and a line without end stays one line', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir);
+  const texts = async (query = {}) =>
+    (await collect(readLog(files, 'alpha', query, () => false))).map((line) => line.text);
+  const write = async (text: string) => {
+    const file = await files.openForGame('alpha');
+    await file.write(text);
+    await file.close();
+  };
+  await write('one\ntwo\nunfin');
+  const [, , last] = await collect(readLog(files, 'alpha', {}, () => false));
+  t.is(last!.text, 'unfin');
+  t.deepEqual(
+    (await collect(readLog(files, 'alpha', {}, () => true))).map((line) => line.text),
+    ['one', 'two'],
+  );
+  // Copied and renamed, and then the service died.
+  await run('sh', ['-c', 'cp alpha.1.log alpha.1.log.part; mv alpha.1.log alpha.2.log'], { cwd: dir });
+  await write('three\n');
+  t.deepEqual(await texts(), ['one', 'two', 'unfin', 'three']);
+  t.deepEqual((await readdir(dir)).sort(), ['alpha.1.log', 'alpha.2.log']);
+  // Copied, and then the service died.
+  await run('cp', ['alpha.2.log', 'alpha.2.log.part'], { cwd: dir });
+  await write('four\n');
+  t.deepEqual(await texts({ tail: 2 }), ['three', 'four']);
+  t.deepEqual(await texts({ after: '7:1' }), ['one', 'two', 'unfin', 'three', 'four']);
+  await write('x'.repeat(200_000));
+  t.deepEqual(
+    (await texts({ tail: 4 })).map((text) => text.length),
+    [65_536, 65_536, 65_536, 3_392],
+  );
+  files.remove('alpha');
+  t.deepEqual(await readdir(dir), []);
+});
