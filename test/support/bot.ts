@@ -71,7 +71,7 @@ export async function joinBot(options: JoinOptions): Promise<TestBot> {
   const talker = talk(bot, (text) => bot.chat(text));
   bot.on('messagestr', (line) => talker.hear(line));
   bot.on('kicked', (reason) => talker.kicked(plainText(reason)));
-  await joined(bot, 'spawn', talker, options);
+  await joined(bot, bot._client, 'spawn', talker, options);
   return {
     ...talker,
     bot,
@@ -95,7 +95,7 @@ export async function joinRaw(options: JoinOptions): Promise<RawBot> {
     client.on(packet, ({ reason }: { reason: unknown }) => talker.kicked(plainText(reason)));
   }
   // Chat can be sent from the first position on, which every version's server sends last.
-  await joined(client, 'position', talker, options);
+  await joined(client, client, 'position', talker, options);
   return { ...talker, client };
 }
 
@@ -174,7 +174,11 @@ function talk(emitter: Emitter, chat: (text: string) => void) {
     lastWords ||= error.message;
     settle(lastWords);
   });
-  emitter.on('end', (reason) => settle(lastWords || reason));
+  let over = false;
+  emitter.on('end', (reason) => {
+    over = true;
+    settle(lastWords || reason);
+  });
   return {
     lines,
     ended,
@@ -201,13 +205,20 @@ function talk(emitter: Emitter, chat: (text: string) => void) {
       }
     },
     end: async () => {
-      emitter.end();
+      // Ending a second time would start a timer of 30 s that nothing stops.
+      if (!over) emitter.end();
       await within(actionTimeoutMs, ended, () => 'the connection did not end');
     },
   };
 }
 
-async function joined(emitter: Emitter, event: string, { ended }: { ended: Promise<string> }, options: JoinOptions) {
+async function joined(
+  emitter: Emitter,
+  client: Client,
+  event: string,
+  { ended }: { ended: Promise<string> },
+  options: JoinOptions,
+) {
   const arrived = new Promise<void>((resolve) => emitter.once(event, resolve));
   const refused = ended.then((reason) => {
     throw new Error(`${options.name} could not join: ${reason}`);
@@ -222,7 +233,7 @@ async function joined(emitter: Emitter, event: string, { ended }: { ended: Promi
       () => `${options.name} did not get in within ${timeoutMs} ms`,
     );
   } catch (error) {
-    emitter.end();
+    client.socket?.destroy();
     throw error;
   }
 }
