@@ -279,6 +279,14 @@ test('secret: lost or foreign stops the start; an empty file asks for a new one'
   await writeFile(path, bytes);
   t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), first);
   await writeFile(path, '');
+  // Killed after the new file is there, before the database knows it.
+  let writes = 0;
+  const dying: Store = {
+    ...store,
+    write: (work) => (writes++ === 0 ? store.write(work) : Promise.reject(new Error('killed'))),
+  };
+  await t.throwsAsync(openSecret(dying, dataDir), { message: 'killed' });
+  t.is((await readFile(path)).length, 32);
   const renewed = (await openSecret(store, dataDir)).derive('rcon', 'amber');
   t.not(renewed, first);
   t.is((await openSecret(store, dataDir)).derive('rcon', 'amber'), renewed);

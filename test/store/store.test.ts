@@ -372,6 +372,27 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
   t.is(await leases.getLease(store, 'x'), undefined);
 });
 
+test('postgres: a lost connection fails what is under way with UNAVAILABLE, and the next call connects again', async (t) => {
+  if (!(await needs(t, 'postgres'))) return;
+  postgres ??= startPostgres();
+  const store = await freshStore(t, await (await postgres).database());
+  const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                  WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+  const cut = store.write(async (tx) => {
+    await setMeta(tx, 'lost', '');
+    await store.query(cutAll);
+    await setMeta(tx, 'lost too', '');
+  });
+  const behind = put(store, 'behind');
+  t.is((await refused(t, cut, 'STORE_UNAVAILABLE')).code, 'UNAVAILABLE');
+  await behind;
+  t.deepEqual(await metaKeys(store), ['behind']);
+  // Now while nothing is under way.
+  await store.write((tx) => tx.query(cutAll));
+  await put(store, 'later');
+  t.deepEqual(await metaKeys(store), ['behind', 'later']);
+});
+
 test('sqlite: the file is private, its settings are those that keep data, and the reader cannot write', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'store-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
