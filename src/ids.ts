@@ -15,10 +15,10 @@ export type TokenKind = keyof typeof PREFIXES;
 
 /** Names no server may have, because a host of the installation's own domain, or a path, is or may be called so. */
 const RESERVED: ReadonlySet<string> = new Set(
-  `admin api app assets auth billing blog cdn console control dashboard device docs download dormouse ftp health
-  healthz help imap internal legal localhost login logout lobby mail me metrics mx news ns ns1 ns2 openapi operator ops
-  play pop proxy public readyz root server servers sftp shop signin signup smtp static status store support system test
-  v1 webmail wiki www`.split(/\s+/),
+  `admin api app assets auth billing cdn console control dashboard device docs dormouse ftp healthz imap localhost login
+  mail metrics mx ns ns1 ns2 openapi operator proxy readyz root sftp signin signup smtp status v1 webmail www`.split(
+    /\s+/,
+  ),
 );
 
 /**

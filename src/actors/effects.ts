@@ -1,11 +1,11 @@
 import { fromCallback, fromPromise } from 'xstate';
 import type { Booted, Failure, Finished, serverMachine, ServerEvent } from '../../machines/server.ts';
-import { gameSpec, installSpec } from '../hosting/container.ts';
+import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
-import { type Clock, type Console, type Engine, EngineError, type Game, type Pinger } from '../ports.ts';
+import { type Clock, type Console, type Engine, EngineError, type Game, type GameSpec, type Pinger } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { sampleEvery } from './sampling.ts';
@@ -34,6 +34,8 @@ export interface EffectsOptions {
   dataDir: string;
   gameImage: string;
   sandboxImage: string;
+  /** Further environment of sandbox servers, to rehearse trouble. */
+  sandboxFaults: Record<string, string>;
   /** The user games run as, where files must be handed over to it. */
   owner: FileOwner | undefined;
   /** The node's idle time, for servers that set none. */
@@ -56,12 +58,15 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
   const { engine, console, clock, log, dataDir } = options;
 
   return (host) => {
-    const specSettings = (id: string) => ({
-      dataDir: dataRoot(dataDir, id),
-      gameImage: options.gameImage,
-      sandboxImage: options.sandboxImage,
-      rconPassword: options.rconPassword(id),
-    });
+    function specOf(row: ServerRow, make: typeof gameSpec): GameSpec {
+      const spec = make(row, {
+        dataDir: dataRoot(dataDir, row.id),
+        gameImage: options.gameImage,
+        sandboxImage: options.sandboxImage,
+        rconPassword: options.rconPassword(row.id),
+      });
+      return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;
+    }
 
     function rowOf(id: string): ServerRow {
       const now = host.now(id);
@@ -76,7 +81,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const before = await engine.inspect(id);
       if (before === undefined || !before.up) await prepareDataRoot(dataDir, row, rconPassword, options.owner);
       const after = await lastPosition(engine, id);
-      const game = await engine.boot(gameSpec(row, specSettings(id)), signal);
+      const game = await engine.boot(specOf(row, gameSpec), signal);
       signal.throwIfAborted();
       await untilReady({
         ...options,
@@ -135,7 +140,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         const row = rowOf(id);
         try {
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
-          await engine.install(installSpec(row, specSettings(id)), signal);
+          await engine.install(specOf(row, installSpec), signal);
         } catch (error) {
           signal.throwIfAborted();
           throw asFailure(error, 'install', row, await tailOf(engine, id));

@@ -3,19 +3,8 @@ import { JoinRefused, type Address, type Player, type Route, type Routes, type W
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import type { RouteRow } from '../store/rows.ts';
 import type { ServerNow, Servers } from './servers.ts';
-
-/** The part of a server that its route is made of: all that is kept in memory for one that sleeps. */
-export interface Sleeper {
-  id: string;
-  hostname: string;
-  state: string;
-  motd: string;
-  version: string;
-  maxPlayers: number;
-  lastStatus: string;
-  createdAt: number;
-}
 
 export interface RoutingOptions {
   servers: Servers;
@@ -23,7 +12,8 @@ export interface RoutingOptions {
   log: Log;
   /** A server's name is `<hostname>.<publicHost>`. */
   publicHost: string;
-  sleepers: Sleeper[];
+  /** All servers as they are stored. */
+  sleepers: RouteRow[];
 }
 
 const DEFAULT_MAX_PLAYERS = 20;
@@ -120,7 +110,7 @@ const REFUSALS: Record<string, string> = {
   SERVER_START_FAILED: 'This server failed to start and needs its owner.',
 };
 
-function sleepingRoute(sleeper: Sleeper): Route {
+function sleepingRoute(sleeper: RouteRow): Route {
   return {
     serverId: sleeper.id,
     state: sleeper.state as Route['state'],
@@ -128,7 +118,7 @@ function sleepingRoute(sleeper: Sleeper): Route {
     readyAt: null,
     motd: sleeper.motd,
     versionName: sleeper.version,
-    maxPlayers: sleeper.maxPlayers || DEFAULT_MAX_PLAYERS,
+    maxPlayers: maxPlayers(sleeper.properties),
     phase: '',
     percent: 0,
     etaSeconds: null,
@@ -148,13 +138,17 @@ function routeOf(now: ServerNow, at: number): Route {
     readyAt: context.readyAt,
     motd: row.motd,
     versionName: row.version,
-    maxPlayers: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
+    maxPlayers: maxPlayers(row.properties),
     phase: passing ? context.live.phase : '',
     percent: passing ? context.live.percent : 0,
     etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: state === 'installing' || state === 'install_failed' ? kickTextFor(now) : '',
   };
+}
+
+function maxPlayers(properties: Record<string, string>): number {
+  return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
 function kickTextFor(now: ServerNow): string {

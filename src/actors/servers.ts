@@ -207,6 +207,14 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
     return pending;
   }
 
+  /** An entry that takes events now: one that came to rest while it was waited for has let its actor go. */
+  async function loaded(id: string): Promise<Entry | undefined> {
+    for (;;) {
+      const entry = await load(id);
+      if (entry === undefined || !entry.dropped) return entry;
+    }
+  }
+
   async function read(id: string): Promise<Entry | undefined> {
     const row = await rows.getServer(store, id);
     if (row === undefined || closed) return undefined;
@@ -233,7 +241,7 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
   }
 
   async function send(id: string, command: ServerCommand): Promise<ServerNow> {
-    const entry = await load(id);
+    const entry = await loaded(id);
     if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
     if (!entry.actor.getSnapshot().can(command)) throw notAllowed(entry, command);
     entry.actor.send(command);
@@ -316,7 +324,7 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
       };
     },
     async tell(id, fact) {
-      (await load(id))?.actor.send(fact);
+      (await loaded(id))?.actor.send(fact);
     },
     observe(listener) {
       listeners.add(listener);

@@ -37,7 +37,8 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     progress('Sending them to the engine');
     const output = await docker.buildImage(
       { context, src: ['Dockerfile', 'rootfs'] },
-      { t: tag, labels: { [hashLabel]: hash } },
+      // The one command of the build needs no network, and a bridge that is not well must not matter.
+      { t: tag, labels: { [hashLabel]: hash }, networkmode: 'none' },
     );
     await follow(docker, output, progress);
   } finally {

@@ -51,7 +51,7 @@ export interface WorldOptions {
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
-  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const base = await openStore('sqlite::memory:');
   const accountId = await anAccount(base);
   const store = options.store?.(base) ?? base;
@@ -90,6 +90,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       dataDir,
       gameImage: 'itzg/minecraft-server',
       sandboxImage: 'dormouse/sandbox',
+      sandboxFaults: {},
       owner: undefined,
       idleAfterMs: 600_000,
       rconPassword: () => 'secret',

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createProxy } from '../proxy/index.ts';
+import { pingStatus } from '../proxy/ping.ts';
+import type { ServerLimits } from '../machines/server.ts';
+import { type FirstRun, firstRun } from './access/first-run.ts';
+import { authenticate } from './access/keys.ts';
+import { acquireLease } from './access/lease.ts';
+import { openSecret, type Secret } from './access/secrets.ts';
+import { createEffects } from './actors/effects.ts';
+import { startReconcile } from './actors/reconcile.ts';
+import { createRouting } from './actors/routing.ts';
+import { createServers, type Servers } from './actors/servers.ts';
+import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
+import { createCatalogue } from './adapters/catalogue.ts';
+import { systemClock } from './adapters/clock.ts';
+import { dockerOptions } from './adapters/docker-host.ts';
+import type { ImageProvider } from './adapters/docker-image.ts';
+import { createDockerEngine } from './adapters/docker.ts';
+import { chooseEngine } from './adapters/engine-auto.ts';
+import { createProcessEngine } from './adapters/process.ts';
+import { createRconConsole } from './adapters/rcon.ts';
+import { createApi } from './api/app.ts';
+import { createHttpServer } from './api/http-server.ts';
+import { createTurns } from './api/services.ts';
+import type { Config } from './config.ts';
+import type { FileOwner } from './hosting/properties.ts';
+import type { Log } from './log.ts';
+import type { Engine } from './ports.ts';
+import { getUser } from './store/accounts.ts';
+import { listRoutes } from './store/servers.ts';
+import { openStore } from './store/store.ts';
+
+/** The running service. */
+export interface App {
+  /** Where the API really listens. */
+  http: AddressInfo;
+  /** Where players connect. */
+  players: { host: string; port: number };
+  /** The operator's credentials; only after the first start on an empty database. */
+  firstRun: FirstRun | undefined;
+  /** Stops listening and lets go of everything; games run on. */
+  close(): Promise<void>;
+}
+
+/** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
+const STOP_MS = 120_000;
+const INSTALL_MS = 30 * 60_000;
+/** The user of the game image. */
+const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
+
+/**
+ * Builds the service and starts it: what may not be there yet when something else needs it comes first. Store and lease,
+ * then the engine, then every server that is not at rest back to life and held against what the engine shows; the listeners
+ * open last, so that nobody meets a half-started service. Rejects with StatusError or a socket error that says what is wrong.
+ */
+export async function startApp(config: Config, log: Log, onLost: () => void): Promise<App> {
+  const clock = systemClock;
+  const closers: (() => unknown)[] = [];
+  /** The last thing opened is the first to be closed. */
+  const close = async () => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    await mkdir(config.dataDir, { recursive: true, mode: 0o750 });
+    const store = await openStore(config.databaseUrl);
+    closers.push(() => store.close());
+    const lease = await acquireLease(store, { clock, log, onLost });
+    closers.push(() => lease.release());
+    await store.migrate();
+    const secret = await openSecret(store, config.dataDir);
+    const operator = await firstRun(store, { clock, dataDir: config.dataDir, baseUrl: config.baseUrl });
+    const rconPassword = (serverId: string) => secret.derive('rcon', serverId);
+
+    const console = createRconConsole();
+    closers.push(() => console.close());
+    const engine = await openEngine(config, log, installationOf(secret));
+    const servers = createServers({
+      store,
+      clock,
+      log,
+      limits: limitsOf(config),
+      effects: createEffects({
+        engine,
+        console,
+        clock,
+        log,
+        rconPassword,
+        pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
+        dataDir: config.dataDir,
+        gameImage: config.gameImage,
+        sandboxImage: config.sandboxImage,
+        sandboxFaults: config.sandboxFaults,
+        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        idleAfterMs: config.idleTimeoutMinutes * 60_000,
+      }),
+    });
+    closers.push(() => servers.close());
+    const routing = createRouting({
+      servers,
+      clock,
+      log,
+      publicHost: config.publicHost,
+      sleepers: await listRoutes(store),
+    });
+    closers.push(() => routing.close());
+    await servers.restore();
+    closers.push(await startReconcile({ engine, servers, clock, log }));
+
+    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
+    closers.push(() => proxy.close());
+    const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    const http = await listenHttp();
+    log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
+    return { http, players, firstRun: operator, close };
+
+    async function listenHttp(): Promise<AddressInfo> {
+      const catalogue = createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock });
+      const api = createApi({
+        log,
+        services: {
+          config,
+          clock,
+          servers,
+          engine,
+          console,
+          catalogue,
+          rconPassword,
+          playersPort: () => players.port,
+          findUser: (id) => getUser(store, id),
+          inTurn: createTurns(),
+        },
+        findPrincipal: (key) => authenticate(store, clock, key),
+        readiness: {
+          store: () => store.query('SELECT 1'),
+          engine: () => engine.list(),
+          proxy: async () => proxy.stats(),
+        },
+      });
+      const server = createHttpServer(api);
+      server.listen(config.httpPort, config.httpHost);
+      await once(server, 'listening');
+      closers.push(
+        () =>
+          new Promise<void>((resolve) => {
+            server.close(() => resolve());
+            server.closeAllConnections();
+          }),
+      );
+      return server.address() as AddressInfo;
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function openEngine(config: Config, log: Log, installation: string): Promise<Engine> {
+  const docker = dockerOptions(config.dockerHost);
+  const image = config.sandboxImage;
+  const provideImage: ImageProvider = async (docker, wanted) => {
+    if (wanted !== image) return false;
+    // Only here, so that nobody else pays for it.
+    const { buildSandboxImage } = await import('./sandbox/image.ts');
+    await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
+    return true;
+  };
+  const kind = await chooseEngine(config.engine, { docker, image, provideImage, log });
+  if (kind === 'docker') {
+    const logDir = join(config.dataDir, 'logs');
+    return createDockerEngine({ docker, installation, logDir, log, provideImage });
+  }
+  const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
+  return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, sandboxEntry });
+}
+
+function limitsOf(config: Config): ServerLimits {
+  return { startMs: config.startTimeoutSeconds * 1_000, stopMs: STOP_MS, installMs: INSTALL_MS };
+}
+
+/** Tells this installation's containers from those of others on the same Docker engine. */
+function installationOf(secret: Secret): string {
+  return createHash('sha256').update(secret.derive('installation', '')).digest('hex').slice(0, 10);
+}

@@ -1,0 +1,97 @@
+import process from 'node:process';
+import { join } from 'node:path';
+import { openapiDocument } from './api/openapi.ts';
+import { type App, startApp } from './app.ts';
+import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
+import { createLog } from './log.ts';
+import { StatusError } from './status.ts';
+import { openStore } from './store/store.ts';
+
+/**
+ * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to
+ * date and ends, `--openapi` prints the API description and ends.
+ */
+async function main(flags: string[]): Promise<void> {
+  const unknown = flags.find((flag) => !['--help', '--migrate', '--openapi'].includes(flag));
+  if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option; --help shows what there is.`);
+  if (flags.includes('--help')) {
+    process.stdout.write(`Dormouse: Minecraft servers that sleep until somebody joins.\n\n${USAGE}\n${helpText()}`);
+    return;
+  }
+  const config = loadConfig();
+  if (flags.includes('--openapi')) {
+    process.stdout.write(`${JSON.stringify(openapiDocument(config), null, 2)}\n`);
+    return;
+  }
+  if (flags.includes('--migrate')) {
+    const store = await openStore(config.databaseUrl);
+    await store.migrate();
+    await store.close();
+    process.stdout.write('The database is up to date.\n');
+    return;
+  }
+  const log = createLog({ level: config.logLevel });
+  const app = await startApp(config, log, () => process.exit(1));
+  welcome(app, config);
+  let stopping = false;
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      // Asked twice: whoever waits has lost patience, and an end at any instant is safe.
+      if (stopping) process.exit(1);
+      stopping = true;
+      log.info({ signal }, 'stopping; games run on');
+      app.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'could not stop cleanly');
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+/** For whoever sits at the terminal; the key is shown this once. */
+function welcome({ firstRun, http, players }: App, { dataDir }: Config): void {
+  if (firstRun === undefined) return;
+  process.stdout.write(`
+  Welcome to Dormouse. Your account, also in ${join(dataDir, 'first-run.json')}:
+
+    API key   ${firstRun.apiKey}
+    e-mail    ${firstRun.email}
+    password  ${firstRun.password}
+
+  API on http://localhost:${http.port}, players on port ${players.port}. Create a first server:
+
+    curl -H 'x-api-key: ${firstRun.apiKey}' localhost:${http.port}/v1/servers -d '{"name":"Lobby","ramMb":512}'
+
+  then join localhost${players.port === 25_565 ? '' : `:${players.port}`} with Minecraft.
+
+`);
+}
+
+const USAGE = `Usage: npm start [-- --help | --migrate | --openapi]
+
+Settings are environment variables, or lines of a file .env in this folder:
+`;
+
+/** What goes wrong at the first start of all. */
+const LISTEN_ERRORS: Record<string, string> = {
+  EADDRINUSE: 'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there.',
+  EACCES: 'This user may not open a port below 1024, or write to DATA_DIR; choose others.',
+};
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const told = error instanceof ConfigError || error instanceof StatusError;
+  const message = told
+    ? error.message
+    : error instanceof Error
+      ? (LISTEN_ERRORS[codeOf(error)] ?? error.stack)
+      : String(error);
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+});
+
+function codeOf(error: NodeJS.ErrnoException): string {
+  return error.code ?? '';
+}

@@ -1,0 +1,138 @@
+import test from 'ava';
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { joinRaw, pingStatus } from '../support/bot.ts';
+import { needs } from '../support/needs.ts';
+import { startService, type Service } from '../support/service.ts';
+
+const run = promisify(execFile);
+const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
+
+/** Process ids of the games of this installation. */
+async function games(service: Service): Promise<number[]> {
+  const found: number[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const [cwd, command] = await Promise.all([
+      readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
+      readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
+    ]);
+    if (command.includes('sandbox/main.ts') && cwd.includes(service.dataDir)) found.push(Number(entry));
+  }
+  return found;
+}
+
+for (const engine of ['process', 'docker'] as const) {
+  const env = { ...SLOW, ENGINE: engine };
+  const title = (text: string) => `${engine}: ${text}`;
+  const guard = async (t: Parameters<typeof needs>[0]) => engine !== 'docker' || (await needs(t, 'docker'));
+
+  test(title('killed while a server starts: it runs after the next start, and was started once'), async (t) => {
+    t.timeout(120_000);
+    if (!(await guard(t))) return;
+    const service = await startService(t, env);
+    await service.create('lobby', '1.20.4');
+    await service.call('POST', '/v1/servers/lobby:start');
+    await delay(1_200);
+    await service.kill();
+    await service.start();
+    await service.reach('lobby', 'running');
+    await pingStatus({ port: service.playersPort, fakeHost: 'lobby.localhost' });
+    if (engine === 'process') t.is((await games(service)).length, 1);
+    const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
+    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1);
+  });
+
+  test(title('killed while a server runs: the game goes on and is adopted'), async (t) => {
+    t.timeout(120_000);
+    if (!(await guard(t))) return;
+    const service = await startService(t, env);
+    await service.create('lobby', '1.20.4');
+    await service.call('POST', '/v1/servers/lobby:start');
+    await service.reach('lobby', 'running');
+    await service.call('POST', '/v1/servers/lobby:command', { command: 'time set 4711' });
+    await service.kill();
+    await service.start();
+    t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
+    const { output } = await service.call<{ output: string }>('POST', '/v1/servers/lobby:command', { command: 'time' });
+    t.regex(output, /\d+/);
+    const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
+    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1, 'one game all along');
+    const steve = await joinRaw({
+      port: service.playersPort,
+      version: '1.20.4',
+      fakeHost: 'lobby.localhost',
+      name: 'Steve',
+    });
+    await steve.end();
+  });
+
+  test(title('killed while a server stops, and while it is deleted: both are finished'), async (t) => {
+    t.timeout(120_000);
+    if (!(await guard(t))) return;
+    const service = await startService(t, { ...env, SANDBOX_FAULTS: '' });
+    await service.create('stops', '1.20.4');
+    await service.create('goes', '1.20.4');
+    await Promise.all(['stops', 'goes'].map((id) => service.call('POST', `/v1/servers/${id}:start`)));
+    await Promise.all(['stops', 'goes'].map((id) => service.reach(id, 'running')));
+    await Promise.all([service.call('POST', '/v1/servers/stops:stop'), service.call('DELETE', '/v1/servers/goes')]);
+    await service.kill();
+    await service.start();
+    await service.reach('stops', 'hibernated');
+    await t.throwsAsync(service.call('GET', '/v1/servers/goes'), { message: /404/ });
+    for (let i = 0; i < 100 && (await readdir(`${service.dataDir}/servers`)).includes('goes'); i++) await delay(100);
+    t.deepEqual(await readdir(`${service.dataDir}/servers`), ['stops']);
+    if (engine === 'process') t.deepEqual(await games(service), []);
+  });
+}
+
+test('a game that died while nobody watched is started again', async (t) => {
+  t.timeout(60_000);
+  const service = await startService(t);
+  await service.create('lobby', '1.20.4');
+  await service.call('POST', '/v1/servers/lobby:start');
+  await service.reach('lobby', 'running');
+  await service.kill();
+  for (const pid of await games(service)) process.kill(pid, 'SIGKILL');
+  await service.start();
+  await service.reach('lobby', 'running');
+  t.is((await games(service)).length, 1);
+});
+
+test('killed at random, again and again: nothing that was acknowledged is lost, the database stays whole', async (t) => {
+  t.timeout(180_000);
+  const service = await startService(t);
+  const ids = ['a1', 'a2', 'a3'];
+  for (const id of ids) await service.create(id, '1.20.4');
+  for (let round = 0; round < 6; round++) {
+    const wishes = new Map<string, string>();
+    const busy = ids.map(async (id, n) => {
+      const verb = (round + n) % 2 === 0 ? 'start' : 'stop';
+      await service.call('POST', `/v1/servers/${id}:${verb}`);
+      wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
+    });
+    const settled = Promise.allSettled(busy);
+    await delay(Math.random() * 400);
+    await service.kill();
+    await settled;
+    await service.start();
+    for (const [id, state] of wishes) await service.reach(id, state);
+    t.is((await games(service)).length <= ids.length, true);
+  }
+  t.is(await service.stop(), 0);
+  const { openStore } = await import('../../src/store/store.ts');
+  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`);
+  t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+  await store.close();
+});
+
+test('a second service on the same data is refused in a sentence', async (t) => {
+  const service = await startService(t);
+  const second = run(process.execPath, ['src/main.ts'], {
+    env: { PATH: process.env['PATH'], DATA_DIR: service.dataDir, HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0' },
+  });
+  const error = await t.throwsAsync<Error & { stderr: string }>(second);
+  t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
+});
