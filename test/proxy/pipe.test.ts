@@ -187,11 +187,11 @@ test('a side that takes nothing, or never follows the end of the other, is cut o
   deaf.pause();
   game.write(Buffer.alloc(8_000_000));
   game.end();
-  await until(() => proxied.proxy.connections('one') === 0, 5_000);
+  await until(() => proxied.proxy.connections('one') === 0);
   const half = await joined(t, 150);
   half.client.socket.end();
   half.game.resume();
-  await until(() => half.proxied.proxy.connections('one') === 0, 5_000);
+  await until(() => half.proxied.proxy.connections('one') === 0);
   t.true(half.game.destroyed || half.game.readableEnded);
 });
 

@@ -76,7 +76,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
 }
 
 /** Polls until `condition` holds; fails after `withinMs`. */
-export async function until(condition: () => boolean, withinMs = 5_000): Promise<void> {
+export async function until(condition: () => boolean, withinMs = 30_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${condition.toString()}`);
@@ -111,7 +111,7 @@ export class RawClient {
   }
 
   /** The next frame's packet id and data. */
-  async packet(withinMs = 5_000): Promise<{ id: number; reader: FrameReader }> {
+  async packet(withinMs = 30_000): Promise<{ id: number; reader: FrameReader }> {
     await until(() => readFrame(this.received, 2_097_151) !== undefined, withinMs);
     const frame = readFrame(this.received, 2_097_151);
     if (!frame) throw new Error('no frame');
@@ -127,7 +127,7 @@ export class RawClient {
     return reader.string(262_144);
   }
 
-  async gone(withinMs = 5_000): Promise<void> {
+  async gone(withinMs = 30_000): Promise<void> {
     await until(() => this.closed, withinMs);
   }
 }
