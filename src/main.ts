@@ -1,5 +1,7 @@
 import process from 'node:process';
 import { join } from 'node:path';
+import { acquireLease } from './access/lease.ts';
+import { systemClock } from './adapters/clock.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { type App, startApp } from './app.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
@@ -23,14 +25,16 @@ async function main(flags: string[]): Promise<void> {
     process.stdout.write(`${JSON.stringify(openapiDocument(config), null, 2)}\n`);
     return;
   }
+  const log = createLog({ level: config.logLevel });
   if (flags.includes('--migrate')) {
     const store = await openStore(config.databaseUrl);
+    const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(1) });
     await store.migrate();
+    await lease.release();
     await store.close();
     process.stdout.write('The database is up to date.\n');
     return;
   }
-  const log = createLog({ level: config.logLevel });
   const app = await startApp(config, log, () => process.exit(1));
   welcome(app, config);
   let stopping = false;
