@@ -5,6 +5,8 @@ import type { ServerClient } from 'minecraft-protocol';
 /** The largest packet a client may send; the protocol's own limit for a frame is 2 097 151 bytes. */
 const maxFrameBytes = 2_097_151;
 const maxFrameBeforePlayBytes = 32_768;
+/** How much one read from a socket brings at most: it may hold many whole frames. */
+const readBytes = 65_536;
 
 /** What of the protocol library's client is not in its typings: the stages its bytes go through. */
 interface Stages {
@@ -34,7 +36,9 @@ export function guard(client: ServerClient, broken: (reason: string) => void): v
   };
   contain(stages.splitter, fail, (chunk) => {
     const limit = (client.state as string) === 'play' ? maxFrameBytes : maxFrameBeforePlayBytes;
-    if (stages.splitter.buffer.length + chunk.length > limit + 65_536) throw new Error('frame too long');
+    if (stages.splitter.buffer.length + chunk.length > limit + readBytes) throw new Error('frame too long');
+    const head = Buffer.concat([stages.splitter.buffer.subarray(0, 3), chunk.subarray(0, 3)]);
+    if (head.length >= 3 && head.subarray(0, 3).every((byte) => byte >= 0x80)) throw new Error('frame length too long');
   });
   const setCompressionThreshold = stages.setCompressionThreshold.bind(client);
   stages.setCompressionThreshold = (threshold) => {

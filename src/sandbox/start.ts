@@ -20,10 +20,10 @@ export async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> 
     allocateUntilKilled();
     await never();
   }
-  for (let step = 0; step < steps; step++) {
+  const shown = faults.startMs > 0 || faults.neverReady ? steps : 1;
+  for (let step = 0; step < shown; step++) {
     log.info(`Preparing spawn area: ${Math.round((step / steps) * 100)}%`, 'Worker-Main-1');
     if (faults.startMs > 0) await delay(faults.startMs / steps);
-    else if (step === 0) step = steps;
   }
   if (faults.neverReady) await never();
   log.info('Preparing spawn area: 100%', 'Worker-Main-1');

@@ -48,6 +48,8 @@ export function temporaryDirectory(t: ExecutionContext): string {
 
 /** Starts the real program as a process of its own; it ends with the test at the latest. */
 export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}): Sandbox {
+  // On a busy machine a start alone may take longer than the ten seconds a test has by default.
+  t.timeout(60_000);
   const directory = options.directory ?? temporaryDirectory(t);
   const child = spawn(process.execPath, [...(options.execArgv ?? []), program], {
     cwd: directory,
