@@ -2,26 +2,29 @@
  * Trouble to order, for tests of the service around a game server. Read from the environment only, never from files
  * an owner can write.
  *
- * | variable                  | what it does                                                                          |
- * |---------------------------|---------------------------------------------------------------------------------------|
- * | `SANDBOX_START_MS`        | starting takes this long, percent lines spread over it; the port answers when done     |
- * | `SANDBOX_EARLY_PORT`      | `true`: the port accepts from the start; pings are closed, logins told "still starting" |
- * | `SANDBOX_NEVER_READY`     | `true`: percent lines up to 92 %, then nothing more; the port never answers            |
- * | `SANDBOX_CRASH_AT_START`  | `true`: a stack trace while loading the world, exit code 1                             |
- * | `SANDBOX_OUT_OF_MEMORY`   | `report`: an OutOfMemoryError line, exit code 1. `allocate`: takes memory until killed  |
- * | `SANDBOX_CRASH_AFTER_MS`  | a crash report and exit code 1 this long after being ready                             |
- * | `SANDBOX_IGNORE_STOP`     | `true`: SIGTERM, SIGINT and the `stop` command are noted and not obeyed                |
+ * - `SANDBOX_START_MS`: starting takes this long, percent lines spread over it; the port answers when done
+ * - `SANDBOX_EARLY_PORT`: `true`: the port accepts from the start; pings are closed, logins told "still starting"
+ * - `SANDBOX_NEVER_READY`: `true`: percent lines up to 92 %, then nothing more; the port never answers
+ * - `SANDBOX_CRASH_AT_START`: `true`: a stack trace while preparing the world, exit code 1
+ * - `SANDBOX_OUT_OF_MEMORY`: `report`: an OutOfMemoryError line, exit code 1; `allocate`: takes memory outside the
+ *   runtime's heap until killed (gives up at 4 GiB, exit code 1); `heap`: fills the heap
+ *   until the runtime aborts
+ * - `SANDBOX_CRASH_AFTER_MS`: a crash report and exit code 1 this long after being ready
+ * - `SANDBOX_IGNORE_STOP`: `true`: SIGTERM, SIGINT and the `stop` command are noted and not obeyed
  */
 export interface Faults {
   startMs: number;
   earlyPort: boolean;
   neverReady: boolean;
   crashAtStart: boolean;
-  outOfMemory: '' | 'report' | 'allocate';
+  outOfMemory: '' | 'report' | 'allocate' | 'heap';
   /** Undefined: does not crash. */
   crashAfterMs: number | undefined;
   ignoreStop: boolean;
 }
+
+const chunkBytes = 16 * 1024 * 1024;
+const maxAllocatedBytes = 4 * 1024 * 1024 * 1024;
 
 /** Reads the `SANDBOX_` variables. An unreadable value means "no such fault". */
 export function readFaults(env: NodeJS.ProcessEnv): Faults {
@@ -33,7 +36,7 @@ export function readFaults(env: NodeJS.ProcessEnv): Faults {
     earlyPort: flag('SANDBOX_EARLY_PORT'),
     neverReady: flag('SANDBOX_NEVER_READY'),
     crashAtStart: flag('SANDBOX_CRASH_AT_START'),
-    outOfMemory: memory === 'report' || memory === 'allocate' ? memory : '',
+    outOfMemory: memory === 'report' || memory === 'allocate' || memory === 'heap' ? memory : '',
     crashAfterMs: ms('SANDBOX_CRASH_AFTER_MS'),
     ignoreStop: flag('SANDBOX_IGNORE_STOP'),
   };
@@ -59,8 +62,12 @@ export const crashWhileRunningStack = `net.minecraft.ReportedException: Exceptio
 \tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]
 Caused by: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null`;
 
-/** Takes memory, and touches it, until something outside ends this process. */
-export function allocateUntilKilled(): void {
-  const taken: Buffer[] = [];
-  setInterval(() => taken.push(Buffer.alloc(16 * 1024 * 1024, 1)), 5);
+/** Takes memory, and touches it, until something ends this process: a container's limit, or that of the heap. */
+export function allocateUntilKilled(where: 'allocate' | 'heap'): void {
+  const taken: unknown[] = [];
+  setInterval(() => {
+    taken.push(where === 'heap' ? Array.from({ length: chunkBytes / 8 }, Math.random) : Buffer.alloc(chunkBytes, 1));
+    // Where nothing limits this process, the machine must not suffer for a test.
+    if (taken.length * chunkBytes > maxAllocatedBytes) process.exit(1);
+  }, 5);
 }

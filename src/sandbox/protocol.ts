@@ -3,11 +3,7 @@ import type { IndexedData } from 'minecraft-data';
 import type { GameVersion } from './versions.ts';
 
 type Schemas = Record<string, unknown>;
-interface Directions {
-  toClient: { types: Schemas };
-  toServer: { types: Schemas };
-}
-type ProtocolData = { types: Schemas; play: Directions };
+type ProtocolData = { types: Schemas; play: { toClient: { types: Schemas } } };
 
 /**
  * What one Minecraft version says on the wire. Versions are told apart by the shape of their packets, never by their
@@ -18,7 +14,6 @@ export class Protocol {
   readonly data: IndexedData;
   readonly #types: Schemas;
   readonly #clientbound: Schemas;
-  readonly #serverbound: Schemas;
 
   /** Throws where the data set has no such protocol. */
   constructor(version: GameVersion) {
@@ -31,7 +26,6 @@ export class Protocol {
     this.data = data;
     this.#types = protocol.types;
     this.#clientbound = protocol.play.toClient.types;
-    this.#serverbound = protocol.play.toServer.types;
   }
 
   supports(feature: string): boolean {
@@ -53,11 +47,6 @@ export class Protocol {
   /** The shape of a packet to the client as text, to look for a type or a field somewhere in it. */
   shape(packet: string): string {
     return JSON.stringify(this.#clientbound[`packet_${packet}`] ?? '');
-  }
-
-  /** The shape of a packet from the client. */
-  serverboundShape(packet: string): string {
-    return JSON.stringify(this.#serverbound[`packet_${packet}`] ?? '');
   }
 
   /** The shape of an item in a slot. */

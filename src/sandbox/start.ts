@@ -16,8 +16,8 @@ export async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> 
   if (faults.crashAtStart) throw new LaunchRefused(`Encountered an unexpected exception\n${crashAtStartStack}`);
   if (faults.outOfMemory === 'report')
     throw new LaunchRefused(`Encountered an unexpected exception\n${outOfMemoryStack}`);
-  if (faults.outOfMemory === 'allocate') {
-    allocateUntilKilled();
+  if (faults.outOfMemory !== '') {
+    allocateUntilKilled(faults.outOfMemory);
     await never();
   }
   const shown = faults.startMs > 0 || faults.neverReady ? steps : 1;

@@ -2,27 +2,30 @@ import test from 'ava';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
 import { startSandbox } from './spawn.ts';
 
-/** Who plays what: a creative bot places a block on these, a survival bot digs one on the others. */
+/**
+ * Who plays what: a creative bot places a block, a survival bot digs one first. Every kind of world format and of
+ * packet is among those restarted.
+ */
 const versions = [
-  { version: '1.8.8', mode: 'creative', item: 'stone' },
-  { version: '1.12.2', mode: 'creative', item: 'stone' },
-  { version: '1.16.5', mode: 'creative', item: 'oak_log' },
-  { version: '1.18.2', mode: 'survival', item: 'stone' },
-  { version: '1.19.4', mode: 'creative', item: 'stone' },
-  { version: '1.20.1', mode: 'survival', item: 'stone' },
-  { version: '1.20.4', mode: 'creative', item: 'oak_log' },
-  { version: '1.20.6', mode: 'creative', item: 'stone' },
-  { version: '1.21.1', mode: 'survival', item: 'stone' },
-  { version: '1.21.4', mode: 'creative', item: 'stone' },
-  { version: '1.21.7', mode: 'creative', item: 'stone' },
-  { version: '1.21.11', mode: 'survival', item: 'stone' },
-  { version: '26.1', mode: 'creative', item: 'stone' },
+  { version: '1.8.8', mode: 'creative', restart: true, item: 'stone' },
+  { version: '1.12.2', mode: 'creative', restart: true, item: 'stone' },
+  { version: '1.16.5', mode: 'creative', restart: true, item: 'oak_log' },
+  { version: '1.18.2', mode: 'survival', restart: false, item: 'stone' },
+  { version: '1.19.4', mode: 'creative', restart: false, item: 'stone' },
+  { version: '1.20.1', mode: 'survival', restart: false, item: 'stone' },
+  { version: '1.20.4', mode: 'creative', restart: true, item: 'oak_log' },
+  { version: '1.20.6', mode: 'creative', restart: false, item: 'stone' },
+  { version: '1.21.1', mode: 'survival', restart: false, item: 'stone' },
+  { version: '1.21.4', mode: 'creative', restart: false, item: 'stone' },
+  { version: '1.21.7', mode: 'creative', restart: false, item: 'stone' },
+  { version: '1.21.11', mode: 'survival', restart: true, item: 'stone' },
+  { version: '26.1', mode: 'creative', restart: true, item: 'stone' },
 ];
 
 const play = test.macro({
-  title: (_, { version, mode }: (typeof versions)[number]) =>
-    `${version} ${mode}: two players chat, build and dig; the world survives a restart`,
-  exec: async (t, { version, mode, item }: (typeof versions)[number]) => {
+  title: (_, { version, mode, restart }: (typeof versions)[number]) =>
+    `${version} ${mode}: two players chat, build and dig${restart ? '; the world survives a restart' : ''}`,
+  exec: async (t, { version, mode, item, restart }: (typeof versions)[number]) => {
     const first = startSandbox(t, { version, env: { MODE: mode, MOTD: 'A flat one' } });
     const { port } = await first.ready();
     const ann = await joinBot({ port, version, name: 'Ann' });
@@ -39,9 +42,7 @@ const play = test.macro({
     t.is(status.version.name, version);
     t.deepEqual(status.description, { text: 'A flat one' });
 
-    const changes: Promise<unknown>[] = [];
-    const seen = new Promise((resolve) => bob.client.on('block_change', resolve));
-    changes.push(seen);
+    const seenByBob = new Promise((resolve) => bob.client.on('block_change', resolve));
     const spot = { x: 2, y: 4, z: 1 };
     if (mode === 'survival') {
       await ann.dig({ x: 1, y: 3, z: 1 });
@@ -49,13 +50,14 @@ const play = test.macro({
       await first.waitLine(/Gave 1 \[.*\] to Ann/);
     }
     await ann.placeBlock(spot, item);
-    await Promise.all(changes);
+    await seenByBob;
     t.is(await ann.blockAt(spot), item);
     await bob.end();
     await ann.waitChat(/^Bob left the game$/);
     t.is(await first.stop(), 0);
     t.is(await ann.ended, 'Server closed');
 
+    if (!restart) return;
     const second = startSandbox(t, { version, directory: first.directory, env: { MODE: mode } });
     const again = await joinBot({ port: (await second.ready()).port, version, name: 'Ann' });
     t.is(await again.blockAt(spot), item);

@@ -118,6 +118,7 @@ test('knobs: never ready, crash at the start, out of memory, crash while running
   const never = startSandbox(t, { env: { SANDBOX_NEVER_READY: 'true' } });
   const crash = startSandbox(t, { env: { SANDBOX_CRASH_AT_START: 'true' } });
   const memory = startSandbox(t, { env: { SANDBOX_OUT_OF_MEMORY: 'report' } });
+  const heap = startSandbox(t, { env: { SANDBOX_OUT_OF_MEMORY: 'heap' }, execArgv: ['--max-old-space-size=96'] });
   const later = startSandbox(t, { env: { SANDBOX_CRASH_AFTER_MS: '100' } });
   const deaf = startSandbox(t, { env: { SANDBOX_IGNORE_STOP: 'true' } });
   t.is(await crash.exited, 1);
@@ -125,6 +126,8 @@ test('knobs: never ready, crash at the start, out of memory, crash while running
     crash.lines.join('\n'),
     /ERROR\]: Encountered an unexpected exception\njava\.lang\.IllegalStateException.*\n\tat /,
   );
+  t.is(await heap.exited, 'SIGABRT');
+  t.regex(heap.lines.join('\n'), /JavaScript heap out of memory/);
   t.is(await memory.exited, 1);
   t.regex(memory.lines.join('\n'), /java\.lang\.OutOfMemoryError: Java heap space/);
   await later.waitLine(/Done \(/);
