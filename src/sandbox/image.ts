@@ -37,8 +37,8 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     progress('Sending them to the engine');
     const output = await docker.buildImage(
       { context, src: ['Dockerfile', 'rootfs'] },
-      // The one command of the build needs no network, and a bridge that is not well must not matter.
-      { t: tag, labels: { [hashLabel]: hash }, networkmode: 'none' },
+      // The one step that runs something needs no network; a step that fails leaves nothing behind.
+      { t: tag, labels: { [hashLabel]: hash }, networkmode: 'none', forcerm: true },
     );
     await follow(docker, output, progress);
   } finally {

@@ -116,7 +116,6 @@ function readConsole(game: Game): void {
 
 function end(game: Game, listener: Listener, rcon: NetServer | undefined): void {
   const { log, storage } = game;
-  log.info('Stopping the server');
   log.info('Stopping server');
   game.ticks.stop();
   storage.close();

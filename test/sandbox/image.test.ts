@@ -15,7 +15,8 @@ test('the image is built from nothing, runs without any right to spare, and keep
   const again = await buildSandboxImage({ docker, tag, progress: (line) => lines.push(line) });
   t.deepEqual(again, { id, built: false });
   t.is(lines.at(-1), `${tag} is up to date`);
-  t.teardown(() => docker.getImage(tag).remove({ force: true }));
+  // Its layers may at this moment be the ground of another build of the same code.
+  t.teardown(() => docker.getImage(tag).remove({ force: true, noprune: true }));
   const { Config } = (await docker.getImage(tag).inspect()) as { Config: Record<string, unknown> };
   t.is(Config.User, '1000:1000');
   t.is(Config.StopSignal, 'SIGTERM');
