@@ -8,7 +8,8 @@ import { statusOf, unless, within } from './docker-errors.ts';
 import type { GameNetwork } from './docker-network.ts';
 
 const CALL_MS = 60_000;
-const ATTEMPTS = 5;
+const ATTEMPTS = 50;
+const PAUSE_MS = 100;
 
 /** One container a server, as Docker has it. Nothing here is serialised: the engine sees to it that calls don't cross. */
 export interface Containers {
@@ -46,13 +47,14 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     while ((await inspect(id)) && Date.now() < deadline) await sleep(50);
   }
 
-  async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<void> {
+  /** False where somebody else has just made one, or an earlier one is not quite gone. */
+  async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
     await aborted(signal, ensureImage(spec.image));
     const networkId = await network.ensure();
     await handOver(spec.dataDir, home.user);
     signal.throwIfAborted();
-    // 409: somebody else has just made it.
-    await unless([409], within(CALL_MS, docker.createContainer(containerOptions(spec, installer, home, networkId))));
+    const options = containerOptions(spec, installer, home, networkId);
+    return (await unless([409], within(CALL_MS, docker.createContainer(options)))) !== undefined;
   }
 
   return {
@@ -67,23 +69,28 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
 
     async run(spec, installer, signal) {
       const digest = specDigest(spec, installer);
-      for (let attempt = 1; ; attempt += 1) {
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         signal.throwIfAborted();
         const found = await find(spec.serverId);
         if (found?.State.Running && (found.Config.Labels[LABEL.installer] === 'true') === installer) return found;
         if (!found) {
-          await create(spec, installer, signal);
+          if (!(await create(spec, installer, signal))) await sleep(PAUSE_MS);
           continue;
         }
         // Made and never started, for just this: a boot was cut off here, or goes on elsewhere.
         const startable = found.State.Status === 'created' && found.Config.Labels[LABEL.spec] === digest;
         const failure = startable ? await start(docker, found.Id) : undefined;
         if (startable && failure === undefined) return (await inspect(found.Id)) ?? found;
+        if (isAmbiguous(failure)) {
+          await sleep(PAUSE_MS);
+          continue;
+        }
         await beforeDiscard(spec.serverId, found.Id);
         await discard(found.Id);
-        // 404: its network or image went away after it was made; anew, with a new network.
-        if (failure !== undefined && (statusOf(failure) !== 404 || attempt >= ATTEMPTS)) throw failure;
+        // 404: its network or image went away after it was made.
+        if (failure !== undefined && statusOf(failure) !== 404) throw failure;
       }
+      throw new EngineError('unknown', 'The container of the server vanishes again and again.');
     },
 
     async stop(id, graceMs) {
@@ -104,6 +111,11 @@ async function start(docker: Docker, id: string): Promise<unknown> {
   } catch (error) {
     return error;
   }
+}
+
+// Another instance made the network at the same moment, and is about to remove one of the two.
+function isAmbiguous(failure: unknown): boolean {
+  return failure instanceof Error && failure.message.includes('is ambiguous');
 }
 
 // The game must own its data root; what is in it was made by the game, or for it with the same owner.

@@ -1,3 +1,4 @@
+import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { within } from './docker-errors.ts';
 
@@ -14,6 +15,8 @@ export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal
     opening.then(destroyed, () => undefined);
     throw error;
   })) as Readable;
+  // An engine at the other end of a network may vanish without a word.
+  if (stream instanceof IncomingMessage) stream.socket.setKeepAlive(true, 30_000);
   if (signal?.aborted) stream.destroy();
   const stop = () => void stream.destroy();
   signal?.addEventListener('abort', stop, { once: true });

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { EngineError, type EngineEvent, type Exit, type Game, type GameSpec } from '../ports.ts';
+import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
-import type { Run, Runs } from './process-runs.ts';
+import { rotateLogs } from './process-log-rotation.ts';
+import { type Run, type Runs, gameOf, newRun } from './process-runs.ts';
+import { leadsGroup, send } from './process-signals.ts';
 import { processTable as table } from './process-table.ts';
 
 const POLL_MS = 1_000;
@@ -16,7 +17,7 @@ const POLL_MS = 1_000;
 const KILL_MS = 30_000;
 const ROTATE_EVERY_MS = 5_000;
 
-/** How long an intent may stand without a process before it counts as one that was cut off. */
+/** How long another instance's intent may stand without a process before it counts as one that was cut off. */
 const INTENT_MS = 3_000;
 
 const TOKEN = 'DORMOUSE_RUN';
@@ -39,6 +40,8 @@ export class ProcessGames {
   readonly #log: Logger;
   /** By token: a server's last run may still be ending while its next one is seen. */
   readonly #live = new Map<string, Live>();
+  /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
+  readonly #starting = new Set<string>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
 
@@ -66,10 +69,17 @@ export class ProcessGames {
 
   /** Takes the server for a new run; undefined while another one has it. */
   async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
-    const { serverId, ramMb } = spec;
-    const intent = { pid: null, start: null, intendedAt: Date.now(), startedAt: null, exit: null };
-    const run: Run = { serverId, token: randomUUID(), installer, ...place, ramMb, ...intent };
-    return (await this.#runs.claim(run)) ? run : undefined;
+    const run = newRun(spec, installer, place);
+    this.#starting.add(run.token);
+    if (await this.#runs.claim(run)) return run;
+    this.#starting.delete(run.token);
+    return undefined;
+  }
+
+  /** Gives up a claimed run that was not started. */
+  async abandon(run: Run): Promise<void> {
+    await this.#runs.remove(run.serverId);
+    this.#starting.delete(run.token);
   }
 
   /** Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else. */
@@ -83,12 +93,10 @@ export class ProcessGames {
     });
     const failed = once(child, 'error').then(([error]: unknown[]) => error);
     if (child.pid === undefined) {
-      await this.#runs.remove(run.serverId);
       throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
         cause: await failed,
       });
     }
-    failed.catch(() => undefined);
     child.unref();
     // Read in the same turn: nobody has collected the process yet, even if it has ended.
     const started = { ...run, pid: child.pid, startedAt: Date.now(), start: (await table.startOf(child.pid)) ?? null };
@@ -97,7 +105,14 @@ export class ProcessGames {
       const number = signal === null ? 0 : constants.signals[signal];
       live.end({ code: code ?? 128 + number, oomKilled: false, at: Date.now() });
     });
-    await this.#runs.update(started);
+    try {
+      await this.#runs.update(started);
+    } catch (error) {
+      // Without a note of it, nobody would find it again.
+      await this.stop(started, 0, 'SIGKILL');
+      throw error;
+    }
+    this.#starting.delete(run.token);
     this.events.emit('event', { type: 'up', game: gameOf(started) });
     return started;
   }
@@ -141,6 +156,7 @@ export class ProcessGames {
   async #seen(run: Run): Promise<Run | undefined> {
     const live = this.#live.get(run.token);
     if (live) return live.run;
+    if (this.#starting.has(run.token)) return undefined;
     if (run.exit) return run;
     if (run.pid === null) return await this.#traced(run);
     if (run.start !== null && (await table.startOf(run.pid)) === run.start) return this.#adopt(run);
@@ -220,60 +236,17 @@ export class ProcessGames {
       clearInterval(this.#poll);
       this.#poll = undefined;
     }
-    if (this.#live.size > 0) this.#rotate ??= setInterval(() => void this.#rotateAll(), ROTATE_EVERY_MS).unref();
+    if (this.#live.size > 0)
+      this.#rotate ??= setInterval(() => {
+        void rotateLogs(
+          this.#files,
+          [...this.#live.values()].map((live) => live.run),
+          this.#log,
+        );
+      }, ROTATE_EVERY_MS).unref();
     else {
       clearInterval(this.#rotate);
       this.#rotate = undefined;
     }
-  }
-
-  async #rotateAll(): Promise<void> {
-    for (const { run } of this.#live.values()) {
-      const pid = run.pid;
-      if (pid === null) continue;
-      const pause = async () => {
-        send(-pid, 'SIGSTOP');
-        for (let look = 0; look < 100 && !table.isStopped(pid); look += 1) await sleep(1);
-        return table.isStopped(pid);
-      };
-      try {
-        await this.#files.rotateIfLarge(run.serverId, pause, () => send(-pid, 'SIGCONT'));
-      } catch (err) {
-        this.#log.warn({ err, server: run.serverId }, 'a log was not moved aside');
-      }
-    }
-  }
-}
-
-/** What a run shows of its server. */
-export function gameOf(run: Run): Game {
-  const up = run.exit === null;
-  const listens = up && !run.installer;
-  return {
-    serverId: run.serverId,
-    up,
-    installer: run.installer,
-    game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
-    rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
-    startedAt: run.startedAt,
-    exit: run.exit,
-  };
-}
-
-// Signals to what has just ended reach nobody, which is as well.
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
-
-// Signal 0 to the group only asks whether there is one of that number.
-function leadsGroup(pid: number): boolean {
-  try {
-    return process.kill(-pid, 0);
-  } catch {
-    return false;
   }
 }

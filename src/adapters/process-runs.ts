@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Exit } from '../ports.ts';
+import type { Exit, Game, GameSpec } from '../ports.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './atomic-file.ts';
+import type { Place } from './process-command.ts';
 import { checkedServerId } from './server-id.ts';
 
 /**
@@ -23,6 +24,28 @@ export interface Run {
   intendedAt: number;
   startedAt: number | null;
   exit: Exit | null;
+}
+
+/** A run that is about to be started. */
+export function newRun(spec: GameSpec, installer: boolean, place: Place): Run {
+  const { serverId, ramMb } = spec;
+  const intent = { pid: null, start: null, intendedAt: Date.now(), startedAt: null, exit: null };
+  return { serverId, token: randomUUID(), installer, ...place, ramMb, ...intent };
+}
+
+/** What a run shows of its server. */
+export function gameOf(run: Run): Game {
+  const up = run.exit === null;
+  const listens = up && !run.installer;
+  return {
+    serverId: run.serverId,
+    up,
+    installer: run.installer,
+    game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
+    rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
+    startedAt: run.startedAt,
+    exit: run.exit,
+  };
 }
 
 /** Run files of a directory: `<server id>.json`, one a server. */

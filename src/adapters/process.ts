@@ -4,11 +4,11 @@ import type { Logger } from 'pino';
 import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../ports.ts';
 import { keyedLock } from './keyed-lock.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
-import { ProcessGames, gameOf } from './process-games.ts';
+import { ProcessGames } from './process-games.ts';
 import { ProcessLogFiles } from './process-log-files.ts';
 import { readLog } from './process-log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, freePorts } from './process-ports.ts';
-import { type Run, runFiles } from './process-runs.ts';
+import { type Run, gameOf, runFiles } from './process-runs.ts';
 import { processTable, type ProcessUsage } from './process-table.ts';
 
 export interface ProcessEngineOptions {
@@ -67,7 +67,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed);
         return await games.start(claimed, command, spec.dataDir, environment(spec, claimed));
       } catch (error) {
-        await runs.remove(serverId);
+        await games.abandon(claimed);
         throw error;
       }
     }

@@ -12,6 +12,7 @@ import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
 import { readLog } from '../../src/adapters/process-log-reader.ts';
 import { freePorts } from '../../src/adapters/process-ports.ts';
 import { runFiles } from '../../src/adapters/process-runs.ts';
+import { send } from '../../src/adapters/process-signals.ts';
 import { processTable } from '../../src/adapters/process-table.ts';
 import { createProcessEngine } from '../../src/adapters/process.ts';
 import { EngineError, type EngineEvent } from '../../src/ports.ts';
@@ -234,12 +235,12 @@ test('a log that grows large is moved aside while its game writes, and no line i
   })();
   let rotations = 0;
   const pause = async () => {
-    process.kill(-writer.pid!, 'SIGSTOP');
+    send(-writer.pid!, 'SIGSTOP');
     await until(async () => processTable.isStopped(writer.pid!) || !isRunning());
     rotations += 1;
     return isRunning();
   };
-  const resume = () => void (isRunning() && process.kill(-writer.pid!, 'SIGCONT'));
+  const resume = () => send(-writer.pid!, 'SIGCONT');
   while (isRunning()) {
     await files.rotateIfLarge('alpha', pause, resume);
     // Only the newest two files are kept: a follower may lag behind by one, not by more.

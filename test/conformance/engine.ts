@@ -247,7 +247,10 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     const stop = new AbortController();
     const installing = engine.install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
     const seen = t.throwsAsync(installing, { name: 'AbortError' });
-    const game = await until(async () => await engine.inspect('alpha'));
+    const game = await until(async () => {
+      const now = await engine.inspect('alpha');
+      return now?.up && now;
+    });
     t.like(game, { up: true, installer: true, game: null, rcon: null });
     const adopted = again().install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
     const adoptedSeen = t.throwsAsync(adopted, { name: 'AbortError' });

@@ -91,7 +91,9 @@ const plays = test.macro({
     await seen(engine, /Done \(\d+[.,]\d+s\)!/);
     const rcon = createRconConsole();
     t.teardown(() => rcon.close());
-    t.regex(await rcon.run(game.rcon!, rconPassword, 'list'), /0 of a max of 7 players/);
+    // It begins to listen a moment after the game.
+    const players = await until(() => rcon.run(game.rcon!, rconPassword, 'list').catch(() => undefined));
+    t.regex(players, /0 of a max of 7 players/);
     t.true((await rcon.run(game.rcon!, rconPassword, 'help')).length > 0);
     await engine.halt('alpha', 20_000);
     await seen(engine, /All dimensions are saved/);

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { createServer } from 'node:http';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { type EngineSetting, chooseEngine } from '../../src/adapters/engine-auto.ts';
+
+/** A Docker Engine that answers pings and has no image but one. */
+async function fakeDocker(t: ExecutionContext): Promise<{ socketPath: string }> {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-auto-'));
+  const socketPath = join(dir, 'docker.sock');
+  const server = createServer((request, response) => {
+    const found = request.url?.includes('_ping') || request.url?.includes('/images/present/');
+    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(found ? '{"Id":"x"}' : '{"message":"no such image"}');
+  });
+  server.listen(socketPath);
+  t.teardown(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(dir, { recursive: true });
+  });
+  return { socketPath };
+}
+
+function logInto(lines: string[]) {
+  return pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+}
+
+const nowhere = '/nowhere/docker.sock';
+const cases: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
+  ['a named engine is taken without a look', 'docker', 'missing', nowhere, 'docker', undefined],
+  ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
+  ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
+  ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
+  ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be had/],
+  ['child processes, where no engine answers', 'auto', 'present', nowhere, 'process', /no Docker Engine answers/],
+];
+
+for (const [title, setting, image, socket, expected, why] of cases) {
+  test(title, async (t) => {
+    const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
+    const lines: string[] = [];
+    const provideImage = async (_: unknown, wanted: string) => wanted === 'buildable';
+    t.is(await chooseEngine(setting, { docker, image, provideImage, log: logInto(lines) }), expected);
+    t.is(lines.length, why ? 1 : 0);
+    if (why) t.regex(lines[0]!, why);
+  });
+}
