@@ -101,6 +101,12 @@ export interface ServerInput {
 
 type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
 
+/**
+ * How a game ended that nobody here asked to end: by itself; with its engine or machine, through no fault of its own; or in
+ * good order, because somebody in the game told it to.
+ */
+export type Ending = 'crashed' | 'lost' | 'stopped';
+
 /** What people, keys, players and schedules ask for. */
 export type ServerCommand =
   | Caused<'START'>
@@ -120,8 +126,8 @@ export type ServerFact =
   | { type: 'SAMPLE'; at: number; players: number | null; idleAfterMs: number }
   /** The engine shows the game running, */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
-  /** or not. `lost`: it went away with its engine or machine, through no fault of its own. */
-  | { type: 'DOWN'; at: number; lost: boolean; failure: Failure }
+  /** or not. */
+  | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
   | { type: 'ALARM'; at: number };
 
 export type ServerEvent = ServerCommand | ServerFact;
@@ -152,6 +158,7 @@ const AWAKE_AGAIN: Cause = { kind: 'system', id: 'crash', note: 'started again a
 const LOST: Cause = { kind: 'system', id: 'lost', note: 'started again after its engine or machine went away' };
 const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
 const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
+const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
 const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
 const START_TIMEOUT: Failure = {
   code: 'start_timeout',
@@ -554,7 +561,12 @@ export const serverMachine = setup({
         },
         DOWN: [
           {
-            guard: ({ event }) => event.lost,
+            guard: ({ event }) => event.how === 'stopped',
+            target: 'stopping',
+            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: INSIDE }) },
+          },
+          {
+            guard: ({ event }) => event.how === 'lost',
             target: 'starting',
             actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: LOST }) },
           },

@@ -1,7 +1,7 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Ending, Failure } from '../../machines/server.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
-import type { Clock, Engine, Game } from '../ports.ts';
+import type { Clock, Engine, Exit, Game } from '../ports.ts';
 import { tailOf } from './effects.ts';
 import type { ServerNow, Servers } from './servers.ts';
 
@@ -14,6 +14,8 @@ export interface ReconcileOptions {
 
 /** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL, SIGTERM. */
 const KILLED = new Set([255, 137, 143]);
+/** What a game answers to `stop`, from its console or from somebody in charge. Chat begins with `<name>`. */
+const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
 
 /**
@@ -54,23 +56,12 @@ export async function startReconcile({ engine, servers, clock, log }: ReconcileO
     }
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
-    const code = game?.exit?.code ?? null;
-    // Nobody saw it end, or it was ended while nobody watched: then its engine or machine went away, not the game.
-    const lost = code === null || (missed && !game?.exit?.oomKilled && KILLED.has(code));
-    const failure = await why(now, game);
+    const lines = await tailOf(engine, id);
+    const failure = failureOf(now, game, lines);
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
-    return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, lost, failure });
-  }
-
-  async function why({ row }: ServerNow, game: Game | undefined): Promise<Failure> {
-    const lines = await tailOf(engine, row.id);
-    const { code, summary, suggestion, raw } = diagnose(lines, game?.exit ?? null, {
-      ...row,
-      core: row.type,
-      phase: 'run',
-    });
-    return { code, summary, suggestion, raw };
+    const how = endingOf(game?.exit ?? null, missed, lines);
+    return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
   }
 
   function resync(): void {
@@ -99,4 +90,21 @@ export async function startReconcile({ engine, servers, clock, log }: ReconcileO
     cancelRetry();
     unwatch();
   };
+}
+
+/**
+ * Nobody saw it end, or it was ended from outside while nobody watched: then its engine or machine went away, not the game.
+ * An end in good order is somebody's wish only if the game was told so; else it was the engine that ended it.
+ */
+function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
+  const code = exit?.code ?? null;
+  if (code === null) return 'lost';
+  if (code === 0) return lines.slice(-200).some((line) => TOLD_TO_STOP.test(line)) ? 'stopped' : 'lost';
+  return missed && !exit?.oomKilled && KILLED.has(code) ? 'lost' : 'crashed';
+}
+
+function failureOf({ row }: ServerNow, game: Game | undefined, lines: string[]): Failure {
+  const found = diagnose(lines, game?.exit ?? null, { ...row, core: row.type, phase: 'run' });
+  const { code, summary, suggestion, raw } = found;
+  return { code, summary, suggestion, raw };
 }

@@ -11,13 +11,14 @@ import {
   serverMachine,
   serverState,
 } from '../../machines/server.ts';
+import type { ServerStep } from '../access/audit.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, TransitionRow } from '../store/rows.ts';
 import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { Effects, EffectHost } from './effects.ts';
 
 /** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
@@ -53,8 +54,8 @@ export interface Servers {
    * UNAVAILABLE where it could not be stored (then nothing has happened).
    */
   send(id: string, command: ServerCommand): Promise<ServerNow>;
-  /** Changes what the owner sets; effects read it when they next act. */
-  patch(id: string, fields: Partial<ServerRow>): Promise<ServerNow>;
+  /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
+  patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
   tell(id: string, fact: ServerEvent): Promise<void>;
@@ -76,6 +77,8 @@ export interface ServersOptions {
   log: Log;
   limits: ServerLimits;
   effects: (host: EffectHost) => Effects;
+  /** Runs in the write of every step of every server. */
+  audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
 }
 
 interface Entry {
@@ -96,7 +99,7 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * Keeps one live actor per server that is not at rest; sleeping ones cost a row. Each transition is stored with its cause
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
-export function createServers({ store, clock, log, limits, effects }: ServersOptions): Servers {
+export function createServers({ store, clock, log, limits, effects, audit }: ServersOptions): Servers {
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
@@ -151,7 +154,7 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
     announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
   }
 
-  function commit(entry: Entry, before: ServerSnapshot, event: { type: string; at?: number }): void {
+  function commit(entry: Entry, before: ServerSnapshot, event: { type: string; at?: number; cause?: Cause }): void {
     const { row, seen } = entry;
     const id = row.id;
     const at = event.at ?? clock.now();
@@ -168,6 +171,8 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
         updatedAt: at,
         transitions: sameValue(before, seen) ? [] : [transition],
       });
+      // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
+      await audit?.(tx, row, { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause });
     });
     entry.commit.then(
       () => evict(entry),
@@ -263,9 +268,16 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
     return now;
   }
 
-  async function patch(id: string, fields: Partial<ServerRow>): Promise<ServerNow> {
+  async function patch(
+    id: string,
+    fields: Partial<ServerRow>,
+    also: (tx: Tx) => Promise<void> = async () => {},
+  ): Promise<ServerNow> {
     const updatedAt = clock.now();
-    await store.write((tx) => rows.patchServer(tx, id, { ...fields, updatedAt }));
+    await store.write(async (tx) => {
+      await rows.patchServer(tx, id, { ...fields, updatedAt });
+      await also(tx);
+    });
     const entry = entries.get(id);
     if (entry !== undefined) entry.row = { ...entry.row, ...fields, updatedAt };
     const now = entry === undefined ? await get(id) : nowOf(entry);
@@ -289,7 +301,10 @@ export function createServers({ store, clock, log, limits, effects }: ServersOpt
     async create(row, cause) {
       const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });
       const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
-      await store.write((tx) => rows.insertServer(tx, stored));
+      await store.write(async (tx) => {
+        await rows.insertServer(tx, stored);
+        await audit?.(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
+      });
       const now = atRest(stored);
       announce(row.id, now);
       if (row.modpackPlatform === '') return now;

@@ -212,6 +212,26 @@ test('a crash after a good run is started again, one right after the start is no
   t.is(w.engine.boots.length, 2);
 });
 
+test('a stop typed in the game is a stop; an end in good order that nobody asked for is not', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.clock.advance(61_000);
+  w.engine.print('lobby', '[12:00:00] [Server thread/INFO]: [Steve: Stopping the server]');
+  w.engine.crash('lobby', { code: 0 });
+  await w.reach('lobby', 'hibernated');
+  t.is(w.engine.boots.length, 1);
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  w.engine.print(
+    'lobby',
+    '[12:00:00] [Server thread/INFO]: <Eve> Stopping the server',
+    ...Array<string>(200).fill('x'),
+  );
+  w.engine.crash('lobby', { code: 0 });
+  await w.until(() => w.engine.boots.length === 3);
+  await w.reach('lobby', 'running');
+});
+
 test('an empty server hibernates after its idle time, one with players does not', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
@@ -339,8 +359,7 @@ test('deletion hides the server at once and leaves nothing', async (t) => {
   await w.command('lobby', 'DELETE');
   t.is(await w.servers.get('lobby'), undefined);
   t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'NOT_FOUND SERVER_NOT_FOUND');
-  for (let i = 0; i < 100 && w.servers.live().length > 0; i++) await w.clock.advance(250);
-  t.deepEqual(await w.store.query('SELECT id FROM servers'), []);
+  await w.until(async () => (await w.store.query('SELECT id FROM servers')).length === 0);
   t.deepEqual(await w.engine.list(), []);
   t.false(await exists(join(w.dataDir, 'servers/lobby')));
 });

@@ -42,7 +42,7 @@ for (const engine of ['process', 'docker'] as const) {
     await pingStatus({ port: service.playersPort, fakeHost: 'lobby.localhost' });
     if (engine === 'process') t.is((await games(service)).length, 1);
     const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=1000');
-    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1);
+    t.is(lines.filter((line) => line.includes('Starting minecraft server version')).length, 1, lines.join('\n'));
   });
 
   test(title('killed while a server runs: the game goes on and is adopted'), async (t) => {

@@ -9,6 +9,7 @@ import {
   serverMachine,
   serverState,
   type Cause,
+  type Ending,
   type Failure,
   type ServerEvent,
   type ServerSnapshot,
@@ -34,7 +35,7 @@ const command = (
 ) => ({ type, at, cause: type === 'JOIN' ? STEVE : KEY }) as const;
 const sample = (at: number, players: number | null, idleAfterMs = 600_000) =>
   ({ type: 'SAMPLE', at, players, idleAfterMs }) as const;
-const down = (at: number, lost = false) => ({ type: 'DOWN', at, lost, failure: FAILURE }) as const;
+const down = (at: number, how: Ending = 'crashed') => ({ type: 'DOWN', at, how, failure: FAILURE }) as const;
 const up = (at: number) => ({ type: 'UP', at, address: ADDRESS, rcon: null }) as const;
 
 const ALL: Step[] = [
@@ -49,7 +50,8 @@ const ALL: Step[] = [
   up(1_000),
   down(20_000),
   down(10_000 + CRASH_GRACE_MS),
-  down(20_000, true),
+  down(20_000, 'lost'),
+  down(20_000, 'stopped'),
   { type: 'ALARM', at: 700_000 },
   booted(),
   failed('boot'),
@@ -162,7 +164,8 @@ test(
 );
 test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS)], 'starting');
 test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS - 1)], 'start_failed');
-test(reaches, [command('START'), booted(), down(11_001, true)], 'starting');
+test(reaches, [command('START'), booted(), down(11_001, 'lost')], 'starting');
+test(reaches, [command('START'), booted(), down(11_002, 'stopped'), done('halt')], 'hibernated');
 test(reaches, [command('START'), booted(), up(11_000)], 'running');
 test(reaches, [up(1_000)], 'stopping');
 test(reaches, [command('REINSTALL')], 'installing');

@@ -1,0 +1,47 @@
+import test from 'ava';
+import { joinRaw, pingStatus } from '../support/bot.ts';
+import { startService } from '../support/service.ts';
+import { words } from '../support/wake-and-play.ts';
+
+test('an empty server goes to sleep by itself', async (t) => {
+  t.timeout(180_000);
+  const service = await startService(t, { IDLE_TIMEOUT_MINUTES: '1' });
+  await service.create('nap', '1.20.4');
+  const steve = await joinRaw({
+    port: service.playersPort,
+    version: '1.20.4',
+    fakeHost: 'nap.localhost',
+    name: 'Steve',
+  });
+  await service.reach('nap', 'running');
+  // Long enough for the game to be asked who is there.
+  await new Promise((resolve) => setTimeout(resolve, 20_000));
+  await steve.end();
+  await service.reach('nap', 'hibernated', 100_000);
+  const { transitions } = await service.call<{ transitions: { to: string; cause: { id: string } }[] }>(
+    'GET',
+    '/v1/servers/nap/machine',
+  );
+  t.is(transitions.find(({ to }) => to === 'stopping')?.cause.id, 'idle');
+});
+
+test('a start that fails kicks the waiting player at once, with the cause', async (t) => {
+  const service = await startService(t, { SANDBOX_FAULTS: 'OUT_OF_MEMORY=report,START_MS=1000' });
+  await service.create('broken', '1.20.4');
+  const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'broken.localhost' };
+  const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }));
+  t.regex(refused?.message ?? '', /memory/i);
+  const server = await service.reach('broken', 'start_failed');
+  t.is(server.startErrorCode, 'out_of_memory');
+  t.regex(server.startError, /OutOfMemoryError/);
+});
+
+test('unknown host names get nothing; a bare localhost finds the oldest server', async (t) => {
+  const service = await startService(t);
+  await service.create('first', '1.20.4');
+  await service.create('second', '1.20.4', { motd: 'the second' });
+  await t.throwsAsync(pingStatus({ port: service.playersPort, fakeHost: 'nobody.localhost' }));
+  await t.throwsAsync(pingStatus({ port: service.playersPort, fakeHost: 'first.example.org' }));
+  t.notRegex(words(await pingStatus({ port: service.playersPort, fakeHost: 'localhost' })), /the second/);
+  t.regex(words(await pingStatus({ port: service.playersPort, fakeHost: 'second.localhost' })), /the second/);
+});
