@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { getInitialSnapshot, getNextSnapshot } from 'xstate';
-import type { EventFromLogic } from 'xstate';
+import { createActor, fromPromise, getInitialSnapshot, getNextSnapshot } from 'xstate';
+import type { EventFromLogic, Snapshot } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import {
   CRASH_GRACE_MS,
@@ -254,4 +255,20 @@ test('causes and instants are kept', (t) => {
   );
   t.deepEqual(queued.context.cause, STEVE);
   t.is(queued.context.wokenAt, 50_000);
+});
+
+const FIXTURE = new URL('../fixtures/snapshots/server-0.1.json', import.meta.url);
+
+test('snapshots stored by version 0.1 are understood', async (t) => {
+  const stored = JSON.parse(await readFile(FIXTURE, 'utf8')) as { wire: ServerState; snapshot: Snapshot<unknown> }[];
+  t.deepEqual([...new Set(stored.map(({ wire }) => wire))].sort(), [...SERVER_STATES].sort());
+  const never = fromPromise(() => new Promise<never>(() => {}));
+  const idle = serverMachine.provide({ actors: { boot: never, halt: never, install: never, erase: never } });
+  for (const { wire, snapshot } of stored) {
+    const actor = createActor(idle, { snapshot, input });
+    actor.start();
+    t.is(serverState(actor.getSnapshot()), wire);
+    t.is(actor.getSnapshot().status, 'active');
+    actor.stop();
+  }
 });
