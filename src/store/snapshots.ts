@@ -31,11 +31,12 @@ export async function listTransitions(db: Sql, serverId: string, limit = 50): Pr
   return db.query<TransitionRow>(sql, [serverId, limit]);
 }
 
-/** Servers whose machine has something to do, in `deleting` too: at boot they need their actors at once. */
+/**
+ * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
+ * install or start failed are among them, since what failed may still have to be cleared away.
+ */
 export async function listServersNotAtRest(db: Sql): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    `SELECT "id" FROM "servers" WHERE "state" NOT IN ('hibernated', 'install_failed', 'start_failed') ORDER BY "id"`,
-  );
+  const rows = await db.query<{ id: string }>(`SELECT "id" FROM "servers" WHERE "state" <> 'hibernated' ORDER BY "id"`);
   return rows.map(({ id }) => id);
 }
 

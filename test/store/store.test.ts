@@ -170,6 +170,8 @@ onEachStore('snapshots: stored with their transitions, of which the newest 200 s
   t.is(row?.updatedAt, 7);
   t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
   await save('birch', 0, 'start_failed');
+  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'what failed may have to be cleared away');
+  await save('birch', 0, 'hibernated');
   t.deepEqual(await listServersNotAtRest(store), ['amber']);
   await save('amber', 0, 'deleting');
   t.deepEqual(await listServersNotAtRest(store), ['amber']);
