@@ -62,12 +62,22 @@ async function openSqlite(file: string, pragmas: Record<string, string | number>
   await mkdir(dirname(file), { recursive: true });
   // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
   await (await open(file, 'a', 0o600)).close();
-  const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file };
+  const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file, driver: await untraced() };
   return openBoth(
     'sqlite',
     () => connect(options, (source) => setPragmas(source, pragmas)),
     () => connect(options, (source) => setPragmas(source, { ...pragmas, query_only: 1 })),
   );
+}
+
+/**
+ * The driver, deaf to TypeORM's call of `verbose()`: that would write each query with its parameters out as text, in case
+ * it fails, which costs more than most queries, and would put what is secret into the stacks of errors.
+ */
+async function untraced(): Promise<object> {
+  const { default: sqlite3 } = await import('sqlite3');
+  const driver: object = Object.assign(Object.create(sqlite3) as object, { verbose: () => driver });
+  return driver;
 }
 
 async function openPostgres(url: string): Promise<DataSources> {
