@@ -81,7 +81,8 @@ holds(
       const stream = await exec.start({});
       stream.resume();
       await once(stream, 'end');
-      return (await exec.inspect()).ExitCode;
+      // The stream may end a moment before Docker has noted the code.
+      return await until(async () => (await exec.inspect()).ExitCode ?? undefined);
     };
     t.is(await dial('alpha', alpha.game!.host), 0, 'the program that dials works');
     t.not(await dial('alpha', beta.game!.host), 0);
