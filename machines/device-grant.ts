@@ -1,8 +1,9 @@
 /**
  * One device authorization grant (RFC 8628 §3.5): pending → approved | denied | expired → redeemed. The state's tag is the
- * answer to the poll that led to it. Time is data: POLL, APPROVE and DENY carry `at` and are held against `expiresAt`.
+ * answer to the poll that led to it. Time is data: POLL, APPROVE and DENY carry `at` and are held against `expiresAt`; so
+ * is the operator's word on the client: a grant of a client that is not `admitted` is not approved, and ends when polled.
  */
-import { assign, setup } from 'xstate';
+import { and, assign, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 
 /** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token may be, or has just been, handed out. */
@@ -38,8 +39,8 @@ export interface GrantContext {
 }
 
 export type GrantEvent =
-  | { type: 'POLL'; at: number }
-  | { type: 'APPROVE'; at: number; userId: string }
+  | { type: 'POLL'; at: number; admitted: boolean }
+  | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
   | { type: 'DENY'; at: number };
 
 /** RFC 8628 §3.2: `expires_in` and `interval`, and what §3.5 adds on `slow_down`. */
@@ -59,6 +60,8 @@ export const deviceGrantMachine = setup({
   guards: {
     over: ({ context, event }) => event.at >= context.expiresAt,
     alive: ({ context, event }) => event.at < context.expiresAt,
+    admitted: ({ event }) => event.type === 'APPROVE' && event.admitted,
+    shutOut: ({ event }) => event.type === 'POLL' && !event.admitted,
     tooSoon: ({ context, event }) =>
       context.polledAt !== null && event.at - context.polledAt < context.intervalMs - TOLERANCE_MS,
   },
@@ -87,16 +90,23 @@ export const deviceGrantMachine = setup({
       on: {
         POLL: [
           { guard: 'over', target: 'expired' },
+          { guard: 'shutOut', target: 'denied' },
           { guard: 'tooSoon', target: '.hurried', actions: 'slowDown' },
           { target: '.waiting', actions: 'notePoll' },
         ],
-        APPROVE: { guard: 'alive', target: 'approved', actions: { type: 'approveBy', params: ({ event }) => event } },
+        APPROVE: {
+          guard: and(['alive', 'admitted']),
+          target: 'approved',
+          actions: { type: 'approveBy', params: ({ event }) => event },
+        },
         DENY: { guard: 'alive', target: 'denied' },
       },
     },
     approved: {
       tags: 'approved',
-      on: { POLL: [{ guard: 'over', target: 'expired' }, { target: 'redeemed' }] },
+      on: {
+        POLL: [{ guard: 'over', target: 'expired' }, { guard: 'shutOut', target: 'denied' }, { target: 'redeemed' }],
+      },
     },
     denied: {
       tags: 'access_denied',

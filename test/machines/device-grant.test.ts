@@ -12,8 +12,13 @@ import {
 } from '../../machines/device-grant.ts';
 
 const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
-const poll = (seconds: number): GrantEvent => ({ type: 'POLL', at: seconds * 1_000 });
-const approve = (seconds: number): GrantEvent => ({ type: 'APPROVE', at: seconds * 1_000, userId: 'usr_1' });
+const poll = (seconds: number, admitted = true): GrantEvent => ({ type: 'POLL', at: seconds * 1_000, admitted });
+const approve = (seconds: number, admitted = true): GrantEvent => ({
+  type: 'APPROVE',
+  at: seconds * 1_000,
+  admitted,
+  userId: 'usr_1',
+});
 const deny = (seconds: number): GrantEvent => ({ type: 'DENY', at: seconds * 1_000 });
 const next = (snapshot: GrantSnapshot, event: GrantEvent) => getNextSnapshot(deviceGrantMachine, snapshot, event);
 const run = (...events: GrantEvent[]): GrantSnapshot =>
@@ -73,7 +78,24 @@ test('time runs out at 600 s for both codes', (t) => {
   t.false(run(approve(1)).can(deny(2)));
 });
 
-const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [poll(at), approve(at), deny(at)]);
+test('a client that is shut out gets no approval, and no token for an earlier one', (t) => {
+  t.false(run().can(approve(1, false)));
+  t.deepEqual(answers(approve(1), poll(2, false), poll(3), poll(600)), [
+    'access_denied',
+    'access_denied',
+    'expired_token',
+  ]);
+  t.deepEqual(answers(poll(1, false), poll(2)), ['access_denied', 'access_denied']);
+  t.true(run().can(deny(1)));
+});
+
+const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [
+  poll(at),
+  poll(at, false),
+  approve(at),
+  approve(at, false),
+  deny(at),
+]);
 const paths = getShortestPaths(deviceGrantMachine, {
   input,
   events: ALL,
