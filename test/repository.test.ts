@@ -59,15 +59,15 @@ const ROOMS: Room[] = [
   {
     name: 'api',
     files: ['src/api/'],
-    imports: ['actors', 'hosting', 'billing', 'access', 'store', 'src/ports.ts', 'src/status.ts'],
-    types: ['src/config.ts', ...SHAPES],
+    imports: ['actors', 'hosting', 'billing', 'access', 'store', 'contracts'],
+    types: ['machines', 'src/config.ts', ...SHAPES],
     packages: ['*'],
   },
   {
     name: 'web',
     files: ['src/web/'],
-    imports: ['api', 'actors', 'hosting', 'billing', 'access', 'store', 'src/ports.ts', 'src/status.ts'],
-    types: ['src/config.ts', ...SHAPES],
+    imports: ['api', 'actors', 'hosting', 'billing', 'access', 'store', 'contracts'],
+    types: ['machines', 'src/config.ts', ...SHAPES],
     packages: ['*'],
   },
   { name: 'cli', files: ['src/cli/'], imports: ['contracts'], packages: ['*'] },
@@ -86,6 +86,8 @@ const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|pri
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [
   'src/config.ts',
+  // Not for settings: a game's process inherits the search path and the locale.
+  'src/adapters/process.ts',
   'src/cli/main.ts',
   'src/sandbox/environment.ts',
   'src/sandbox/main.ts',

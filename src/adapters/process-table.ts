@@ -68,7 +68,7 @@ function statFields(pid: number): string[] | undefined {
 
 function psTable(): ProcessTable {
   const ps = (args: string[]) =>
-    run('ps', args, { maxBuffer: 64 * 1024 * 1024, env: { PATH: process.env.PATH, LC_ALL: 'C' } });
+    run('ps', args, { maxBuffer: 64 * 1024 * 1024, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
   const column = async (name: string, pid: number) =>
     await ps(['-o', `${name}=`, '-p', String(pid)]).then(
       ({ stdout }) => stdout.trim(),

@@ -5,6 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
+import { buildSandboxImage } from '../../src/sandbox/image.ts';
+import { until } from '../conformance/engine.ts';
+import { privateEngine } from '../support/private-engine.ts';
 import { startService, type Service } from '../support/service.ts';
 
 const run = promisify(execFile);
@@ -135,3 +138,30 @@ test('a second service on the same data is refused in a sentence', async (t) => 
   const error = await t.throwsAsync<Error & { stderr: string }>(second);
   t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
 });
+
+for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+  test(`the Docker engine ends by ${signal} and comes back: what should be awake is awake, what should sleep sleeps`, async (t) => {
+    t.timeout(180_000);
+    const own = await privateEngine(t);
+    if (own === undefined) return;
+    await own.start();
+    await buildSandboxImage({ docker: own.docker, tag: 'dormouse/sandbox:latest', progress: () => {} });
+    const service = await startService(t, { ENGINE: 'docker', DOCKER_HOST: `unix://${own.socketPath}` });
+    for (const id of ['awake', 'stops', 'sleeps']) await service.create(id, '1.20.4');
+    for (const id of ['awake', 'stops']) await service.call('POST', `/v1/servers/${id}:start`);
+    for (const id of ['awake', 'stops']) await service.reach(id, 'running');
+
+    await own.end(signal);
+    t.is((await service.call('GET', '/v1/servers/awake')).state, 'running', 'out of sight is not gone');
+    t.is((await service.call('POST', '/v1/servers/stops:stop')).state, 'stopping');
+    await own.start();
+    await service.reach('stops', 'hibernated', 60_000);
+    await service.reach('awake', 'running', 60_000);
+    await until(async () => (await own.docker.listContainers()).length === 1);
+    t.is((await service.call('GET', '/v1/servers/sleeps')).state, 'hibernated');
+    t.is((await service.call('GET', '/v1/servers/awake')).state, 'running');
+    // While its engine is there: the games are deleted through the service.
+    await service.call('DELETE', '/v1/servers/awake');
+    await until(async () => (await own.docker.listContainers({ all: true })).length === 0);
+  });
+}

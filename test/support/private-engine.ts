@@ -1,0 +1,93 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, open, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+import Docker from 'dockerode';
+import { until } from '../conformance/engine.ts';
+import { needs } from './needs.ts';
+
+const run = promisify(execFile);
+
+/** A Docker Engine of the test's own: its directories, its socket, its network name space, its control group. */
+export interface PrivateEngine {
+  docker: Docker;
+  socketPath: string;
+  start(): Promise<void>;
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/** Undefined where this machine cannot have one; the test has then been told. */
+export async function privateEngine(t: ExecutionContext): Promise<PrivateEngine | undefined> {
+  if (!(await needs(t, 'docker'))) return undefined;
+  const ours = process.getuid?.() === 0 && (await run('dockerd', ['--version']).catch(() => undefined));
+  if (!ours) {
+    t.log('SKIPPED: an engine of its own needs root and dockerd');
+    t.pass();
+    return undefined;
+  }
+  // Socket paths end at 107 characters.
+  const dir = await mkdtemp(join(tmpdir(), 'dm-'));
+  const socketPath = join(dir, 's');
+  const docker = new Docker({ socketPath });
+  const cgroup = `/${basename(dir)}`;
+  const config = join(dir, 'daemon.json');
+  await writeFile(config, JSON.stringify({ 'deprecated-key-path': join(dir, 'key.json') }));
+  const logFile = await open(join(dir, 'log'), 'a');
+  // Holds a network for all runs of the engine; in this machine's own it would take docker0 from the engine that is there.
+  const network = spawn('unshare', ['--net', 'sleep', 'infinity'], { stdio: 'ignore' });
+  let daemon: ChildProcess | undefined;
+  const end = async (signal: NodeJS.Signals) => {
+    if (daemon?.exitCode !== null || daemon.signalCode !== null) return;
+    daemon.kill(signal);
+    await once(daemon, 'exit');
+    // A killed engine's containerd ends with it; where nobody collects orphans its number looks alive for ever.
+    if (signal === 'SIGKILL') await rm(join(dir, 'exec/containerd/containerd.pid'), { force: true });
+  };
+  const start = async () => {
+    const paths = { 'data-root': 'data', 'exec-root': 'exec', pidfile: 'pid' };
+    const flags = Object.entries(paths).map(([flag, name]) => `--${flag}=${join(dir, name)}`);
+    const args = [
+      `--net=/proc/${network.pid}/ns/net`,
+      'dockerd',
+      '-H',
+      `unix://${socketPath}`,
+      '--config-file',
+      config,
+    ];
+    daemon = spawn('nsenter', [...args, ...flags, '--cgroup-parent', cgroup], {
+      stdio: ['ignore', logFile.fd, logFile.fd],
+    });
+    await until(() => docker.ping().catch(() => undefined));
+  };
+  t.teardown(async () => {
+    if (!t.passed) t.log((await readFile(join(dir, 'log'), 'utf8')).slice(-4_000));
+    await end('SIGTERM');
+    network.kill('SIGKILL');
+    await logFile.close();
+    for (const pid of await leftBehind(dir, cgroup)) process.kill(pid, 'SIGKILL');
+    // Network name spaces of containers stay mounted when the engine was killed.
+    const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
+    for (const mount of mounts.filter((path) => path.startsWith(`${dir}/`)).toReversed()) {
+      await run('umount', ['-l', mount]).catch(() => undefined);
+    }
+    await run('sh', ['-c', `find /sys/fs/cgroup -depth -type d -path '*${cgroup}*' -exec rmdir {} \\;`]).catch(
+      () => undefined,
+    );
+    await rm(dir, { recursive: true });
+  });
+  return { docker, socketPath, start, end };
+}
+
+/** Games in the control group of a killed engine, and the shims that hold them. */
+async function leftBehind(dir: string, cgroup: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
+  const found = pids.map(async (pid) => {
+    const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
+    const ours = (await read('cgroup')).includes(`:${cgroup}/`) || (await read('cmdline')).includes(`${dir}/exec`);
+    return ours ? [pid] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
