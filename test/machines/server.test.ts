@@ -9,9 +9,11 @@ import {
   SERVER_STATES,
   serverMachine,
   serverState,
+  type Booted,
   type Cause,
   type Ending,
   type Failure,
+  type Finished,
   type ServerEvent,
   type ServerSnapshot,
   type ServerState,
@@ -262,8 +264,15 @@ const FIXTURE = new URL('../fixtures/snapshots/server-0.1.json', import.meta.url
 test('snapshots stored by version 0.1 are understood', async (t) => {
   const stored = JSON.parse(await readFile(FIXTURE, 'utf8')) as { wire: ServerState; snapshot: Snapshot<unknown> }[];
   t.deepEqual([...new Set(stored.map(({ wire }) => wire))].sort(), [...SERVER_STATES].sort());
-  const never = fromPromise(() => new Promise<never>(() => {}));
-  const idle = serverMachine.provide({ actors: { boot: never, halt: never, install: never, erase: never } });
+  const never = () => new Promise<never>(() => {});
+  const idle = serverMachine.provide({
+    actors: {
+      install: fromPromise<Finished, { id: string }>(never),
+      boot: fromPromise<Booted, { id: string }>(never),
+      halt: fromPromise<Finished, { id: string; kill: boolean }>(never),
+      erase: fromPromise<Finished, { id: string }>(never),
+    },
+  });
   for (const { wire, snapshot } of stored) {
     const actor = createActor(idle, { snapshot, input });
     actor.start();
