@@ -33,6 +33,17 @@ export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | 
   return rows.map(userRow)[0];
 }
 
+/** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
+export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
+  const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';
+  return (await tx.run(sql, [to, userId, from])) > 0;
+}
+
+/** Mail to this address has been seen to arrive. */
+export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
+  await tx.manager.update(users, { id: userId }, { emailVerified: true });
+}
+
 export async function hasUsers(db: Sql): Promise<boolean> {
   return (await db.query('SELECT 1 FROM "users" LIMIT 1')).length > 0;
 }

@@ -1,0 +1,64 @@
+import { sessions } from './entities.ts';
+import type { SessionRow, UserRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** A session together with what its user is. */
+export type SessionOfUser = SessionRow & Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'>;
+
+export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
+  await tx.manager.insert(sessions, row);
+}
+
+/** By the hash of the cookie. Expired ones too: the caller looks at the row. */
+export async function getSession(db: Sql, id: string): Promise<SessionOfUser | undefined> {
+  type Flags = 'emailVerified' | 'operator';
+  type Stored = Omit<SessionOfUser, Flags> & Record<Flags, number | boolean>;
+  const [row] = await db.query<Stored>(
+    `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator"
+     FROM "sessions" s JOIN "users" u ON u."id" = s."userId" WHERE s."id" = $1`,
+    [id],
+  );
+  return row && { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
+}
+
+/** A user's sessions that have not expired, the one seen last first. */
+export async function listSessions(db: Sql, userId: string, now: number): Promise<SessionRow[]> {
+  const sql = 'SELECT * FROM "sessions" WHERE "userId" = $1 AND "expiresAt" > $2 ORDER BY "seenAt" DESC, "id"';
+  return db.query<SessionRow>(sql, [userId, now]);
+}
+
+/** Whether the user is signed in from this address. */
+export async function hasSessionFrom(db: Sql, userId: string, ip: string, now: number): Promise<boolean> {
+  const sql = 'SELECT 1 FROM "sessions" WHERE "userId" = $1 AND "ip" = $2 AND "expiresAt" > $3 LIMIT 1';
+  return (await db.query(sql, [userId, ip, now])).length > 0;
+}
+
+/** Notes a use, unless a later one than `unlessSince` has been noted. */
+export async function touchSession(
+  tx: Tx,
+  { id, seenAt, expiresAt }: Pick<SessionRow, 'id' | 'seenAt' | 'expiresAt'>,
+  unlessSince: number,
+): Promise<void> {
+  const sql = 'UPDATE "sessions" SET "seenAt" = $1, "expiresAt" = $2 WHERE "id" = $3 AND "seenAt" <= $4';
+  await tx.run(sql, [seenAt, expiresAt, id, unlessSince]);
+}
+
+/** Ends a session of the user; false where there is none of that id. */
+export async function deleteSession(tx: Tx, userId: string, id: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM "sessions" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
+}
+
+/** Ends all sessions of the user but one, and says how many those were. */
+export async function deleteOtherSessions(tx: Tx, userId: string, keptId: string): Promise<number> {
+  return tx.run('DELETE FROM "sessions" WHERE "userId" = $1 AND "id" <> $2', [userId, keptId]);
+}
+
+/** Everybody's expired sessions, and of this user's all but the newest `kept`. */
+export async function pruneSessions(tx: Tx, userId: string, kept: number, now: number): Promise<void> {
+  await tx.run('DELETE FROM "sessions" WHERE "expiresAt" <= $1', [now]);
+  await tx.run(
+    `DELETE FROM "sessions" WHERE "userId" = $1 AND "id" NOT IN
+       (SELECT "id" FROM "sessions" WHERE "userId" = $1 ORDER BY "seenAt" DESC, "createdAt" DESC LIMIT $2)`,
+    [userId, kept],
+  );
+}
