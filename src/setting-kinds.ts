@@ -43,6 +43,10 @@ export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');
 
 export const mysqlUrl = optional(url('mysql', 'mariadb'));
 
+export const smtpUrl = optional(url('smtp', 'smtps'));
+
+export const mailbox = pattern(/^[^\s@<>",;]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'an e-mail address');
+
 /** `postgres://…`, `sqlite:<path>`, or `sqlite::memory:` (a private database that is gone with the process). */
 export const databaseUrl: Kind<string | null> = optional({
   expected: 'postgres://… or sqlite:<file>',

@@ -2,20 +2,10 @@ import { hashToken, mintToken, newId, parseToken } from '../ids.ts';
 import type { Clock } from '../ports.ts';
 import { getKeyByHash, markKeyRevoked, touchKey } from '../store/keys.ts';
 import type { ApiKeyRow } from '../store/rows.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { KeyPrincipal } from './principal.ts';
 import { isScope } from './scopes.ts';
 import type { Scope } from './scopes.ts';
-
-/** Who calls. */
-export interface Principal {
-  kind: 'key';
-  keyId: string;
-  userId: string;
-  accountId: string;
-  scopes: ReadonlySet<Scope>;
-  /** The key has the scope, and its user is still an operator. */
-  operator: boolean;
-}
 
 /** What a new key is to be. */
 export interface NewKey {
@@ -31,7 +21,7 @@ export interface NewKey {
 }
 
 interface Known {
-  principal: Principal;
+  principal: KeyPrincipal;
   expiresAt: number | null;
   readAt: number;
   useNotedAt: number;
@@ -69,7 +59,7 @@ export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
  * Whose key this is; undefined where it is malformed, unknown, expired or revoked. No query is made for a text that
  * cannot be a key. UNAVAILABLE where the database cannot be read.
  */
-export async function authenticate(store: Store, clock: Clock, key: string): Promise<Principal | undefined> {
+export async function authenticate(store: Store, clock: Clock, key: string): Promise<KeyPrincipal | undefined> {
   if (parseToken(key) !== 'key') return undefined;
   const known = await recall(store, clock.now(), hashToken(key));
   const now = clock.now();
@@ -82,9 +72,22 @@ export async function authenticate(store: Store, clock: Clock, key: string): Pro
   return known.principal;
 }
 
-/** Revokes a key of the account: once this resolves, no call passes with it. False where there is none to revoke. */
-export async function revokeKey(store: Store, clock: Clock, accountId: string, keyId: string): Promise<boolean> {
-  const revoked = await store.write((tx) => markKeyRevoked(tx, accountId, keyId, clock.now()));
+/**
+ * Revokes a key of the account: once this resolves, no call passes with it. False where there is none to revoke. `also`
+ * runs in the same write, and only where there is.
+ */
+export async function revokeKey(
+  store: Store,
+  clock: Clock,
+  accountId: string,
+  keyId: string,
+  also: (tx: Tx) => Promise<void> = async () => {},
+): Promise<boolean> {
+  const revoked = await store.write(async (tx) => {
+    if (!(await markKeyRevoked(tx, accountId, keyId, clock.now()))) return false;
+    await also(tx);
+    return true;
+  });
   const memory = memoryOf(store);
   memory.revocations++;
   for (const [hash, { principal }] of memory.keys) {
@@ -106,8 +109,9 @@ async function recall(store: Store, now: number, hash: string): Promise<Known | 
   const scopes = new Set(row.scopes.filter(isScope));
   const { id: keyId, userId, accountId, expiresAt } = row;
   const operator = row.operator && scopes.has('operator');
+  const serverIds = row.serverIds && new Set(row.serverIds);
   const fresh: Known = {
-    principal: { kind: 'key', keyId, userId, accountId, scopes, operator },
+    principal: { kind: 'key', keyId, userId, accountId, scopes, operator, serverIds },
     expiresAt,
     readAt: now,
     useNotedAt: row.lastUsedAt ?? 0,

@@ -1,0 +1,25 @@
+import type { Log } from '../log.ts';
+import type { Clock, Mail, Mailer } from '../ports.ts';
+import type { Store } from '../store/store.ts';
+import type { AccessChanges } from './changes.ts';
+import type { LoginLimits } from './login-limits.ts';
+
+/** What everything about people works with. */
+export interface People {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  mailer: Mailer;
+  loginLimits: LoginLimits;
+  accessChanges: AccessChanges;
+  config: {
+    /** Where browsers find the pages: links in letters begin with it. */
+    baseUrl: string;
+    signup: 'open' | 'closed';
+  };
+}
+
+/** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */
+export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+}

@@ -1,0 +1,151 @@
+import { newId } from '../ids.ts';
+import { StatusError } from '../status.ts';
+import { getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from '../store/accounts.ts';
+import type { UserRow } from '../store/rows.ts';
+import { deleteOtherSessions, hasSessionFrom } from '../store/sessions.ts';
+import type { Tx } from '../store/store.ts';
+import { doerOf, recordDeed } from './audit.ts';
+import { newVerification, postVerification } from './email-verification.ts';
+import type { Attempt } from './login-limits.ts';
+import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
+import type { People } from './people.ts';
+import type { SessionPrincipal } from './principal.ts';
+import { openSession } from './sessions.ts';
+import type { Visitor } from './sessions.ts';
+
+/** Bytes in UTF-8. */
+export const PASSWORD_BYTES = { least: 8, most: 1_024 };
+
+/** Who somebody says they are. `email` is as `email.ts` normalizes it. */
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
+export interface SignedIn {
+  user: UserRow;
+  token: string;
+}
+
+/** Whether a text will do as a password: long enough, and no longer than is hashed. */
+export function isPassword(text: string): boolean {
+  const bytes = Buffer.byteLength(text);
+  return bytes >= PASSWORD_BYTES.least && bytes <= PASSWORD_BYTES.most;
+}
+
+/**
+ * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. ALREADY_EXISTS
+ * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for too many from an address.
+ */
+export async function signUp(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
+  const { store, clock, config, loginLimits } = people;
+  if (config.signup === 'closed') {
+    throw new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', 'New accounts are made by the operator here.');
+  }
+  loginLimits.signUp.take(visitor.address);
+  const user: UserRow = {
+    id: newId('usr'),
+    email,
+    emailVerified: false,
+    passwordHash: await hashPassword(password),
+    accountId: newId('acc'),
+    operator: false,
+    createdAt: clock.now(),
+  };
+  const { token, verification } = await store.write(async (tx) => {
+    await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
+    await insertUser(tx, user);
+    await recordSession(tx, user, 'session.signUp', user.createdAt);
+    return {
+      verification: await newVerification(tx, user, user.createdAt),
+      token: await openSession(tx, user.id, visitor, user.createdAt),
+    };
+  });
+  postVerification(people, email, verification);
+  return { user, token };
+}
+
+/**
+ * Opens a session, always a new one. UNAUTHENTICATED SIGN_IN_FAILED, the same and after the same time for an unknown
+ * address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS. Rehashes the password where hashing has become
+ * more expensive since.
+ */
+export async function signIn(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
+  const { store, clock } = people;
+  const user = await getUserByEmail(store, email);
+  const attempts = await countAttempt(people, email, user?.id, visitor);
+  const known = user?.passwordHash === '' ? undefined : user;
+  if (!(await verifyPassword(known?.passwordHash, password)) || !known) throw signInFailed();
+  const rehashed = isOutdated(known.passwordHash) ? await hashPassword(password) : known.passwordHash;
+  const token = await store.write(async (tx) => {
+    const now = clock.now();
+    // Not with a password that was changed while this one was being compared.
+    if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
+    await recordSession(tx, known, 'session.signIn', now);
+    return openSession(tx, known.id, visitor, now);
+  });
+  for (const attempt of attempts) attempt.forgive();
+  return { user: { ...known, passwordHash: rehashed }, token };
+}
+
+/**
+ * Replaces the caller's password and ends their other sessions; API keys and connected apps stay. PERMISSION_DENIED
+ * WRONG_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ */
+export async function changePassword(
+  people: People,
+  principal: SessionPrincipal,
+  { current, replacement }: { current: string; replacement: string },
+  visitor: Visitor,
+): Promise<void> {
+  const { store, clock, accessChanges } = people;
+  const { userId, accountId, sessionId, email } = principal;
+  const attempts = await countAttempt(people, email, userId, visitor);
+  const user = await getUser(store, userId);
+  const before = user?.passwordHash ?? '';
+  if (before === '' || !(await verifyPassword(before, current))) throw wrongPassword();
+  const after = await hashPassword(replacement);
+  await store.write(async (tx) => {
+    if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
+    const ended = await deleteOtherSessions(tx, userId, sessionId);
+    const detail = `${ended} other sessions ended`;
+    await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });
+  });
+  for (const attempt of attempts) attempt.forgive();
+  accessChanges.announce({ userId });
+}
+
+/**
+ * Counts a try before the password is looked at, so that many at once gain nothing. Whoever is signed in from the same
+ * address has a count of their own: a stranger who keeps guessing cannot keep them out.
+ */
+async function countAttempt(
+  { store, clock, loginLimits }: People,
+  email: string,
+  userId: string | undefined,
+  { address }: Visitor,
+): Promise<Attempt[]> {
+  // Asked of unknown users too: it must take as long.
+  const familiar = await hasSessionFrom(store, userId ?? '', address, clock.now());
+  const fromAddress = loginLimits.address.take(address);
+  try {
+    return [fromAddress, loginLimits.account.take(familiar ? `${email} ${address}` : email)];
+  } catch (error) {
+    // Not worth hashing, hence not worth counting.
+    fromAddress.forgive();
+    throw error;
+  }
+}
+
+async function recordSession(tx: Tx, { id, accountId }: UserRow, action: string, at: number): Promise<void> {
+  await recordDeed(tx, { userId: id, through: 'session' }, { action, accountId, at });
+}
+
+function signInFailed(): StatusError {
+  return new StatusError('UNAUTHENTICATED', 'SIGN_IN_FAILED', 'E-mail address or password is wrong.');
+}
+
+function wrongPassword(): StatusError {
+  return new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'The present password is wrong.');
+}
