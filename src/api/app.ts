@@ -4,24 +4,27 @@ import type { Context, Middleware } from 'koa';
 import { Router } from '@koa/router';
 import type { Log } from '../log.ts';
 import { createAuthorize } from './auth.ts';
-import type { FindPrincipal } from './auth.ts';
+import type { FindApp, FindPrincipal } from './auth.ts';
 import { renderErrors } from './errors.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { mount, plainColons } from './mount.ts';
 import { openapiDocument } from './openapi.ts';
-import type { Operation } from './operation.ts';
+import type { Declared } from './declared.ts';
 import { operations } from './operations.ts';
 import { KEY_RATE, createRateLimit } from './rate-limit.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Services } from './services.ts';
+import { mountSession } from './session-mount.ts';
+import { sessionOperations } from './session-operations.ts';
 
 export interface ApiOptions {
   log: Log;
   services: Services;
   findPrincipal: FindPrincipal;
+  findApp: FindApp;
   readiness: Readiness;
-  /** Of each API key. */
+  /** Of each API key, app token and session. */
   rate?: RateLimit;
 }
 
@@ -34,16 +37,18 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
  * middleware added behind it, such as pages.
  */
-export function createApi({ log, services, findPrincipal, readiness, rate = KEY_RATE }: ApiOptions): Koa {
+export function createApi({ log, services, findPrincipal, findApp, readiness, rate = KEY_RATE }: ApiOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
-  const authorize = createAuthorize(findPrincipal, createRateLimit(rate, services.clock));
+  const takeToken = createRateLimit(rate, services.clock);
+  const authorize = createAuthorize(findPrincipal, findApp, takeToken);
   const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
   router.get('/openapi.json', (ctx) => {
     ctx.body = document;
   });
   mount(router, operations, authorize, services);
+  mountSession(router, sessionOperations, takeToken, services);
   app
     .use(requestId)
     .use(logRequests(log))
@@ -71,7 +76,7 @@ function logRequests(log: Log): Middleware {
   return async function logRequest(ctx, next) {
     const begun = performance.now();
     await next();
-    const operation = ctx.state.operation as Operation | undefined;
+    const operation = ctx.state.operation as Declared | undefined;
     const fields = {
       requestId: ctx.state.requestId as string,
       op: operation?.id,
@@ -79,7 +84,7 @@ function logRequests(log: Log): Middleware {
       path: operation?.path,
       status: ctx.status,
       reason: ctx.state.reason as string | undefined,
-      key: ctx.state.keyId as string | undefined,
+      credential: ctx.state.credential as string | undefined,
       ms: Math.round(performance.now() - begun),
     };
     log[operation ? 'info' : 'debug'](fields, 'request');

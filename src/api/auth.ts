@@ -1,49 +1,74 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Principal } from '../access/keys.ts';
+import { credentialId } from '../access/principal.ts';
+import type { AppPrincipal, KeyPrincipal, Principal } from '../access/principal.ts';
 import { parseToken } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import type { Operation } from './operation.ts';
 
 /** Who an API key belongs to; undefined for one that is unknown, revoked or expired. */
-export type FindPrincipal = (apiKey: string) => Promise<Principal | undefined>;
+export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined>;
+
+/** Which app on whose behalf a token belongs to; undefined for one that is unknown or revoked. */
+export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
 
 /** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
 export type Authorize = (headers: IncomingHttpHeaders, operation: Operation) => Promise<Principal>;
 
+const BEARER = /^Bearer +(\S+)$/i;
+
 /**
- * The credential, then the scope, then the rate of the key. `x-api-key` decides alone where it is sent: a bad key is not
- * rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none.
+ * The credential, then its class, then the scope, then its rate. `x-api-key` decides alone where it is sent: a bad key is
+ * not rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none; cookies are
+ * not looked at.
  */
-export function createAuthorize(findPrincipal: FindPrincipal, takeToken: (keyId: string) => void): Authorize {
+export function createAuthorize(
+  findPrincipal: FindPrincipal,
+  findApp: FindApp,
+  takeToken: (credentialId: string) => void,
+): Authorize {
   return async function authorize(headers, operation) {
-    const principal = await findPrincipal(apiKey(headers));
-    if (!principal) throw invalidCredential();
+    const principal = await identify(headers);
     requireScope(principal, operation);
-    takeToken(principal.keyId);
+    takeToken(credentialId(principal));
     return principal;
   };
+
+  async function identify({ 'x-api-key': key, authorization }: IncomingHttpHeaders): Promise<Principal> {
+    if (key === undefined && authorization === undefined) {
+      throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_MISSING', 'Send an API key in the header x-api-key.');
+    }
+    const principal =
+      key === undefined ? await bearer(authorization ?? '') : typeof key === 'string' && (await keyOf(key));
+    if (!principal) throw invalidCredential();
+    return principal;
+  }
+
+  async function keyOf(key: string): Promise<KeyPrincipal | undefined> {
+    return parseToken(key) === 'key' ? findPrincipal(key) : undefined;
+  }
+
+  async function bearer(authorization: string): Promise<AppPrincipal | undefined> {
+    const [, token = ''] = BEARER.exec(authorization) ?? [];
+    return parseToken(token) === 'app' ? findApp(token) : undefined;
+  }
 }
 
-function apiKey(headers: IncomingHttpHeaders): string {
-  const given = headers['x-api-key'];
-  if (typeof given === 'string') {
-    if (parseToken(given) !== 'key') throw invalidCredential();
-    return given;
-  }
-  if (headers.authorization === undefined) {
-    throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_MISSING', 'Send an API key in the header x-api-key.');
-  }
-  throw invalidCredential();
-}
-
-// One answer for all of them: whether a key exists is nobody's business who does not have it.
+// One answer for all of them: whether a credential exists is nobody's business who does not have it.
 function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-function requireScope(principal: Principal, { scope }: Operation): void {
-  if (scope === 'any' || principal.scopes.has(scope)) return;
-  throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This key lacks the scope ${scope}.`, {
-    metadata: { scope },
+function requireScope(principal: Principal, operation: Operation): void {
+  const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
+  if (needed === undefined) {
+    throw new StatusError(
+      'PERMISSION_DENIED',
+      'APP_TOKEN_NOT_ALLOWED',
+      'Apps may only list servers and ask who is who.',
+    );
+  }
+  if (needed === 'any' || principal.scopes.has(needed)) return;
+  throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
+    metadata: { scope: needed },
   });
 }

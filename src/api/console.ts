@@ -5,18 +5,19 @@ import { StatusError } from '../status.ts';
 import type { ServerNow } from '../actors/servers.ts';
 import { invalidFields } from './errors.ts';
 import { line, message, reply } from './fields.ts';
-import { operation } from './operation.ts';
+import { serverOperation } from './operation.ts';
 import { ServerParams } from './schemas.ts';
-import { ownServer } from './services.ts';
+import { recordOnServer } from './services.ts';
 
 /** What fits into one packet of RCON (https://minecraft.wiki/w/RCON): more, and the game drops the connection. */
 const MAX_COMMAND_BYTES = 1446;
 
-export const runCommand = operation({
+export const runCommand = serverOperation({
   id: 'RunCommand',
   method: 'post',
   path: '/v1/servers/{id}:command',
   scope: 'console',
+  role: 'member',
   tag: 'control',
   summary: 'Run a console command',
   description: 'Runs it on the game and returns what the game says. Needs a running server; does not wake it.',
@@ -24,9 +25,16 @@ export const runCommand = operation({
   body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
   example: { command: 'say hello' },
   reply: z.object({ output: reply.text.describe('The reply of RCON.') }).meta({ id: 'RunCommandResponse' }),
-}).handle(async ({ params, body, principal }, services) => {
+}).handle(async ({ params, server, body, principal }, services) => {
   const command = withoutSlash(body.command);
-  const rcon = rconOf(await ownServer(services, principal, params.id));
+  const rcon = rconOf(server);
+  // Before the command: what it does is done by the game, and may be the end of it. Its arguments may hold a secret.
+  const deed = {
+    action: 'console.command',
+    detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',
+    at: services.clock.now(),
+  };
+  await services.store.write(recordOnServer(principal, server.row, deed));
   try {
     return { output: await services.console.run(rcon, await services.rconPassword(params.id), command) };
   } catch (error) {

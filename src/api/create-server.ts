@@ -7,7 +7,7 @@ import type { CompleteRequest } from './create-request.ts';
 import { quotaExceeded } from './errors.ts';
 import { operation } from './operation.ts';
 import { Server } from './schemas.ts';
-import { causeOf, ownAccount } from './services.ts';
+import { causeOf, ownAccount, requireWholeAccount } from './services.ts';
 import { serverView } from './views.ts';
 
 /** How often a name that is taken gets another number behind it. */
@@ -29,6 +29,7 @@ export const createServer = operation({
   reply: Server,
 }).handle(async ({ body, principal }, services) => {
   const accountId = ownAccount(principal, body.accountId);
+  requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services.config);
   const { maxServersPerAccount } = services.config;
   const now = await services.inTurn(accountId, async () => {

@@ -1,8 +1,9 @@
 import type { ServerCommand } from '../../machines/server.ts';
 import { int32, message } from './fields.ts';
-import { operation } from './operation.ts';
+import type { Role } from '../access/members.ts';
+import { serverOperation } from './operation.ts';
 import { Server, ServerParams } from './schemas.ts';
-import { causeOf, ownServer } from './services.ts';
+import { causeOf } from './services.ts';
 import { serverView } from './views.ts';
 
 const MINUTE_MS = 60_000;
@@ -10,36 +11,42 @@ const MINUTE_MS = 60_000;
 type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'DELETE' | 'REINSTALL'>;
 
 export const startServer = command('StartServer', 'start', 'START', {
+  role: 'limited',
   summary: 'Start a server',
   description:
     'Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.',
 });
 
 export const stopServer = command('StopServer', 'stop', 'STOP', {
+  role: 'limited',
   summary: 'Stop a server',
   description: 'Saves and stops; metered billing ends, data stays. A server that sleeps already is left as it is.',
 });
 
 export const restartServer = command('RestartServer', 'restart', 'RESTART', {
+  role: 'member',
   summary: 'Restart a server',
   description: 'Stops the server and starts it again. Refused for one that sleeps.',
 });
 
 export const killServer = command('KillServer', 'kill', 'KILL', {
+  role: 'member',
   summary: 'Kill a server',
   description: 'Ends a start or a stop that hangs, without saving.',
 });
 
 export const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {
+  role: 'member',
   summary: 'Retry an install',
   description: 'Runs the install again. Only in `install_failed`.',
 });
 
-export const keepAwake = operation({
+export const keepAwake = serverOperation({
   id: 'KeepAwake',
   method: 'post',
   path: '/v1/servers/{id}:keepAwake',
   scope: 'servers:write',
+  role: 'member',
   tag: 'control',
   summary: 'Keep a server awake',
   description: 'No stop for idleness for so many minutes, 0 to 1440; 0 ends it. Only while `running`.',
@@ -47,7 +54,6 @@ export const keepAwake = operation({
   body: message({ minutes: int32({ min: 0, max: 1440 }).default(0) }),
   reply: Server,
 }).handle(async ({ params, body, principal }, services) => {
-  await ownServer(services, principal, params.id);
   const at = services.clock.now();
   const until = at + body.minutes * MINUTE_MS;
   const now = await services.servers.send(params.id, { type: 'KEEP_AWAKE', at, until, cause: causeOf(principal) });
@@ -55,8 +61,8 @@ export const keepAwake = operation({
 });
 
 /** An operation that is one command to a server, answered with the server as it is then. */
-function command(id: string, verb: string, type: Plain, words: { summary: string; description: string }) {
-  return operation({
+function command(id: string, verb: string, type: Plain, words: { role: Role; summary: string; description: string }) {
+  return serverOperation({
     id,
     method: 'post',
     path: `/v1/servers/{id}:${verb}`,
@@ -67,7 +73,6 @@ function command(id: string, verb: string, type: Plain, words: { summary: string
     example: {},
     reply: Server,
   }).handle(async ({ params, principal }, services) => {
-    await ownServer(services, principal, params.id);
     const now = await services.servers.send(params.id, { type, at: services.clock.now(), cause: causeOf(principal) });
     return serverView(now, services);
   });

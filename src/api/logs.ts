@@ -3,9 +3,8 @@ import { EngineError } from '../ports.ts';
 import type { LogLine, LogQuery } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { int32, message, reply } from './fields.ts';
-import { operation } from './operation.ts';
+import { serverOperation } from './operation.ts';
 import { ServerParams } from './schemas.ts';
-import { ownServer } from './services.ts';
 import type { Services } from './services.ts';
 
 const MAX_TAIL = 1000;
@@ -20,11 +19,12 @@ const GetServerLogsResponse = z
   })
   .meta({ id: 'GetServerLogsResponse' });
 
-export const getServerLogs = operation({
+export const getServerLogs = serverOperation({
   id: 'GetServerLogs',
   method: 'get',
   path: '/v1/servers/{id}/logs',
   scope: 'servers:read',
+  role: 'limited',
   tag: 'control',
   summary: 'Read the log',
   description:
@@ -35,8 +35,7 @@ export const getServerLogs = operation({
     tail: int32().default(100).describe('Clamped to 0..1000.'),
   }),
   reply: GetServerLogsResponse,
-}).handle(async ({ params, query, principal, signal }, services) => {
-  await ownServer(services, principal, params.id);
+}).handle(async ({ params, query, signal }, services) => {
   const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
   const after = positionOf(query.cursor, params.id);
   try {

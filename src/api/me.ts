@@ -16,12 +16,14 @@ export const whoAmI = operation({
   method: 'get',
   path: '/v1/whoami',
   scope: 'any',
+  appScope: 'any',
   tag: 'control',
   summary: 'Who am I?',
   description: 'The account and the user behind the credential of this call.',
   reply: WhoAmIResponse,
 }).handle(async ({ principal }, { findUser }) => {
   const user = await findUser(principal.userId);
-  if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this key is gone.');
-  return { accountId: principal.accountId, email: user.email, emailVerified: user.emailVerified };
+  if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this credential is gone.');
+  const accountId = principal.kind === 'app' ? '' : principal.accountId;
+  return { accountId, email: user.email, emailVerified: user.emailVerified };
 });

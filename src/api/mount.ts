@@ -1,8 +1,9 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Router } from '@koa/router';
-import type { Principal } from '../access/keys.ts';
+import { credentialId } from '../access/principal.ts';
 import type { Authorize } from './auth.ts';
 import { parseMessage, readBody } from './body.ts';
+import type { Declared, Sent } from './declared.ts';
 import { routeNotFound } from './errors.ts';
 import type { Operation } from './operation.ts';
 import type { Services } from './services.ts';
@@ -32,26 +33,30 @@ export const plainColons: Middleware = async function plainColons(ctx, next) {
   await next();
 };
 
+/** Holds the address against the operation, and notes for the log which one it is. Throws ROUTE_NOT_FOUND. */
+export function enter(ctx: Context, operation: Declared): void {
+  if (!operation.fits(ctx.params)) throw routeNotFound();
+  ctx.state.operation = operation;
+}
+
+/** What the caller sent. The body is not read before it is asked for. */
+export function sentBy(ctx: Context, { method, bodyLimitBytes }: Declared): Sent {
+  return {
+    params: ctx.params as unknown,
+    query: queryFields(ctx.querystring),
+    body: async () => (method === 'post' ? parseMessage(await readBody(ctx.req, bodyLimitBytes)) : {}),
+  };
+}
+
 // The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
 function serve(operation: Operation, authorize: Authorize, services: Services): Middleware {
   return async function serveOperation(ctx) {
-    if (!operation.fits(ctx.params)) throw routeNotFound();
-    ctx.state.operation = operation;
-    const principal: Principal = await authorize(ctx.headers, operation);
-    ctx.state.keyId = principal.keyId;
+    enter(ctx, operation);
+    const principal = await authorize(ctx.headers, operation);
+    ctx.state.credential = credentialId(principal);
     const gone = new AbortController();
     ctx.res.once('close', () => gone.abort());
-    ctx.body = await operation.run(
-      {
-        params: ctx.params,
-        query: queryFields(ctx.querystring),
-        body: async () =>
-          operation.method === 'post' ? parseMessage(await readBody(ctx.req, operation.bodyLimitBytes)) : {},
-        principal,
-        signal: gone.signal,
-      },
-      services,
-    );
+    ctx.body = await operation.run({ ...sentBy(ctx, operation), principal, signal: gone.signal }, services);
   };
 }
 

@@ -1,13 +1,19 @@
 import { z } from 'zod';
+import { sessionCookieName } from '../access/session-cookie.ts';
+import type { Declared } from './declared.ts';
 import type { ApiConfig } from './services.ts';
 import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
+import { CSRF_HEADER } from './session-mount.ts';
+import type { SessionOperation } from './session-operation.ts';
+import { sessionOperations } from './session-operations.ts';
 
 type Json = Record<string, unknown>;
 
 const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
+  { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
   { name: 'public', description: 'Needs no credential.' },
   { name: 'operator', description: 'For operators of the installation.' },
 ];
@@ -24,13 +30,12 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   const components = new Components();
   const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
   const paths: Record<string, Json> = {};
-  for (const operation of operations) {
+  for (const operation of [...operations, ...sessionOperations]) {
     (paths[operation.path] ??= {})[operation.method] = {
       operationId: operation.id,
       tags: [operation.tag],
       summary: operation.summary,
-      description: `${operation.description}\n\n${scopeSentence(operation)}`,
-      'x-required-scope': operation.scope,
+      ...(operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation)),
       parameters: [
         ...components.parameters(operation.params, 'path'),
         ...components.parameters(operation.query, 'query'),
@@ -54,16 +59,32 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
       responses: { Error: error },
       securitySchemes: {
         apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `dmk_…`.' },
+        appToken: { type: 'http', scheme: 'bearer', description: 'An app token, `dma_…`.' },
+        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(baseUrl), description: 'Kept by SignIn.' },
+        csrf: { type: 'apiKey', in: 'header', name: CSRF_HEADER, description: 'The `csrfToken` of GetMe.' },
       },
     },
   };
 }
 
-function scopeSentence({ scope }: Operation): string {
-  return scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`;
+function keyAccess({ description, scope, appScope, role }: Operation): Json {
+  const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
+  if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
+  if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
+  return {
+    description: `${description}\n\n${sentences.join(' ')}`,
+    'x-required-scope': scope,
+    ...(role !== undefined && { 'x-required-role': role }),
+    ...(appScope !== undefined && { security: [{ apiKey: [] }, { appToken: [] }] }),
+  };
 }
 
-function requestBody(components: Components, { body, example }: Operation): Json {
+function sessionAccess({ description, method, signedIn }: SessionOperation): Json {
+  if (!signedIn) return { description, security: [] };
+  return { description, security: [method === 'get' ? { session: [] } : { session: [], csrf: [] }] };
+}
+
+function requestBody(components: Components, { body, example }: Declared): Json {
   const content = { schema: components.request(body), ...(example !== undefined && { example }) };
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
 }

@@ -1,71 +1,60 @@
 import type { z } from 'zod';
-import type { Principal } from '../access/keys.ts';
+import type { Role } from '../access/members.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Scope } from '../access/scopes.ts';
-import { invalidFields, routeNotFound } from './errors.ts';
-import { Empty } from './fields.ts';
+import type { ServerNow } from '../actors/servers.ts';
+import { declare } from './declared.ts';
+import type { Checked, Declaration, Declared, Sent } from './declared.ts';
+import type { Empty } from './fields.ts';
+import type { ServerParams } from './schemas.ts';
+import { reachServer } from './services.ts';
 import type { Services } from './services.ts';
 
-/** Bodies are small unless an operation says otherwise. */
-const BODY_BYTES = 64 * 1024;
-
-export type Method = 'get' | 'post' | 'delete';
+/** What callers need for an operation. */
+interface Access {
+  /** What the caller's API key must hold; `any`: a valid one will do. */
+  scope: Scope | 'any';
+  /** What an app token must hold; absent: apps may not call it. */
+  appScope?: Scope | 'any';
+  tag: 'control' | 'operator';
+}
 
 /** What an operation is, but for what it does. */
-export interface OperationSpec<
+export type OperationSpec<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Reply extends z.ZodType,
-> {
-  /** Its name in the reference, e.g. `StartServer`. */
-  id: string;
-  method: Method;
-  /** As in the reference: `/v1/servers/{id}:start`. */
-  path: string;
-  /** What the caller's credential must hold; `any`: a valid credential will do. */
-  scope: Scope | 'any';
-  tag: 'control' | 'operator';
-  summary: string;
-  description: string;
-  /** Of the path. What does not fit is no such address: 404. */
-  params?: Params;
-  query?: Query;
-  body?: Body;
-  /** What callers are shown and nothing else: what is not in here never leaves. */
-  reply: Reply;
-  bodyLimitBytes?: number;
-  /** An example of the body, for the documentation. */
-  example?: z.input<Body>;
-}
+> = Declaration<Params, Query, Body, Reply> & Access;
 
 /** A call as its handler gets it: checked, and by a caller who may. */
-export interface Call<Params, Query, Body> {
-  params: Params;
-  query: Query;
-  body: Body;
+export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Checked<
+  Params,
+  Query,
+  Body
+> & {
   principal: Principal;
   /** Fires when the caller goes away. */
   signal: AbortSignal;
-}
+};
 
-/** A call as it comes in. `query` holds one text for each parameter; `body` is undefined where the method has none. */
-export interface RawCall {
-  params: unknown;
-  query: unknown;
-  body: () => Promise<object>;
+/** A call on one server: `server` as it is now, and what the caller is on it. */
+export type ServerCall<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Call<
+  Params,
+  Query,
+  Body
+> & { server: ServerNow; role: Role };
+
+/** A call as it comes in. */
+export interface RawCall extends Sent {
   principal: Principal;
   signal: AbortSignal;
 }
 
 /** One operation of the API. */
-export interface Operation extends Omit<OperationSpec<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'example'> {
-  params: z.ZodType;
-  query: z.ZodType;
-  body: z.ZodType;
-  bodyLimitBytes: number;
-  example?: unknown;
-  /** Whether path parameters can belong to something. Asked before anything else of the call. */
-  fits(params: unknown): boolean;
+export interface Operation extends Declared, Access {
+  /** On a server: the least the caller must be on it. */
+  role?: Role;
   /** Checks the call, does it, and renders the reply. Throws StatusError. */
   run(call: RawCall, services: Services): Promise<unknown>;
 }
@@ -80,32 +69,14 @@ export function operation<
   Query extends z.ZodType = typeof Empty,
   Body extends z.ZodType = typeof Empty,
 >(spec: OperationSpec<Params, Query, Body, Reply>) {
-  type Handler = (
-    call: Call<z.output<Params>, z.output<Query>, z.output<Body>>,
-    services: Services,
-  ) => Promise<z.input<Reply>>;
+  type Handler = (call: Call<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
   return {
     handle(handler: Handler): Operation {
-      const schemas = {
-        params: spec.params ?? Empty,
-        query: spec.query ?? Empty,
-        body: spec.body ?? Empty,
-      } as { params: Params; query: Query; body: Body };
+      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
       return {
-        ...spec,
-        ...schemas,
-        bodyLimitBytes: spec.bodyLimitBytes ?? BODY_BYTES,
-        fits: (params) => schemas.params.safeParse(params).success,
-        async run({ principal, signal, ...raw }, services) {
-          const params = schemas.params.safeParse(raw.params);
-          if (!params.success) throw routeNotFound();
-          const call = {
-            params: params.data,
-            query: check(schemas.query, raw.query),
-            body: check(schemas.body, await raw.body()),
-            principal,
-            signal,
-          };
+        ...declared,
+        async run({ principal, signal, ...sent }, services) {
+          const call = { ...(await check(sent)), principal, signal };
           return spec.reply.parse(await handler(call, services));
         },
       };
@@ -113,17 +84,28 @@ export function operation<
   };
 }
 
-/** Parses what a caller sent. Throws INVALID_ARGUMENT with one violation for each bad field. */
-export function check<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value, { error: describe });
-  if (parsed.success) return parsed.data;
-  throw invalidFields(
-    parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), description: message })),
-  );
-}
-
-function describe({ code, input, expected }: z.core.$ZodRawIssue): string | undefined {
-  if (code !== 'invalid_type') return undefined;
-  if (input === undefined) return 'is required';
-  return expected === 'int' || expected === 'number' ? 'must be an integer' : `must be a single ${expected}`;
+/**
+ * Declares an operation on one server, whose path begins with `/v1/servers/{id}`. Its handler is called only for those who
+ * are at least `role` on the server: NOT_FOUND SERVER_NOT_FOUND for who is nothing there, PERMISSION_DENIED ROLE_TOO_LOW.
+ */
+export function serverOperation<
+  Reply extends z.ZodType,
+  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
+  Query extends z.ZodType = typeof Empty,
+  Body extends z.ZodType = typeof Empty,
+>(spec: OperationSpec<Params, Query, Body, Reply> & { params: Params; role: Role }) {
+  type Handler = (call: ServerCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
+  return {
+    handle(handler: Handler): Operation {
+      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
+      return {
+        ...declared,
+        async run({ principal, signal, ...sent }, services) {
+          const checked = await check(sent);
+          const reached = await reachServer(services, principal, checked.params.id, spec.role);
+          return spec.reply.parse(await handler({ ...checked, ...reached, principal, signal }, services));
+        },
+      };
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
 import { listMinecraftVersions } from './catalogue.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
@@ -5,13 +6,17 @@ import { keepAwake, killServer, restartServer, retryInstall, startServer, stopSe
 import { getServerLogs } from './logs.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
+import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
+import { listMyServers } from './my-servers.ts';
 import type { Operation } from './operation.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 
-/** All operations there are, in the reference's order. */
+/** All operations of the control API, in the reference's order. */
 export const operations: readonly Operation[] = [
   whoAmI,
+  listMyServers,
+  listAccountAuditOperation,
   listMinecraftVersions,
   listServers,
   createServer,
@@ -26,5 +31,10 @@ export const operations: readonly Operation[] = [
   keepAwake,
   runCommand,
   getServerLogs,
+  listServerAuditOperation,
   inspectMachine,
+  listMembers,
+  inviteMember,
+  setMemberRole,
+  removeMember,
 ];

@@ -37,9 +37,9 @@ export function createRateLimit({ perSecond, burst }: RateLimit, clock: Clock): 
       return;
     }
     const seconds = Math.ceil((1 - tokens) / perSecond);
-    throw new StatusError('RESOURCE_EXHAUSTED', 'RATE_LIMITED', 'Too many calls with this key. Slow down.', {
+    throw new StatusError('RESOURCE_EXHAUSTED', 'RATE_LIMITED', 'Too many calls with this credential. Slow down.', {
       retryAfterSeconds: seconds,
-      metadata: { subject: `key:${key}` },
+      metadata: { subject: `credential:${key}` },
     });
   };
 }

@@ -10,6 +10,14 @@ export const ServerName = line(64).trim().min(1, 'is required');
 /** The parameters of paths under `/v1/servers/{id}`. */
 export const ServerParams = message({ id: ServerId.describe('Server id.') });
 
+/** The parameters of paths under `/v1/accounts/{accountId}`. */
+export const AccountParams = message({
+  accountId: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .describe("The caller's own."),
+});
+
 /** An extra port of a server. */
 export const PortMapping = z
   .object({

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { message, text } from './fields.ts';
-import { operation } from './operation.ts';
+import { operation, serverOperation } from './operation.ts';
 import { Nothing, Server, ServerParams } from './schemas.ts';
-import { causeOf, ownAccount, ownServer } from './services.ts';
+import { causeOf, ownAccount } from './services.ts';
 import { serverView } from './views.ts';
 
 export const listServers = operation({
@@ -12,40 +12,40 @@ export const listServers = operation({
   scope: 'servers:read',
   tag: 'control',
   summary: 'List servers',
-  description: 'All servers of the account. An `accountId` other than the own one is refused.',
+  description: 'All servers of the account that the key reaches. An `accountId` other than the own one is refused.',
   query: message({ accountId: text(64).default('') }),
   reply: z.object({ servers: z.array(Server).default([]) }).meta({ id: 'ListServersResponse' }),
 }).handle(async ({ query, principal }, services) => {
   const servers = await services.servers.listByAccount(ownAccount(principal, query.accountId));
-  return { servers: servers.map((now) => serverView(now, services)) };
+  const reached = servers.filter(({ row }) => principal.serverIds?.has(row.id) ?? true);
+  return { servers: reached.map((now) => serverView(now, services)) };
 });
 
-export const getServer = operation({
+export const getServer = serverOperation({
   id: 'GetServer',
   method: 'get',
   path: '/v1/servers/{id}',
   scope: 'servers:read',
+  role: 'limited',
   tag: 'control',
   summary: 'Read a server',
   description: 'Poll it while the server starts, until `state` is `running`.',
   params: ServerParams,
   reply: Server,
-}).handle(async ({ params, principal }, services) =>
-  serverView(await ownServer(services, principal, params.id), services),
-);
+}).handle(async ({ server }, services) => serverView(server, services));
 
-export const deleteServer = operation({
+export const deleteServer = serverOperation({
   id: 'DeleteServer',
   method: 'delete',
   path: '/v1/servers/{id}',
   scope: 'servers:write',
+  role: 'owner',
   tag: 'control',
   summary: 'Delete a server',
   description: 'Permanent: its world, backups and settings go with it. Gone from reads at once.',
   params: ServerParams,
   reply: Nothing,
 }).handle(async ({ params, principal }, services) => {
-  await ownServer(services, principal, params.id);
   await services.servers.send(params.id, { type: 'DELETE', at: services.clock.now(), cause: causeOf(principal) });
   return {};
 });

@@ -1,40 +1,68 @@
+import type { IncomingMessage } from 'node:http';
 import type { ServerNow, Servers } from '../actors/servers.ts';
-import type { Principal } from '../access/keys.ts';
+import { doerOf, recordDeed } from '../access/audit.ts';
+import { createAccessChanges } from '../access/changes.ts';
+import { createLoginLimits } from '../access/login-limits.ts';
+import { isAtLeast, roleOn } from '../access/members.ts';
+import type { Role } from '../access/members.ts';
+import type { People } from '../access/people.ts';
+import type { Principal } from '../access/principal.ts';
+import type { Secret } from '../access/secrets.ts';
 import type { Config } from '../config.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import { StatusError } from '../status.ts';
-import type { UserRow } from '../store/rows.ts';
+import type { ServerRow, UserRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
 
 /** The settings that show in replies or bound requests. */
 export type ApiConfig = Pick<
   Config,
-  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount'
+  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount' | 'signup'
 >;
 
 /** What handlers work with. */
-export interface Services {
+export interface Services extends People {
   config: ApiConfig;
-  clock: Clock;
+  secret: Secret;
   servers: Servers;
   engine: Pick<Engine, 'inspect' | 'logs'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
   /** The port players connect to; a function, as the proxy may be given any free one. */
   playersPort: () => number;
+  /** Whose request it is, as limits and audit know it: through trusted proxies only. */
+  clientAddress: (request: IncomingMessage) => string;
   findUser: (id: string) => Promise<UserRow | undefined>;
   rconPassword: (serverId: string) => string | Promise<string>;
   /** Runs `work` after all earlier work of the same key has ended, so that a check holds until what it allows is done. */
   inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
 }
 
-/** The caller's own server. NOT_FOUND for others' exactly as for none, so that ids cannot be probed. */
-export async function ownServer({ servers }: Services, principal: Principal, id: string): Promise<ServerNow> {
-  const now = await servers.get(id);
-  if (!now || now.row.accountId !== principal.accountId) {
+/** The part of the services that only this process's memory holds: one for all of them. */
+export function createPeopleMemory(clock: Clock): Pick<Services, 'loginLimits' | 'accessChanges' | 'inTurn'> {
+  return { loginLimits: createLoginLimits(clock), accessChanges: createAccessChanges(), inTurn: createTurns() };
+}
+
+/**
+ * A server and what the caller is on it. NOT_FOUND where they are nothing there, exactly as where there is no server, so
+ * that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW where they are less than `least`.
+ */
+export async function reachServer(
+  { servers, store }: Pick<Services, 'servers' | 'store'>,
+  principal: Principal,
+  id: string,
+  least: Role,
+): Promise<{ server: ServerNow; role: Role }> {
+  const server = await servers.get(id);
+  const role = server && (await roleOn(store, principal, server.row));
+  if (!server || !role) {
     throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
   }
-  return now;
+  if (isAtLeast(role, least)) return { server, role };
+  throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
+    metadata: { role, least },
+  });
 }
 
 /** Throws ACCOUNT_MISMATCH unless an account named by the caller is its own; '' means its own. */
@@ -45,9 +73,26 @@ export function ownAccount(principal: Principal, accountId: string): string {
   });
 }
 
+/** Refuses a key that is limited to some servers what is about the whole account. PERMISSION_DENIED KEY_LIMITED. */
+export function requireWholeAccount({ serverIds }: Principal): void {
+  if (serverIds === null) return;
+  throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
+}
+
 /** The caller, as the cause of what it asked for. */
 export function causeOf(principal: Principal): Cause {
-  return { kind: 'key', id: principal.keyId, note: 'asked over the API' };
+  return principal.kind === 'key'
+    ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
+    : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
+}
+
+/** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */
+export function recordOnServer(
+  principal: Principal,
+  { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
+  deed: { action: string; detail?: string; at: number },
+): (tx: Tx) => Promise<void> {
+  return (tx) => recordDeed(tx, doerOf(principal), { accountId, serverId, ...deed });
 }
 
 /** An `inTurn`. Keys without work under way take no memory. */

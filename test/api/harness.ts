@@ -1,19 +1,30 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { recordStep } from '../../src/access/audit.ts';
+import { csrfToken } from '../../src/access/csrf.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
+import type { AppPrincipal } from '../../src/access/principal.ts';
 import type { Scope } from '../../src/access/scopes.ts';
+import { openSession } from '../../src/access/sessions.ts';
+import { createEffects } from '../../src/actors/effects.ts';
+import { startReconcile } from '../../src/actors/reconcile.ts';
+import { createServers } from '../../src/actors/servers.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
-import { createTurns } from '../../src/api/services.ts';
+import { createPeopleMemory } from '../../src/api/services.ts';
 import type { Services } from '../../src/api/services.ts';
+import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
+import type { Mail } from '../../src/ports.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertKey } from '../../src/store/keys.ts';
-import type { ApiKeyRow } from '../../src/store/rows.ts';
-import { world } from '../support/world.ts';
+import { insertMember } from '../../src/store/members.ts';
+import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
+import { LIMITS, world } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 export interface Answer {
@@ -41,12 +52,29 @@ export interface ApiUnderTest extends World {
   /** What it logged, line by line. */
   logged: string[];
   mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
-  /** A full key of another account, made on the way. */
+  /** A full key of another account (`acc_other`, user `usr_other`), made on the way. */
   stranger: () => Promise<string>;
+  /** Lets the other account's user into a server. */
+  share: (serverId: string, role: MemberRole) => Promise<void>;
+  services: Services;
+  letters: Mail[];
+  /** The app tokens that are known. */
+  apps: Map<string, AppPrincipal>;
+  /** A browser; with a user's id one that is signed in. */
+  browser: (userId?: string) => Promise<BrowserUnderTest>;
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
   /** `call`, of which a failure fails the test. */
   ok: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
   reach: World['reach'];
+}
+
+/** Keeps the session cookie, and sends the CSRF token along, as the dashboard does. */
+export interface BrowserUnderTest {
+  /** `name=value`, '' for none. */
+  cookie: string;
+  csrf: string;
+  call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+  ok: (method: string, path: string, body?: unknown) => Promise<Record<string, unknown>>;
 }
 
 export interface ApiTestOptions {
@@ -60,9 +88,12 @@ const EVER = 4_000_000_000_000;
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const base = await world(t);
   const { store, clock } = base;
+  await auditServers(t, base);
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
   const logged: string[] = [];
+  const letters: Mail[] = [];
+  const apps = new Map<string, AppPrincipal>();
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const services: Services = {
     config: {
@@ -72,9 +103,16 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       nodeLabel: 'node-1',
       maxRamMb: 16_384,
       maxServersPerAccount: 0,
+      signup: 'open',
       ...options.config,
     },
+    ...createPeopleMemory(clock),
     clock,
+    store,
+    log,
+    secret: { derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url') },
+    mailer: { send: async (mail) => void letters.push(mail) },
+    clientAddress: (request) => request.socket.remoteAddress ?? '',
     servers: base.servers,
     engine: base.engine,
     console: base.games,
@@ -82,13 +120,13 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
     rconPassword: () => 'rcon-password',
-    inTurn: createTurns(),
     ...options.services,
   };
   const app = createApi({
     log,
     services,
     findPrincipal: (given) => authenticate(store, clock, given),
+    findApp: async (token) => apps.get(token),
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
     rate: { perSecond: 1_000, burst: 100_000 },
     ...options.api,
@@ -129,8 +167,43 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }
 
+  async function browser(userId?: string): Promise<BrowserUnderTest> {
+    const visitor = { address: '127.0.0.1', userAgent: 'test' };
+    const token = userId && (await store.write((tx) => openSession(tx, userId, visitor, clock.now())));
+    const it: BrowserUnderTest = {
+      cookie: token ? `sid=${token}` : '',
+      csrf: token ? csrfToken(services.secret, hashToken(token)) : '',
+      async call(method, path, given = {}) {
+        const headers = { ...(it.cookie && { cookie: it.cookie }), ...(it.csrf && { 'x-csrf-token': it.csrf }) };
+        const answer = await call(method, path, { ...given, key: null, headers: { ...headers, ...given.headers } });
+        const [kept] = answer.headers.getSetCookie();
+        if (kept !== undefined) it.cookie = kept.split(';')[0] ?? '';
+        if (typeof answer.json['csrfToken'] === 'string') it.csrf = answer.json['csrfToken'];
+        return answer;
+      },
+      async ok(method, path, body) {
+        const answer = await it.call(method, path, { body });
+        t.is(answer.status, 200, answer.text);
+        return answer.json;
+      },
+    };
+    return it;
+  }
+
   return {
     ...base,
+    services,
+    letters,
+    apps,
+    browser,
+    async share(serverId, role) {
+      const row = { id: `mem_${serverId}_${role}`, serverId, email: 'stranger@example.com', userId: 'usr_other', role };
+      const rest = { invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: clock.now() };
+      await store.write(async (tx) => {
+        await tx.run('DELETE FROM "members" WHERE "serverId" = $1', [serverId]);
+        await insertMember(tx, { ...row, ...rest });
+      });
+    },
     origin,
     port,
     key,
@@ -148,4 +221,28 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       return answer.json;
     },
   };
+}
+
+/** Gives the world servers whose steps go into the audit log, in place of its own. */
+async function auditServers(t: ExecutionContext, it: World): Promise<void> {
+  const { store, clock, engine, games, dataDir } = it;
+  await it.servers.close();
+  const log = createLog({ level: 'silent' });
+  const effects = createEffects({
+    engine,
+    pinger: games,
+    console: games,
+    clock,
+    log,
+    dataDir,
+    gameImage: 'itzg/minecraft-server',
+    sandboxImage: 'dormouse/sandbox',
+    sandboxFaults: {},
+    owner: undefined,
+    idleAfterMs: 600_000,
+    rconPassword: () => 'secret',
+  });
+  it.servers = createServers({ store, clock, log, limits: LIMITS, effects, audit: recordStep });
+  const endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
+  t.teardown(endReconcile);
 }

@@ -5,20 +5,16 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import * as fc from 'fast-check';
-import { FULL_SCOPES, KEY_SCOPES } from '../../src/access/scopes.ts';
-import type { Scope } from '../../src/access/scopes.ts';
+import { KEY_SCOPES } from '../../src/access/scopes.ts';
 import { readBody } from '../../src/api/body.ts';
 import { openapiDocument } from '../../src/api/openapi.ts';
 import { operations } from '../../src/api/operations.ts';
-import { mintToken } from '../../src/ids.ts';
+import { sessionOperations } from '../../src/api/session-operations.ts';
 import { StatusError } from '../../src/status.ts';
 import { api } from './harness.ts';
 import type { Answer } from './harness.ts';
 
 const SMALL = { name: 'abc', ramMb: 256 };
-
-/** Path of an operation with real ids in it. */
-const pathOf = (template: string) => template.replace('{id}', 'abc');
 
 function assertStatusBody(answer: Answer): string | undefined {
   const { code, message, details } = answer.json as { code: unknown; message: unknown; details: { '@type': string }[] };
@@ -210,85 +206,6 @@ test('H06 what is not HTTP is answered in the same form and cut off', async (t) 
   t.regex(await rawHttp(port, 'nonsense\r\n\r\n'), /^HTTP\/1\.1 400 /);
 });
 
-test('no other credential than a good key passes, and all refusals are alike', async (t) => {
-  const { mint, call, clock, key } = await api(t);
-  const expiry = clock.now() + 60_000;
-  const expiring = await mint(FULL_SCOPES, { expiresAt: expiry });
-  const revoked = await mint(FULL_SCOPES, { revokedAt: clock.now() });
-  t.is((await call('GET', '/v1/whoami', { key: expiring.key })).status, 200);
-  await clock.advance(60_000);
-  const credentials: Record<string, Record<string, string>> = {
-    malformed: { 'x-api-key': 'dmk_nonsense' },
-    empty: { 'x-api-key': '' },
-    unknown: { 'x-api-key': mintToken('key') },
-    revoked: { 'x-api-key': revoked.key },
-    expired: { 'x-api-key': expiring.key },
-    'an app token as a key': { 'x-api-key': mintToken('app') },
-    'a key as a token': { authorization: `Bearer ${key}` },
-    'an app token': { authorization: `Bearer ${mintToken('app')}` },
-    basic: { authorization: 'Basic eDp5' },
-    'a bad key beside another header': { 'x-api-key': mintToken('key'), authorization: `Bearer ${key}` },
-  };
-  const texts = new Set<string>();
-  for (const [name, headers] of Object.entries(credentials)) {
-    for (const { method, path } of operations) {
-      const answer = await call(method.toUpperCase(), pathOf(path), { key: null, headers });
-      t.deepEqual([answer.status, answer.json['code']], [401, 16], `${name}: ${method} ${path}`);
-      t.truthy(answer.headers.get('www-authenticate'));
-      texts.add(answer.text);
-    }
-  }
-  t.is(texts.size, 1);
-  for (const { method, path } of operations) {
-    const answer = await call(method.toUpperCase(), pathOf(path), { key: null });
-    t.deepEqual([answer.status, answer.reason], [401, 'CREDENTIAL_MISSING'], path);
-    t.is(answer.headers.get('www-authenticate'), 'ApiKey realm="dormouse"');
-  }
-  t.is(
-    (await call('GET', `/v1/whoami?x-api-key=${key}&api_key=${key}`, { key: null })).status,
-    401,
-    'never in a query',
-  );
-});
-
-test('each operation takes its own scope and no other', async (t) => {
-  const { mint, call } = await api(t);
-  const keys = new Map<Scope, string>();
-  for (const scope of KEY_SCOPES) keys.set(scope, (await mint([scope])).key);
-  const none = (await mint([])).key;
-  for (const { id, method, path, scope } of operations) {
-    for (const [held, key] of [...keys, ['nothing', none] as const]) {
-      const answer = await call(method.toUpperCase(), pathOf(path), { key });
-      if (scope === 'any' || scope === held) t.not(answer.status, 403, `${id} with ${held}`);
-      else {
-        t.deepEqual(
-          [answer.status, answer.json['code'], answer.reason],
-          [403, 7, 'SCOPE_MISSING'],
-          `${id} with ${held}`,
-        );
-      }
-    }
-  }
-});
-
-test('the server of another account is not there, to the byte', async (t) => {
-  const { ok, call, stranger, servers } = await api(t);
-  const foreign = await stranger();
-  await ok('POST', '/v1/servers', SMALL);
-  const ofServers = operations.filter(({ path }) => path.includes('{id}'));
-  t.true(ofServers.length >= 10);
-  for (const { id, method, path } of ofServers) {
-    const body = method === 'post' ? { command: 'list', minutes: 5, name: 'x' } : undefined;
-    const ask = () => call(method.toUpperCase(), pathOf(path), { key: foreign, body });
-    const other = await ask();
-    t.deepEqual([other.status, other.reason], [404, 'SERVER_NOT_FOUND'], id);
-    const absent = await call(method.toUpperCase(), path.replace('{id}', 'xyz'), { key: foreign, body });
-    t.is(other.text, absent.text.replaceAll('xyz', 'abc'), id);
-  }
-  t.deepEqual((await call('GET', '/v1/servers', { key: foreign })).json, { servers: [] });
-  t.is((await servers.get('abc'))?.state, 'hibernated');
-});
-
 test('the order of checks: address, credential, scope, body, server, state', async (t) => {
   const { ok, call, mint } = await api(t);
   const reader = (await mint(['servers:read'])).key;
@@ -390,7 +307,11 @@ test('every operation says what it is, and stands in the document', async (t) =>
     components: { schemas: Record<string, { properties?: object }> };
   };
   t.true(document.openapi.startsWith('3.1'));
-  t.is(new Set(operations.map(({ id }) => id)).size, operations.length);
+  const all = [...operations, ...sessionOperations];
+  t.is(new Set(all.map(({ id }) => id)).size, all.length);
+  t.is(new Set(all.map(({ method, path }) => method + path)).size, all.length);
+  for (const { id, summary, description } of sessionOperations)
+    t.true(summary.length > 3 && description.length > 10, id);
   for (const { id, method, path, scope, summary, description, tag } of operations) {
     t.true(summary.length > 3 && description.length > 10, id);
     t.true(scope === 'any' || (KEY_SCOPES as readonly string[]).includes(scope), id);

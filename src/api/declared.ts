@@ -1,0 +1,102 @@
+import type { z } from 'zod';
+import { invalidFields, routeNotFound } from './errors.ts';
+import { Empty } from './fields.ts';
+
+/** Bodies are small unless an operation says otherwise. */
+const BODY_BYTES = 64 * 1024;
+
+export type Method = 'get' | 'post' | 'delete';
+
+/** What every operation tells of itself, whoever may call it. */
+export interface Declaration<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Reply extends z.ZodType,
+> {
+  /** Its name in the reference, e.g. `StartServer`. */
+  id: string;
+  method: Method;
+  /** As in the reference: `/v1/servers/{id}:start`. */
+  path: string;
+  summary: string;
+  description: string;
+  /** Of the path. What does not fit is no such address: 404. */
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** What callers are shown and nothing else: what is not in here never leaves. */
+  reply: Reply;
+  bodyLimitBytes?: number;
+  /** An example of the body, for the documentation. */
+  example?: z.input<Body>;
+}
+
+/** A declaration with nothing left open. */
+export interface Declared extends Omit<Declaration<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'example'> {
+  params: z.ZodType;
+  query: z.ZodType;
+  body: z.ZodType;
+  bodyLimitBytes: number;
+  example?: unknown;
+  /** Whether path parameters can belong to something. Asked before anything else of the call. */
+  fits(params: unknown): boolean;
+}
+
+/** What a caller sent. `query` holds one text for each parameter; `body` is empty where the method has none. */
+export interface Sent {
+  params: unknown;
+  query: unknown;
+  body: () => Promise<object>;
+}
+
+/** The same, checked. */
+export interface Checked<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  params: z.output<Params>;
+  query: z.output<Query>;
+  body: z.output<Body>;
+}
+
+/** Fills in what a declaration leaves open, and gives the check of what callers send: INVALID_ARGUMENT, or 404 for the path. */
+export function declare<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Spec extends Declaration<Params, Query, Body, z.ZodType>,
+>(spec: Spec & Declaration<Params, Query, Body, z.ZodType>) {
+  const schemas = { params: spec.params ?? Empty, query: spec.query ?? Empty, body: spec.body ?? Empty } as {
+    params: Params;
+    query: Query;
+    body: Body;
+  };
+  const declared = {
+    ...spec,
+    ...schemas,
+    bodyLimitBytes: spec.bodyLimitBytes ?? BODY_BYTES,
+    fits: (params: unknown) => schemas.params.safeParse(params).success,
+  };
+  async function check(sent: Sent): Promise<Checked<Params, Query, Body>> {
+    const params = schemas.params.safeParse(sent.params);
+    if (!params.success) throw routeNotFound();
+    return {
+      params: params.data,
+      query: checkFields(schemas.query, sent.query),
+      body: checkFields(schemas.body, await sent.body()),
+    };
+  }
+  return { declared, check };
+}
+
+function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: describe });
+  if (parsed.success) return parsed.data;
+  throw invalidFields(
+    parsed.error.issues.map(({ path, message }) => ({ field: path.join('.'), description: message })),
+  );
+}
+
+function describe({ code, input, expected }: z.core.$ZodRawIssue): string | undefined {
+  if (code !== 'invalid_type') return undefined;
+  if (input === undefined) return 'is required';
+  return expected === 'int' || expected === 'number' ? 'must be an integer' : `must be a single ${expected}`;
+}

@@ -1,0 +1,65 @@
+import type { Context, Middleware } from 'koa';
+import type { Router } from '@koa/router';
+import { checkCsrfToken, refuseCrossSite } from '../access/csrf.ts';
+import type { SessionPrincipal } from '../access/principal.ts';
+import { clearedSessionCookie, sessionCookie, sessionToken } from '../access/session-cookie.ts';
+import { findSession } from '../access/sessions.ts';
+import { StatusError } from '../status.ts';
+import { enter, routePath, sentBy } from './mount.ts';
+import type { Services } from './services.ts';
+import type { Browser, SessionOperation } from './session-operation.ts';
+
+/** The header that must bear the session's CSRF token in every change. */
+export const CSRF_HEADER = 'x-csrf-token';
+
+/** Gives every operation of the dashboard its route. `takeToken` holds the rate of a session. */
+export function mountSession(
+  router: Router,
+  operations: readonly SessionOperation[],
+  takeToken: (sessionId: string) => void,
+  services: Services,
+): void {
+  for (const operation of operations) {
+    router[operation.method](routePath(operation.path), serve(operation, takeToken, services));
+  }
+}
+
+/** Who is signed in with the browser that asks; undefined: nobody. */
+export async function signedInWith(ctx: Context, services: Services): Promise<SessionPrincipal | undefined> {
+  const token = sessionToken(services.config.baseUrl, ctx.headers.cookie);
+  return token === undefined ? undefined : findSession(services.store, services.clock, token);
+}
+
+/** The browser that asks. */
+export function browserOf(ctx: Context, { config, clientAddress }: Services): Browser {
+  return {
+    address: clientAddress(ctx.req),
+    userAgent: ctx.get('user-agent'),
+    keepSession(token) {
+      ctx.set(
+        'Set-Cookie',
+        token === null ? clearedSessionCookie(config.baseUrl) : sessionCookie(config.baseUrl, token),
+      );
+    },
+  };
+}
+
+// First where the call comes from, as it costs nothing; a session is looked at only where it is needed.
+function serve(operation: SessionOperation, takeToken: (sessionId: string) => void, services: Services): Middleware {
+  return async function serveSessionOperation(ctx) {
+    enter(ctx, operation);
+    refuseCrossSite(ctx.method, ctx.headers, services.config.baseUrl);
+    const principal = operation.signedIn ? await signedIn(ctx) : undefined;
+    const call = { ...sentBy(ctx, operation), browser: browserOf(ctx, services), principal };
+    ctx.body = await operation.run(call, services);
+  };
+
+  async function signedIn(ctx: Context): Promise<SessionPrincipal> {
+    const principal = await signedInWith(ctx, services);
+    if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
+    ctx.state.credential = principal.userId;
+    if (operation.method !== 'get') checkCsrfToken(services.secret, principal.sessionId, ctx.get(CSRF_HEADER));
+    takeToken(principal.sessionId);
+    return principal;
+  }
+}

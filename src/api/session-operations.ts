@@ -1,0 +1,33 @@
+import type { SessionOperation } from './session-operation.ts';
+import {
+  changePasswordOperation,
+  getMe,
+  sendVerification,
+  signInOperation,
+  signOut,
+  signUpOperation,
+  verifyEmailOperation,
+} from './session.ts';
+import { acceptInvitationOperation, declineInvitationOperation, listInvitations } from './session-invitations.ts';
+import { listKeys, mintKeyOperation, revokeKeyOperation } from './session-keys.ts';
+import { endOtherSessionsOperation, endSessionOperation, listSessions } from './session-list.ts';
+
+/** All operations of the dashboard. */
+export const sessionOperations: readonly SessionOperation[] = [
+  getMe,
+  signUpOperation,
+  signInOperation,
+  signOut,
+  changePasswordOperation,
+  sendVerification,
+  verifyEmailOperation,
+  listSessions,
+  endSessionOperation,
+  endOtherSessionsOperation,
+  listKeys,
+  mintKeyOperation,
+  revokeKeyOperation,
+  listInvitations,
+  acceptInvitationOperation,
+  declineInvitationOperation,
+];

@@ -1,0 +1,263 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { isAtLeast } from '../../src/access/members.ts';
+import type { Role } from '../../src/access/members.ts';
+import { FULL_SCOPES, KEY_SCOPES } from '../../src/access/scopes.ts';
+import type { Scope } from '../../src/access/scopes.ts';
+import type { Operation } from '../../src/api/operation.ts';
+import { operations } from '../../src/api/operations.ts';
+import { CODES } from '../../src/status.ts';
+import type { Code } from '../../src/status.ts';
+import { mintToken } from '../../src/ids.ts';
+import { insertMember } from '../../src/store/members.ts';
+import { api } from './harness.ts';
+import type { ApiUnderTest } from './harness.ts';
+
+/** A code with its reason, or `done`. */
+type Outcome = 'done' | readonly [Code, reason: string];
+type Headers = Record<string, string>;
+
+/** A credential, and what an operation answers it with; undefined: what it answers to who may. */
+interface Credential {
+  headers: Headers;
+  expect: (operation: Operation) => Outcome | undefined;
+}
+
+const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
+const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
+
+/** What a sleeping server answers to who may: 200, but for these. */
+const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
+  RestartServer: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+};
+
+/** Bodies that will do, where an operation's own example will not. */
+const BODIES: Record<string, (serverId: string) => object> = {
+  CreateServer: () => ({ name: 'Another', ramMb: 256 }),
+  SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
+  RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
+};
+
+const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
+
+/** A server with one invitation, of the account `acc_test`. */
+async function addServer({ create, store, clock }: ApiUnderTest, serverId: string): Promise<void> {
+  await create(serverId);
+  const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
+  const rest = { serverId, invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: null };
+  await store.write((tx) => insertMember(tx, { ...guest, ...rest }));
+}
+
+async function ask(it: ApiUnderTest, operation: Operation, serverId: string, headers: Headers) {
+  const { id, method, path, example } = operation;
+  const body = method === 'post' ? (BODIES[id]?.(serverId) ?? example ?? {}) : undefined;
+  const address = path.replace('{id}', serverId).replace('{accountId}', 'acc_test');
+  return it.call(method.toUpperCase(), address, { key: null, headers, body });
+}
+
+/** Calls every operation with the credential, those that may change something on a server of their own. */
+async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { headers, expect }: Credential) {
+  for (const operation of operations) {
+    const refused = expect(operation);
+    const serverId = refused === undefined && ofServer(operation) ? `s${++made}` : 'abc';
+    if (serverId !== 'abc') {
+      await addServer(it, serverId);
+      await shareIfAsked(it, name, serverId);
+    }
+    const answer = await ask(it, operation, serverId, headers);
+    const outcome = refused ?? ON_A_SLEEPING_SERVER[operation.id] ?? 'done';
+    const expected =
+      outcome === 'done' ? [200, undefined, ''] : [CODES[outcome[0]][1], CODES[outcome[0]][0], outcome[1]];
+    t.deepEqual(
+      [answer.status, answer.json['code'], answer.reason],
+      expected,
+      `${operation.id} with ${name}: ${answer.text}`,
+    );
+  }
+}
+let made = 0;
+
+async function shareIfAsked(it: ApiUnderTest, name: string, serverId: string): Promise<void> {
+  if (name !== 'member' && name !== 'limited') return;
+  await it.share(serverId, name);
+  const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
+  const rest = { serverId, invitedBy: 'usr_test', createdAt: it.clock.now(), acceptedAt: null };
+  await it.store.write((tx) => insertMember(tx, { ...guest, ...rest }));
+}
+
+/** Nothing that was refused has left a trace. */
+async function untouched(t: ExecutionContext, { servers, store, ok }: ApiUnderTest): Promise<void> {
+  t.is((await servers.get('abc'))?.state, 'hibernated');
+  t.deepEqual(await ok('GET', '/v1/servers/abc/machine').then((machine) => machine['transitions'] as unknown), []);
+  const entries = await store.query<{ action: string }>(`SELECT "action" FROM "audit" WHERE "serverId" = 'abc'`);
+  t.deepEqual(
+    entries.map(({ action }) => action),
+    ['server.create'],
+  );
+}
+
+test('every operation, with everything that is no credential or no longer one', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const { mint, clock, key, browser } = it;
+  const expiring = await mint(KEY_SCOPES, { expiresAt: clock.now() + 60_000 });
+  const revoked = await mint(KEY_SCOPES, { revokedAt: clock.now() });
+  t.is((await it.call('GET', '/v1/whoami', { key: expiring.key })).status, 200);
+  await clock.advance(60_000);
+  const { cookie, csrf } = await browser('usr_test');
+  const nobody = () => UNKNOWN;
+  const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
+  const credentials: Record<string, Credential> = {
+    none: { headers: {}, expect: missing },
+    'a session': { headers: { cookie, 'x-csrf-token': csrf }, expect: missing },
+    malformed: { headers: { 'x-api-key': 'dmk_nonsense' }, expect: nobody },
+    empty: { headers: { 'x-api-key': '' }, expect: nobody },
+    unknown: { headers: { 'x-api-key': mintToken('key') }, expect: nobody },
+    revoked: { headers: { 'x-api-key': revoked.key }, expect: nobody },
+    expired: { headers: { 'x-api-key': expiring.key }, expect: nobody },
+    'an app token as a key': { headers: { 'x-api-key': mintToken('app') }, expect: nobody },
+    'a key as a token': { headers: { authorization: `Bearer ${key}` }, expect: nobody },
+    'an unknown or revoked app token': { headers: { authorization: `Bearer ${mintToken('app')}` }, expect: nobody },
+    basic: { headers: { authorization: 'Basic eDp5' }, expect: nobody },
+    'a bad key beside another header': {
+      headers: { 'x-api-key': mintToken('key'), authorization: `Bearer ${key}` },
+      expect: nobody,
+    },
+  };
+  const texts = new Set<string>();
+  for (const [name, credential] of Object.entries(credentials)) {
+    await walk(t, it, name, credential);
+    const answer = await ask(it, operations[0]!, 'abc', credential.headers);
+    t.truthy(answer.headers.get('www-authenticate'));
+    texts.add(answer.text);
+  }
+  t.is(texts.size, 2, 'one answer for no credential, one for all bad ones');
+  await untouched(t, it);
+  const query = `/v1/whoami?x-api-key=${key}&api_key=${key}`;
+  t.is((await it.call('GET', query, { key: null })).status, 401, 'never in a query');
+});
+
+test('every operation, with each scope alone, all and none', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const holding =
+    (scopes: readonly Scope[]) =>
+    (operation: Operation): Outcome | undefined =>
+      operation.scope === 'any' || scopes.includes(operation.scope)
+        ? undefined
+        : ['PERMISSION_DENIED', 'SCOPE_MISSING'];
+  const sets: [string, readonly Scope[]][] = [
+    ['nothing', []],
+    ['everything', KEY_SCOPES],
+    ...KEY_SCOPES.map((scope): [string, readonly Scope[]] => [scope, [scope]]),
+  ];
+  for (const [name, scopes] of sets) {
+    const { key } = await it.mint(scopes);
+    await walk(t, it, name, { headers: { 'x-api-key': key }, expect: holding(scopes) });
+  }
+  await untouched(t, it);
+});
+
+test('every operation, with an app token', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const token = mintToken('app');
+  const standing = { userId: 'usr_test', accountId: 'acc_test', operator: false, serverIds: null };
+  const scopes = new Set<Scope>(['servers:list']);
+  it.apps.set(token, { kind: 'app', tokenId: 'apt_1', clientId: 'app_1', ...standing, scopes });
+  const headers = { authorization: `Bearer ${token}` };
+  const allowed = new Set(['WhoAmI', 'ListMyServers']);
+  await walk(t, it, 'an app token', {
+    headers,
+    expect: ({ id }) => (allowed.has(id) ? undefined : ['PERMISSION_DENIED', 'APP_TOKEN_NOT_ALLOWED']),
+  });
+  t.deepEqual((await it.call('GET', '/v1/whoami', { key: null, headers })).json, {
+    accountId: '',
+    email: 'owner@example.com',
+    emailVerified: true,
+  });
+  t.is(
+    (await it.call('POST', '/v1/servers/none:start', { key: null, headers, raw: '[' })).reason,
+    'APP_TOKEN_NOT_ALLOWED',
+  );
+  t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key beside it decides');
+  it.apps.clear();
+  await walk(t, it, 'the same, revoked', { headers, expect: () => UNKNOWN });
+  await untouched(t, it);
+});
+
+test('every operation, by who is somebody else, or a member', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const headers = { 'x-api-key': await it.stranger() };
+  const hidden: Outcome = ['NOT_FOUND', 'SERVER_NOT_FOUND'];
+  const foreign: Outcome = ['PERMISSION_DENIED', 'ACCOUNT_MISMATCH'];
+  const other = (operation: Operation): Outcome | undefined => (ofAccount(operation) ? foreign : undefined);
+  await walk(t, it, 'another account’s key', {
+    headers,
+    expect: (operation) => (ofServer(operation) ? hidden : other(operation)),
+  });
+  for (const role of ['limited', 'member'] as const) {
+    await it.share('abc', role);
+    await walk(t, it, role, {
+      headers,
+      expect: (operation) =>
+        operation.role === undefined || isAtLeast(role, operation.role)
+          ? other(operation)
+          : ['PERMISSION_DENIED', 'ROLE_TOO_LOW'],
+    });
+  }
+  await untouched(t, it);
+});
+
+test('every operation, with a key for certain servers only', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const { key } = await it.mint(FULL_SCOPES, { serverIds: ['def'] });
+  const whole = new Set(['CreateServer', 'ListAccountAudit']);
+  await walk(t, it, 'a key for another server', {
+    headers: { 'x-api-key': key },
+    expect: (operation) => {
+      if (ofServer(operation)) return ['NOT_FOUND', 'SERVER_NOT_FOUND'];
+      return whole.has(operation.id) ? ['PERMISSION_DENIED', 'KEY_LIMITED'] : undefined;
+    },
+  });
+  await it.create('def');
+  t.is((await it.call('GET', '/v1/servers/def', { key })).status, 200);
+  const ids = (answer: unknown) => (answer as { id: string }[]).map(({ id }) => id);
+  t.deepEqual(ids((await it.call('GET', '/v1/servers', { key })).json['servers']), ['def']);
+  t.deepEqual(ids((await it.call('GET', '/v1/me/servers', { key })).json['my']), ['def']);
+  await untouched(t, it);
+});
+
+test('the server of another account is not there, to the byte', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const headers = { 'x-api-key': await it.stranger() };
+  const all = operations.filter(ofServer);
+  t.true(all.length >= 10);
+  for (const operation of all) {
+    const other = await ask(it, operation, 'abc', headers);
+    const absent = await ask(it, operation, 'xyz', headers);
+    t.is(other.text, absent.text.replaceAll('xyz', 'abc'), operation.id);
+  }
+  t.deepEqual((await it.call('GET', '/v1/servers', { headers, key: null })).json, { servers: [] });
+});
+
+test('every operation on a server says what one must be there, as the reference has it', (t) => {
+  const roles: Record<Role, string[]> = { limited: [], member: [], owner: [] };
+  for (const operation of operations) {
+    t.is(operation.role !== undefined, ofServer(operation), operation.id);
+    if (operation.role !== undefined) roles[operation.role].push(operation.id);
+  }
+  const owners = ['DeleteServer', 'ListMembers', 'InviteMember', 'SetMemberRole', 'RemoveMember'];
+  for (const id of owners) t.true(roles.owner.includes(id), id);
+  for (const id of ['GetServer', 'StartServer', 'StopServer', 'GetServerLogs']) t.true(roles.limited.includes(id), id);
+  for (const { id, method, role } of operations.filter(ofServer)) {
+    const may = method === 'get' || ['StartServer', 'StopServer'].includes(id);
+    t.true(may || role !== 'limited', `${id}: who is limited changes nothing but sleep`);
+  }
+});
