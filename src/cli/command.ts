@@ -1,0 +1,63 @@
+import type { Api } from './api.ts';
+import type { Credentials } from './credentials.ts';
+import type { Terminal } from './terminal.ts';
+import type { Readable } from 'node:stream';
+
+/** One option as `parseArgs` of `node:util` takes it, and as help tells it. */
+export interface Option {
+  type: 'string' | 'boolean';
+  short?: string;
+  multiple?: boolean;
+  /** What stands for the value in help; for `string` only. */
+  value?: string;
+  help: string;
+}
+
+type Values<Options> = {
+  [Name in keyof Options]?: Options[Name] extends { type: 'boolean' }
+    ? boolean
+    : Options[Name] extends { multiple: true }
+      ? string[]
+      : string;
+};
+
+/** What a command is given to work with. */
+export interface Context {
+  /** Address of the service. */
+  url: string;
+  api: Api;
+  terminal: Terminal;
+  /** Print the API's JSON rather than text. */
+  json: boolean;
+  /** Aborted by Ctrl-C. */
+  signal: AbortSignal;
+  input: Readable & { isTTY?: boolean; setRawMode?(on: boolean): unknown };
+  credentials: { load(): Promise<Credentials>; save(credentials: Credentials): Promise<void> };
+  /** Prints one JSON document. */
+  document: (value: object) => void;
+}
+
+/** A command with its arguments and options; `Options` is inferred. */
+export interface CommandSpec<Options extends Record<string, Option>> {
+  name: string;
+  summary: string;
+  /** Names of its arguments; one in brackets may be left out; the last may end in `…` and takes all the rest as written. */
+  args?: readonly string[];
+  options?: Options;
+  /** Paragraphs and examples for its help. */
+  details?: string;
+  run(context: Context, args: string[], values: Values<Options>): Promise<void> | void;
+}
+
+/** The values of a command's options, by their names. */
+export type OptionValues = Record<string, string | boolean | string[] | undefined>;
+
+/** A command whose options are known when it runs only. */
+export interface Command extends Omit<CommandSpec<Record<string, Option>>, 'run'> {
+  run(context: Context, args: string[], values: OptionValues): Promise<void> | void;
+}
+
+/** A command whose options' types are known to its `run`. */
+export function command<const Options extends Record<string, Option>>(spec: CommandSpec<Options>): Command {
+  return spec;
+}

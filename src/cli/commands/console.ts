@@ -1,0 +1,23 @@
+import { serverPath } from '../api.ts';
+import { command } from '../command.ts';
+import type { Command } from '../command.ts';
+import { consoleText } from '../text.ts';
+
+/** `dormouse command`. */
+export const consoleCommand: Command = command({
+  name: 'command',
+  summary: 'Run a console command on a server that is awake.',
+  args: ['id', 'console command…'],
+  details: `What follows the id goes to the console as it is written; the options below are taken out of it, unless they
+stand behind --.
+
+Examples: dormouse command lobby say Hello there
+          dormouse command lobby tp Steve -10 64 -3`,
+  async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
+    const reply = await api.post(serverPath(id, ':command'), { command: words.join(' ') });
+    if (json) return document(reply);
+    const { output } = reply as { output?: unknown };
+    const text = consoleText(typeof output === 'string' ? output : '').trimEnd();
+    if (text !== '') out.line(text);
+  },
+});

@@ -1,0 +1,125 @@
+import { serverPath } from '../api.ts';
+import { command } from '../command.ts';
+import type { Command, Context } from '../command.ts';
+import { failed, interrupted } from '../errors.ts';
+import { stateWord, words } from '../format.ts';
+import { SERVER, read } from '../shapes.ts';
+import type { Server } from '../shapes.ts';
+import { startProgress } from '../start-progress.ts';
+import { untilSettled } from '../waiting.ts';
+import type { Seen } from '../waiting.ts';
+
+const WAIT = { type: 'boolean', short: 'w' } as const;
+const WAIT_UNTIL_AWAKE = { ...WAIT, help: 'Wait until players can join, and show how far it is.' };
+
+/** The states that `start --wait` and `restart --wait` end in; all others are on the way. */
+const STARTED = new Set(['running', 'start_failed', 'install_failed', 'hibernated']);
+
+/** `dormouse start`. */
+export const start: Command = command({
+  name: 'start',
+  summary: 'Wake a server.',
+  args: ['id'],
+  options: { wait: WAIT_UNTIL_AWAKE },
+  details: 'A server also wakes by itself when somebody joins it. Ctrl-C while waiting leaves it starting.',
+  run: (context, [id = ''], { wait }) => wake(context, id, 'start', wait),
+});
+
+/** `dormouse restart`. */
+export const restart: Command = command({
+  name: 'restart',
+  summary: 'Stop a server that is awake and start it again.',
+  args: ['id'],
+  options: { wait: WAIT_UNTIL_AWAKE },
+  run: (context, [id = ''], { wait }) => wake(context, id, 'restart', wait),
+});
+
+/** `dormouse stop`. */
+export const stop: Command = command({
+  name: 'stop',
+  summary: 'Save a server and let it sleep.',
+  args: ['id'],
+  options: { wait: { ...WAIT, help: 'Wait until it sleeps.' } },
+  async run(context, [id = ''], { wait }) {
+    const first = await send(context, id, 'stop');
+    if (!wait) return told(context, first);
+    const progress = ({ state }: Server) => {
+      if (!context.json) context.terminal.progress(`${id}: ${words(state)}`);
+    };
+    const settled = ({ state }: Server) => state !== 'stopping';
+    const last = await awaited(context, id, 'stopping', () =>
+      untilSettled(context.api, first, { settled, progress, signal: context.signal }),
+    );
+    if (['starting', 'running'].includes(last.server.state)) {
+      throw failed('WOKEN_AGAIN', `${id} was stopped, but somebody has woken it again.`, { server: id });
+    }
+    return told(context, last);
+  },
+});
+
+/** `dormouse kill`. */
+export const kill: Command = command({
+  name: 'kill',
+  summary: 'End a start or a stop that hangs, without saving.',
+  args: ['id'],
+  async run(context, [id = '']) {
+    told(context, await send(context, id, 'kill'));
+  },
+});
+
+async function wake(context: Context, id: string, verb: 'start' | 'restart', wait = false): Promise<void> {
+  const first = await send(context, id, verb);
+  if (!wait) return told(context, first);
+  const last = await awaited(context, id, 'starting', () =>
+    untilSettled(context.api, first, {
+      settled: ({ state }) => STARTED.has(state),
+      progress: context.json ? () => {} : startProgress(context.terminal),
+      signal: context.signal,
+    }),
+  );
+  if (last.server.state !== 'running') throw notStarted(last.server);
+  told(context, last);
+}
+
+async function send({ api }: Context, id: string, verb: string): Promise<Seen> {
+  const reply = await api.post(serverPath(id, `:${verb}`));
+  return { reply, server: read(SERVER, reply) };
+}
+
+async function awaited(context: Context, id: string, doing: string, wait: () => Promise<Seen>): Promise<Seen> {
+  try {
+    return await wait();
+  } catch (error) {
+    if (!context.signal.aborted) throw error;
+    throw interrupted(`${id} goes on ${doing} without you. Look after it with: dormouse machine ${id}`);
+  } finally {
+    context.terminal.clear();
+  }
+}
+
+/** What has become of a server, in a sentence that says what to do next. */
+function told({ json, document, terminal: { out } }: Context, { reply, server }: Seen): void {
+  if (json) return document(reply);
+  const { id, state, addr } = server;
+  const word = stateWord(state, out);
+  if (state === 'running') return out.line(`${id} is ${word}. Join it at ${out.style('bold', addr)}`);
+  if (state === 'starting')
+    return out.line(`${id} is ${word}. Players who join ${out.style('bold', addr)} are let in.`);
+  if (state === 'hibernated') return out.line(`${id} sleeps. Whoever joins ${out.style('bold', addr)} wakes it.`);
+  return out.line(`${id} is ${word}.`);
+}
+
+function notStarted(server: Server): Error {
+  const { id, state, startErrorCode, startErrorSummary, startErrorSuggestion } = server;
+  const metadata = { server: id, state, startErrorCode, startErrorSummary, startErrorSuggestion };
+  if (state === 'hibernated') return failed('STOPPED', `${id} was stopped before it was awake.`, metadata);
+  if (state === 'install_failed') {
+    return failed('INSTALL_FAILED', sentences(`${id} is not installed`, server, 'install'), metadata);
+  }
+  return failed('START_FAILED', sentences(`${id} did not start`, server, 'start'), metadata);
+}
+
+function sentences(what: string, server: Server, kind: 'install' | 'start'): string {
+  const lines = [server[`${kind}ErrorSummary`], server[`${kind}ErrorSuggestion`]].filter((line) => line !== '');
+  return [`${what}: ${lines[0] ?? 'no cause is known; its log may tell.'}`, ...lines.slice(1)].join('\n  ');
+}

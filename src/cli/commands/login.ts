@@ -1,0 +1,93 @@
+import { createApi } from '../api.ts';
+import { command } from '../command.ts';
+import type { Command, Context } from '../command.ts';
+import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
+import { notSignedIn, wrongUsage } from '../errors.ts';
+import { duration } from '../format.ts';
+import { secretLine } from '../input.ts';
+import { isReadableOnTheWay } from '../service-url.ts';
+import { WHO_AM_I, read } from '../shapes.ts';
+import type { Device } from '../shapes.ts';
+import { oneLine } from '../text.ts';
+import { parseToken } from '../../ids.ts';
+
+/** `dormouse login`. */
+export const login: Command = command({
+  name: 'login',
+  summary: 'Sign in: confirm a code in a browser, or give a key.',
+  options: { key: { type: 'boolean', help: 'Read an existing API key from standard input, not shown.' } },
+  details: `The key is kept for this service in $XDG_CONFIG_HOME/dormouse/credentials.json, readable by you only. It is sent to
+no other service, and never shown. With --json, the code and the link are one line of JSON on standard error.`,
+  async run(context, _, { key }) {
+    const { url, terminal } = context;
+    if (isReadableOnTheWay(url)) {
+      terminal.note(
+        `${terminal.err.style('yellow', 'Note:')} ${url} is not encrypted: others can read your key on its way.`,
+      );
+    }
+    await (key ? keepGiven(context) : keepGranted(context));
+  },
+});
+
+/** A key that is given is tried first, and kept only if it is good. */
+async function keepGiven(context: Context): Promise<void> {
+  const { url, terminal, input, signal } = context;
+  if (input.isTTY) terminal.err.write('API key (not shown): ');
+  const key = (await secretLine(input, signal)).trim();
+  if (input.isTTY) terminal.err.line('');
+  if (parseToken(key) !== 'key') throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
+  const reply = await createApi(url, key, signal).get('/v1/whoami');
+  await keep(context, key);
+  signedIn(context, reply);
+}
+
+/** A key that is granted is handed out once: it is kept before anything else can fail. */
+async function keepGranted(context: Context): Promise<void> {
+  const { url, signal } = context;
+  const device = await startDeviceGrant(url, signal);
+  const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
+  if (parseToken(key) !== 'key')
+    throw notSignedIn(`${url} handed out what is no key. Sign in with: dormouse login --key`);
+  await keep(context, key);
+  signedIn(context, await createApi(url, key, signal).get('/v1/whoami'));
+}
+
+async function keep({ url, credentials }: Context, key: string): Promise<void> {
+  const { keys } = await credentials.load();
+  await credentials.save({ current: url, keys: { ...keys, [url]: key } });
+}
+
+function signedIn({ url, json, document, terminal: { out } }: Context, reply: object): void {
+  if (json) return document(reply);
+  out.line(`Signed in at ${url} as ${out.style('bold', oneLine(read(WHO_AM_I, reply).email))}.`);
+}
+
+/** Shows the code and the link, and for as long as `wait` takes that we wait, and how long there is still time. */
+async function showWhile<Result>(
+  { json, terminal }: Context,
+  device: Device,
+  wait: () => Promise<Result>,
+): Promise<Result> {
+  if (json) {
+    const { device_code: _, ...shown } = device;
+    terminal.err.line(JSON.stringify(shown));
+    return wait();
+  }
+  const { err } = terminal;
+  const link = oneLine(device.verification_uri_complete || device.verification_uri);
+  err.line(`Open this page in a browser, on any device:\n\n  ${err.style('bold', link)}\n`);
+  err.line(`and see that it shows this code:\n\n  ${err.style('bold', oneLine(device.user_code))}\n`);
+  const endsAt = Date.now() + device.expires_in * 1000;
+  const show = () => {
+    const left = duration(Math.max(0, Math.round((endsAt - Date.now()) / 1000)));
+    terminal.progress(`Waiting for you to confirm it… ${left} left`, 'Waiting for you to confirm it…');
+  };
+  show();
+  const redrawing = setInterval(show, 1000);
+  try {
+    return await wait();
+  } finally {
+    clearInterval(redrawing);
+    terminal.clear();
+  }
+}

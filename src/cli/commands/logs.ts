@@ -1,0 +1,43 @@
+import { serverPath } from '../api.ts';
+import { command } from '../command.ts';
+import type { Command } from '../command.ts';
+import { followLog, logLines } from '../follow.ts';
+import { wholeNumber } from '../parse.ts';
+import { MAX_TAIL } from '../replay.ts';
+import { LOGS, read } from '../shapes.ts';
+import { logLine } from '../text.ts';
+
+const DEFAULT_TAIL = 100;
+
+/** `dormouse logs`. */
+export const logs: Command = command({
+  name: 'logs',
+  summary: 'Show the log of a server.',
+  args: ['id'],
+  options: {
+    follow: { type: 'boolean', short: 'f', help: 'Go on as the log grows, until Ctrl-C; also through sleep.' },
+    tail: {
+      type: 'string',
+      short: 'n',
+      value: 'n',
+      help: `So many of the last lines (${DEFAULT_TAIL}; at most ${MAX_TAIL}).`,
+    },
+  },
+  details: 'With --follow and --json, each line is a JSON object of its own: {"line": "…"}.',
+  async run({ api, json, document, terminal, signal }, [id = ''], values) {
+    const { out } = terminal;
+    const tail = wholeNumber('tail', values.tail, MAX_TAIL) ?? DEFAULT_TAIL;
+    if (values.follow) {
+      const note = (sentence: string) => json || terminal.note(terminal.err.style('dim', `— ${sentence}`));
+      for await (const line of followLog({ api, id, tail, note, signal })) {
+        out.line(json ? JSON.stringify({ line }) : logLine(line, out.colours));
+      }
+      return;
+    }
+    const reply = await api.get(serverPath(id, '/logs'), { tail: String(tail) });
+    if (json) return document(reply);
+    const lines = logLines(reply);
+    for (const line of lines) out.line(logLine(line, out.colours));
+    if (lines.length === 0) terminal.note(read(LOGS, reply).containerMissing ? `${id} has not run yet.` : 'No lines.');
+  },
+});

@@ -1,0 +1,50 @@
+import { serverPath } from '../api.ts';
+import { command } from '../command.ts';
+import type { Command } from '../command.ts';
+import { relative, stateWord, words } from '../format.ts';
+import { wholeNumber } from '../parse.ts';
+import { MACHINE, read } from '../shapes.ts';
+import type { Machine } from '../shapes.ts';
+import { aligned, table } from '../table.ts';
+import type { Output } from '../terminal.ts';
+import { oneLine } from '../text.ts';
+
+const SHOWN = 10;
+const MOST = 50;
+
+/** `dormouse machine`. */
+export const machine: Command = command({
+  name: 'machine',
+  summary: 'Look into a server: its state, what may happen next, and why it is where it is.',
+  args: ['id'],
+  options: {
+    last: { type: 'string', short: 'n', value: 'n', help: `So many transitions (${SHOWN}, at most ${MOST}).` },
+  },
+  async run({ api, json, document, terminal: { out } }, [id = ''], { last }) {
+    const shown = wholeNumber('last', last, MOST) ?? SHOWN;
+    const reply = await api.get(serverPath(id, '/machine'));
+    if (json) return document(reply);
+    for (const line of machineLines(read(MACHINE, reply), shown, out)) out.line(line);
+  },
+});
+
+function machineLines(machine: Machine, shown: number, out: Output): string[] {
+  const now = Date.now();
+  const { state, since, allowedEvents, deadlines, transitions } = machine;
+  const entered = relative(since, now);
+  const facts = [
+    ['state', stateWord(state, out) + (entered === '' ? '' : `, since ${entered}`)],
+    ['may be told', allowedEvents.map(oneLine).join(', ') || 'nothing'],
+    ...deadlines.map(({ name, at }, index) => [index === 0 ? 'deadlines' : '', `${words(name)} ${relative(at, now)}`]),
+  ];
+  const rows = transitions
+    .slice(0, shown)
+    .map(({ at, event, from, to, cause }) => [
+      relative(at, now),
+      oneLine(event),
+      from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`,
+      oneLine([cause.kind, cause.id, cause.note && `(${cause.note})`].filter((part) => part !== '').join(' ')),
+    ]);
+  const [headings = '', ...history] = rows.length === 0 ? [] : table(['WHEN', 'EVENT', 'TRANSITION', 'CAUSE'], rows);
+  return [...aligned(facts), ...(history.length === 0 ? [] : ['', out.style('dim', headings), ...history])];
+}

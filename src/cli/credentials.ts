@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, isAbsolute, join } from 'node:path';
+
+/** The keys this user has, one per service, and the service that commands go to unless told otherwise. */
+export interface Credentials {
+  /** '' before the first sign-in. */
+  current: string;
+  /** By the service's address: a key is never sent anywhere else. */
+  keys: Record<string, string>;
+}
+
+/** Where the keys lie (XDG Base Directory Specification: a relative XDG_CONFIG_HOME is to be ignored). */
+export function credentialsFile(env: Readonly<{ XDG_CONFIG_HOME?: string; HOME?: string }>): string {
+  const given = env.XDG_CONFIG_HOME ?? '';
+  const base = isAbsolute(given) ? given : join(env.HOME || homedir(), '.config');
+  return join(base, 'dormouse', 'credentials.json');
+}
+
+/** Reads the file; one that is not there, or is not what `save` writes, holds no keys. Throws where it may not be read. */
+export async function loadCredentials(file: string): Promise<Credentials> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { current: '', keys: {} };
+    throw error;
+  }
+  return parse(text);
+}
+
+/** Replaces the file at once or not at all; nobody but its owner can read it at any time. */
+export async function saveCredentials(file: string, credentials: Credentials): Promise<void> {
+  const directory = dirname(file);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await chmod(directory, 0o700);
+  const temporary = `${file}.${randomUUID()}`;
+  try {
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(`${JSON.stringify(credentials, null, 2)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+function parse(text: string): Credentials {
+  const none: Credentials = { current: '', keys: {} };
+  try {
+    const { current, keys } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
+    if (typeof current === 'string') none.current = current;
+    const entries = Object.entries(typeof keys === 'object' && keys !== null ? keys : {});
+    none.keys = Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+  } catch {
+    // Damaged, by hand most likely: signing in again writes it anew.
+  }
+  return none;
+}

@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { refusal } from './api.ts';
+import { failed, isTransient, unreachable } from './errors.ts';
+import type { CommandError } from './errors.ts';
+import { exchange } from './http.ts';
+import type { Answer } from './http.ts';
+import { DEVICE, DEVICE_POLL, read } from './shapes.ts';
+import type { Device } from './shapes.ts';
+
+const START = '/v1/public/device/start';
+const POLL = '/v1/public/device/poll';
+/** RFC 8628 §3.5: what `slow_down` adds, for this and all later polls. */
+const SLOW_DOWN_S = 5;
+const LEAST_INTERVAL_S = 1;
+const MOST_INTERVAL_S = 60;
+const MOST_LIFETIME_S = 3600;
+
+/** Asks for a grant of the command-line client's own kind: it names no client_id, and yields a key with all scopes. */
+export async function startDeviceGrant(url: string, signal: AbortSignal): Promise<Device> {
+  const answer = await exchange(url, { method: 'POST', path: START, body: {} }, signal);
+  const device = read(DEVICE, answer.body);
+  if (answer.status === 200 && device.device_code !== '' && device.user_code !== '') return device;
+  if (answer.status === 404) {
+    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: dormouse login --key`);
+  }
+  if (answer.status === 429) {
+    const { retryAfterSeconds } = answer;
+    const when = retryAfterSeconds === undefined ? 'later' : `in ${Math.ceil(retryAfterSeconds / 60)} min`;
+    throw failed('RATE_LIMITED', `Too many sign-ins from this address. Try again ${when}.`);
+  }
+  throw grantError(answer, url);
+}
+
+/**
+ * Polls until the user has decided (RFC 8628 §3.4): resolves with the key. A service that fails, or is away, is asked again
+ * until the grant ends. Throws a CommandError where the user declined or the time ran out.
+ */
+export async function pollDeviceGrant(url: string, device: Device, signal: AbortSignal): Promise<string> {
+  const endsAt = Date.now() + Math.min(device.expires_in, MOST_LIFETIME_S) * 1000;
+  let intervalS = Math.min(MOST_INTERVAL_S, Math.max(LEAST_INTERVAL_S, device.interval));
+  let waitS = intervalS;
+  while (Date.now() + waitS * 1000 < endsAt) {
+    await delay(waitS * 1000, undefined, { signal });
+    waitS = intervalS;
+    const answer = await poll(url, device.device_code, signal);
+    if (answer === undefined) {
+      // §3.5: a client that gets no answer asks less and less often.
+      waitS = intervalS = Math.min(MOST_INTERVAL_S, intervalS * 2);
+      continue;
+    }
+    const { api_key: key, error } = read(DEVICE_POLL, answer.body);
+    if (answer.status === 200 && key !== '') return key;
+    if (answer.status >= 500 || error === 'authorization_pending') continue;
+    if (error === 'slow_down') waitS = intervalS += SLOW_DOWN_S;
+    else if (answer.status === 429) waitS = Math.max(intervalS, answer.retryAfterSeconds ?? 0);
+    else if (error === 'access_denied') throw failed('ACCESS_DENIED', 'The sign-in was declined in the browser.');
+    else if (error === 'expired_token') break;
+    else throw grantError(answer, url);
+  }
+  throw failed('EXPIRED', 'The code was not confirmed in time. Get a new one with: dormouse login');
+}
+
+/** Undefined: no answer. */
+async function poll(url: string, code: string, signal: AbortSignal): Promise<Answer | undefined> {
+  try {
+    return await exchange(url, { method: 'POST', path: POLL, body: { device_code: code } }, signal);
+  } catch (error) {
+    if (isTransient(error)) return undefined;
+    throw error;
+  }
+}
+
+function grantError(answer: Answer, url: string): CommandError {
+  if (answer.status === 200) return unreachable(`What answers at ${url} is no Dormouse service. Check --url.`);
+  const { error } = read(DEVICE_POLL, answer.body);
+  return error === '' ? refusal(answer, url) : failed('SIGN_IN_REFUSED', `The service refuses the sign-in: ${error}.`);
+}

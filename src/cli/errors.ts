@@ -1,0 +1,73 @@
+import { CODES } from '../status.ts';
+import type { Code, Detail } from '../status.ts';
+
+const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
+
+/** Refused by the service; wrong usage; not signed in, or nothing that can be talked to. */
+export const EXIT = { refused: 1, usage: 2, noAccess: 3, interrupted: 130 } as const;
+
+/** An error as the API words it (google.rpc.Status). What this program itself finds has the same form. */
+export interface WireStatus {
+  code: number;
+  message: string;
+  details: Detail[];
+}
+
+/** Whatever ends a command early. The message is for the person at the terminal and never holds a key. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+  readonly exitCode: number;
+  readonly status: WireStatus;
+
+  constructor(exitCode: number, status: WireStatus) {
+    super(status.message);
+    this.exitCode = exitCode;
+    this.status = status;
+  }
+}
+
+/** The service's own refusal. No valid key means "not signed in". */
+export function refused(status: WireStatus): CommandError {
+  return new CommandError(EXIT.refused, status);
+}
+
+/** The command line cannot be understood. */
+export function wrongUsage(message: string): CommandError {
+  return own(EXIT.usage, 'INVALID_ARGUMENT', 'USAGE', message);
+}
+
+/** The service does not know who calls. */
+export function notSignedIn(message: string): CommandError {
+  return own(EXIT.noAccess, 'UNAUTHENTICATED', 'NOT_SIGNED_IN', message);
+}
+
+/** Nothing answers there, or nothing that speaks this API. */
+export function unreachable(message: string): CommandError {
+  return own(EXIT.noAccess, 'UNAVAILABLE', 'SERVICE_UNREACHABLE', message);
+}
+
+/** What was asked for was accepted, but did not come about. */
+export function failed(reason: string, message: string, metadata: Record<string, string> = {}): CommandError {
+  return own(EXIT.refused, 'FAILED_PRECONDITION', reason, message, metadata);
+}
+
+/** Ctrl-C, with a word about what goes on without us. */
+export function interrupted(message: string): CommandError {
+  return own(EXIT.interrupted, 'CANCELLED', 'INTERRUPTED', message);
+}
+
+const TRANSIENT: ReadonlySet<number> = new Set(
+  (['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'ABORTED', 'INTERNAL'] as const).map(
+    (code) => CODES[code][0],
+  ),
+);
+
+/** Whether asking again later may well succeed: for whatever polls. */
+export function isTransient(error: unknown): error is CommandError {
+  return error instanceof CommandError && TRANSIENT.has(error.status.code);
+}
+
+function own(exitCode: number, code: Code, reason: string, message: string, metadata = {}): CommandError {
+  const info = { '@type': ERROR_INFO, reason, domain: 'dormouse.cli', metadata };
+  return new CommandError(exitCode, { code: CODES[code][0], message, details: [info] });
+}

@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { serverPath } from './api.ts';
+import type { Api } from './api.ts';
+import { isTransient, unreachable } from './errors.ts';
+import { unanswered } from './http.ts';
+import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';
+import { LOGS, read } from './shapes.ts';
+import { eventData } from './sse.ts';
+import { readServer } from './waiting.ts';
+
+const POLL_MS = 1000;
+const ASLEEP_POLL_MS = 2000;
+const LEAST_RETRY_MS = 1000;
+const MOST_RETRY_MS = 15_000;
+/** The service sends a comment every 15 s: after three of them are missing, nobody is there any more. */
+const SILENCE_MS = 45_000;
+const ASLEEP = new Set(['hibernated', 'start_failed', 'install_failed']);
+
+export interface Follow {
+  api: Api;
+  id: string;
+  /** Lines to begin with. */
+  tail: number;
+  /** Told what the reader should know about the connection. */
+  note: (sentence: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * A log as it grows, without end: by the event stream where the service has one, else by asking again and again. Survives
+ * the stream's end, lost connections and the server's sleep. Throws CommandError where the server is not there (any more).
+ */
+export async function* followLog(follow: Follow): AsyncGenerator<string> {
+  const stream = await open(follow, follow.tail);
+  yield* stream === undefined ? pollLog(follow) : streamLog(follow, stream);
+}
+
+async function* streamLog(follow: Follow, first: AsyncGenerator<string>): AsyncGenerator<string> {
+  const { note, signal } = follow;
+  const tail = new Tail();
+  let retryMs = LEAST_RETRY_MS;
+  for (let stream = first; ;) {
+    try {
+      for await (const line of tail.isEmpty ? stream : withoutSeen(stream, tail)) {
+        retryMs = LEAST_RETRY_MS;
+        yield tail.note(line);
+      }
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      note('The connection was lost; trying again.');
+    }
+    await delay(retryMs, undefined, { signal });
+    retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
+    stream = await again(follow, tail);
+  }
+}
+
+/** Opens the stream anew, once the server is awake and the service answers. */
+async function again(follow: Follow, tail: Tail): Promise<AsyncGenerator<string>> {
+  const { signal } = follow;
+  await awake(follow);
+  for (let retryMs = LEAST_RETRY_MS; ; retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)) {
+    try {
+      const stream = await open(follow, tail.isEmpty ? follow.tail : MAX_TAIL);
+      if (stream) return stream;
+      throw unreachable('The service offers no log stream any more. Try again.');
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+    }
+    await delay(retryMs, undefined, { signal });
+  }
+}
+
+async function awake({ api, id, note, signal }: Follow): Promise<void> {
+  for (let told = false; ; await delay(ASLEEP_POLL_MS, undefined, { signal })) {
+    try {
+      const { server } = await readServer(api, id);
+      if (!ASLEEP.has(server.state)) return;
+      if (!told) note(`${id} sleeps; its log goes on when it wakes.`);
+      told = true;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+    }
+  }
+}
+
+async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGenerator<string> | undefined> {
+  const stream = await api.stream(serverPath(id, '/logs/stream'), { tail: String(tail) });
+  return stream && eventData(unlessSilent(stream, api.url, signal));
+}
+
+/** The chunks of a stream; `unreachable` where it breaks, or says nothing for too long. */
+async function* unlessSilent(
+  stream: ReadableStream<Uint8Array>,
+  url: string,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const timer = setTimeout(() => void reader.cancel().catch(() => {}), SILENCE_MS);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    throw unanswered(error, url, signal);
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator<string> {
+  const path = serverPath(id, '/logs');
+  let query: Record<string, string> = { tail: String(tail) };
+  let retryMs = LEAST_RETRY_MS;
+  for (let missing = false; ; await delay(retryMs, undefined, { signal })) {
+    try {
+      const reply = await api.get(path, query);
+      const { cursor, containerMissing } = read(LOGS, reply);
+      if (cursor !== '') query = { cursor, tail: String(MAX_TAIL) };
+      yield* logLines(reply);
+      if (containerMissing && !missing) note(`${id} sleeps; its log goes on when it wakes.`);
+      missing = containerMissing;
+      retryMs = missing ? ASLEEP_POLL_MS : POLL_MS;
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      if (retryMs === POLL_MS) note('The connection was lost; trying again.');
+      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2);
+    }
+  }
+}
+
+/** The lines of a reply of the log, as they are. */
+export function logLines(reply: object): string[] {
+  const { lines } = reply as { lines?: unknown };
+  return (Array.isArray(lines) ? lines : []).filter((line) => typeof line === 'string');
+}

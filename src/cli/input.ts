@@ -1,0 +1,43 @@
+import process from 'node:process';
+import { addAbortSignal } from 'node:stream';
+import type { Context } from './command.ts';
+
+const MAX_LINE = 4096;
+
+/** The first line that comes in; '' where none does. Rejects when the signal is aborted. */
+export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
+  let text = '';
+  for await (const chunk of chunks(input, signal)) {
+    text += chunk;
+    if (/[\r\n]/.test(text) || text.length > MAX_LINE) break;
+  }
+  return text.split(/[\r\n]/, 1)[0] ?? '';
+}
+
+/** The same without showing what is typed. The terminal is as it was in any case afterwards. */
+export async function secretLine(input: Context['input'], signal: AbortSignal): Promise<string> {
+  if (!input.isTTY || input.setRawMode === undefined) return firstLine(input, signal);
+  let text = '';
+  input.setRawMode(true);
+  try {
+    for await (const chunk of chunks(input, signal)) {
+      for (const letter of chunk) {
+        if (letter === '\r' || letter === '\n' || letter === '\u0004') return text;
+        // In raw mode the terminal makes no signal of Ctrl-C.
+        if (letter === '\u0003') process.kill(process.pid, 'SIGINT');
+        else if (letter === '\u007f' || letter === '\b') text = text.slice(0, -1);
+        else if (text.length < MAX_LINE) text += letter;
+      }
+    }
+    return text;
+  } finally {
+    input.setRawMode(false);
+  }
+}
+
+async function* chunks(input: Context['input'], signal: AbortSignal): AsyncGenerator<string> {
+  input.setEncoding('utf8');
+  addAbortSignal(signal, input);
+  // Left open, so that the terminal can be set back.
+  yield* input.iterator({ destroyOnReturn: false }) as AsyncIterable<string>;
+}

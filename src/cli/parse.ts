@@ -1,0 +1,106 @@
+import { parseArgs } from 'node:util';
+import type { Command, Option, OptionValues } from './command.ts';
+import { wrongUsage } from './errors.ts';
+
+/** Options that every command takes. */
+export const GLOBAL_OPTIONS = {
+  url: { type: 'string', value: 'address', help: 'The service (or DORMOUSE_URL; else where you signed in last).' },
+  json: { type: 'boolean', help: "Print the API's JSON; errors as JSON on standard error." },
+  help: { type: 'boolean', short: 'h', help: 'Show this help.' },
+} as const satisfies Record<string, Option>;
+
+const VERSION_OPTION = { version: { type: 'boolean', short: 'V' } } as const;
+
+export interface GlobalValues {
+  url?: string;
+  json?: boolean;
+  help?: boolean;
+  /** Only before the command: behind it, the word may be the command's own option. */
+  version?: boolean;
+}
+
+/** A command line taken apart: what stands before the command, its name, and what follows. */
+export interface CommandLine {
+  globals: GlobalValues;
+  /** Undefined: none is named. */
+  name: string | undefined;
+  rest: string[];
+}
+
+/** Throws wrong usage where an unknown option stands before the command. */
+export function splitCommandLine(argv: readonly string[]): CommandLine {
+  let at = 0;
+  while (at < argv.length && argv[at]?.startsWith('-')) at += argv[at] === '--url' ? 2 : 1;
+  const options = { ...GLOBAL_OPTIONS, ...VERSION_OPTION };
+  const { values } = told(() => parseArgs({ args: argv.slice(0, at), options, strict: true }));
+  return { globals: values, name: argv[at], rest: argv.slice(at + 1) };
+}
+
+export interface Parsed {
+  args: string[];
+  values: GlobalValues & OptionValues;
+}
+
+/** The arguments and options of a command. Throws wrong usage: unknown options, too many or too few arguments. */
+export function parseCommand(command: Command, rest: readonly string[]): Parsed {
+  const { args: names = [], options = {} } = command;
+  const takesRest = names.at(-1)?.endsWith('…') ?? false;
+  const { ours, raw } = takesRest ? apart(rest, names.length - 1) : { ours: [...rest], raw: [] };
+  const { values, positionals } = told(() =>
+    parseArgs({ args: ours, options: { ...GLOBAL_OPTIONS, ...options }, allowPositionals: true, strict: true }),
+  );
+  const args = [...positionals, ...raw];
+  if (!values['help']) checkCount(command, names, args, takesRest);
+  return { args, values };
+}
+
+/**
+ * What is behind the arguments with a name is not for us to understand (`tp Steve -10 64 -3`), save options that every
+ * command takes; behind `--` not even those.
+ */
+function apart(rest: readonly string[], named: number): { ours: string[]; raw: string[] } {
+  const ours: string[] = [];
+  const raw: string[] = [];
+  let seen = 0;
+  for (let at = 0; at < rest.length; at++) {
+    const word = rest[at] ?? '';
+    if (word === '--') {
+      const left = rest.slice(at + 1);
+      ours.push(...left.slice(0, named - seen));
+      raw.push(...left.slice(named - seen));
+      break;
+    }
+    if (word === '--url') ours.push(word, ...rest.slice(++at, at + 1));
+    else if (/^--(?:json|help|url=.*)$/s.test(word) || (seen < named && word.startsWith('-'))) ours.push(word);
+    else if (seen === named) raw.push(word);
+    else {
+      ours.push(word);
+      seen++;
+    }
+  }
+  return { ours, raw };
+}
+
+function checkCount({ name }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
+  const missing = names.filter((each) => !each.startsWith('['))[args.length];
+  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: dormouse ${name} --help`);
+  // What is too much is not repeated: it may be a key.
+  if (args.length > names.length && !takesRest) throw wrongUsage(`Too many arguments. See: dormouse ${name} --help`);
+}
+
+function told<Result>(parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const [sentence = ''] = error.message.split(/\. |\n/);
+    throw wrongUsage(`${sentence.replace(/\.$/, '')}.`);
+  }
+}
+
+/** A whole number given as an option, or undefined where it is not given. Throws wrong usage. */
+export function wholeNumber(name: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,9}$/.test(text) && Number(text) <= most) return Number(text);
+  throw wrongUsage(`--${name} must be a whole number from 0 to ${most}.`);
+}

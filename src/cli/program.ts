@@ -1,0 +1,111 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { createApi } from './api.ts';
+import type { Command, Context } from './command.ts';
+import { commands } from './commands.ts';
+import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
+import { CommandError, EXIT, interrupted, unreachable, wrongUsage } from './errors.ts';
+import { commandHelp, programHelp } from './help.ts';
+import { parseCommand, splitCommandLine } from './parse.ts';
+import type { GlobalValues } from './parse.ts';
+import { errorJson, errorLines } from './report.ts';
+import { DEFAULT_URL, serviceUrl } from './service-url.ts';
+import { createTerminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The variables this program heeds. */
+export type Env = Readonly<
+  Partial<
+    Record<'DORMOUSE_URL' | 'DORMOUSE_KEY' | 'XDG_CONFIG_HOME' | 'HOME' | 'NO_COLOR' | 'TERM', string | undefined>
+  >
+>;
+
+/** The process around a run. */
+export interface Host {
+  env: Env;
+  stdin: Context['input'];
+  stdout: Writable & { isTTY?: boolean; columns?: number };
+  stderr: Writable & { isTTY?: boolean; columns?: number };
+  /** Aborted by Ctrl-C and by being told to end. */
+  signal: AbortSignal;
+}
+
+/** Runs one command line to its end, errors printed, and resolves with the exit code. Never rejects. */
+export async function run(argv: readonly string[], host: Host): Promise<number> {
+  const terminal = createTerminal(host, host.env);
+  // Also where the line cannot be parsed: a program that asked for JSON reads JSON.
+  let json = argv.includes('--json');
+  try {
+    const { globals, name, rest } = splitCommandLine(argv);
+    if (globals.version) return await version(terminal);
+    if (name === undefined) return help(terminal, programHelp(commands), globals.help);
+    if (name === 'help') return help(terminal, rest[0] ? commandHelp(named(rest[0])) : programHelp(commands), true);
+    const command = named(name);
+    const { args, values } = parseCommand(command, rest);
+    if (globals.help || values.help) return help(terminal, commandHelp(command), true);
+    json = (globals.json ?? values.json) === true;
+    await command.run(await context({ url: values.url ?? globals.url, json }, host, terminal), args, values);
+    return 0;
+  } catch (thrown) {
+    const error = commandError(thrown, host.signal);
+    terminal.clear();
+    for (const line of json ? [errorJson(error)] : errorLines(error, terminal.err)) terminal.err.line(line);
+    return error.exitCode;
+  } finally {
+    terminal.clear();
+  }
+}
+
+function named(name: string): Command {
+  const command = commands.find((each) => each.name === name);
+  if (!command) throw wrongUsage(`There is no command ${JSON.stringify(name)}. See: dormouse --help`);
+  return command;
+}
+
+/** Asked for, help is the result; shown because nothing was asked for, it is an error. */
+function help({ out, err }: Terminal, text: string, asked = false): number {
+  (asked ? out : err).line(text);
+  return asked ? 0 : EXIT.usage;
+}
+
+async function version({ out }: Terminal): Promise<number> {
+  const text = await readFile(join(import.meta.dirname, '../../package.json'), 'utf8');
+  out.line((JSON.parse(text) as { version: string }).version);
+  return 0;
+}
+
+async function context(values: GlobalValues, { env, stdin, signal }: Host, terminal: Terminal): Promise<Context> {
+  const file = credentialsFile(env);
+  const load = () => loadCredentials(file).catch((error: unknown) => Promise.reject(fileError(error, file)));
+  const { current, keys } = await load();
+  const url = serviceUrl(values.url || env.DORMOUSE_URL || current || DEFAULT_URL);
+  return {
+    url,
+    api: createApi(url, env.DORMOUSE_KEY || (Object.hasOwn(keys, url) ? keys[url] : undefined), signal),
+    terminal,
+    json: values.json === true,
+    signal,
+    input: stdin,
+    credentials: {
+      load,
+      save: (credentials) =>
+        saveCredentials(file, credentials).catch((error: unknown) => Promise.reject(fileError(error, file))),
+    },
+    document: (value) => terminal.out.line(JSON.stringify(value, null, 2)),
+  };
+}
+
+function fileError(error: unknown, file: string): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === undefined
+    ? (error as Error)
+    : unreachable(`Keys cannot be kept in ${file} (${code}). Make it yours.`);
+}
+
+function commandError(thrown: unknown, signal: AbortSignal): CommandError {
+  if (thrown instanceof CommandError) return thrown;
+  if (signal.aborted) return interrupted('Interrupted.');
+  const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return new CommandError(EXIT.refused, { code: 13, message: `This is a fault of this program: ${text}`, details: [] });
+}

@@ -1,0 +1,46 @@
+import type { Detail } from '../status.ts';
+import type { CommandError } from './errors.ts';
+import { aligned } from './table.ts';
+import type { Output } from './terminal.ts';
+import { oneLine, printable, withoutSecrets } from './text.ts';
+
+interface Violation {
+  field: string;
+  description: string;
+}
+
+/** An error for a person: what happened, each field that is wrong, and when to come back. */
+export function errorLines({ status }: CommandError, err: Output): string[] {
+  const violations = violationsIn(status.details);
+  const listed = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
+  const message = violations.length > 0 && status.message === listed ? 'The service refuses this:' : status.message;
+  return [
+    `${err.style('red', 'dormouse:')} ${printable(message)}`,
+    ...aligned(violations.map(({ field, description }) => ['', oneLine(field), oneLine(description)])),
+    ...hints(status.details),
+  ].map(withoutSecrets);
+}
+
+/** The same for a program: the API's own status object. */
+export function errorJson({ status }: CommandError): string {
+  return withoutSecrets(JSON.stringify(status, null, 2));
+}
+
+function violationsIn(details: readonly Detail[]): Violation[] {
+  const found = detail(details, 'BadRequest')?.['fieldViolations'];
+  return (Array.isArray(found) ? (found as Partial<Violation>[]) : []).map(({ field, description }) => ({
+    field: String(field),
+    description: String(description),
+  }));
+}
+
+function* hints(details: readonly Detail[]): Generator<string> {
+  const delay = detail(details, 'RetryInfo')?.['retryDelay'];
+  if (typeof delay === 'string') yield `  Try again in ${oneLine(delay.replace(/s$/, ' s'))}.`;
+  const requestId = detail(details, 'RequestInfo')?.['requestId'];
+  if (typeof requestId === 'string') yield `  Request id: ${oneLine(requestId)}`;
+}
+
+function detail(details: readonly Detail[], type: string): Detail | undefined {
+  return details.find((each) => each['@type'] === `type.googleapis.com/google.rpc.${type}`);
+}

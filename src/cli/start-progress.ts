@@ -1,0 +1,27 @@
+import { duration, words } from './format.ts';
+import type { Server } from './shapes.ts';
+import type { Terminal } from './terminal.ts';
+
+const BAR_COLUMNS = 24;
+/** Without a terminal, a line for each so many percent: a start is a few lines in a build's log, not a hundred. */
+const PLAIN_STEP = 10;
+
+/** Shows how far a start has come: one line redrawn on a terminal, else a line per phase and per ten percent. */
+export function startProgress(terminal: Terminal): (server: Server) => void {
+  const begun = Date.now();
+  return ({ id, state, startupPhase, startupPercent }) => {
+    const phase = words((state === 'starting' && startupPhase) || state);
+    const seconds = Math.floor((Date.now() - begun) / 1000);
+    const percent = startupPercent > 0 ? `${String(startupPercent).padStart(3)} %` : '';
+    const step = startupPercent - (startupPercent % PLAIN_STEP);
+    terminal.progress(
+      [id, bar(startupPercent, terminal), percent, phase, duration(seconds)].filter((part) => part !== '').join('  '),
+      `${id}: ${phase}${step > 0 ? ` ${step} %` : ''}`,
+    );
+  };
+}
+
+function bar(percent: number, { err }: Terminal): string {
+  const filled = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR_COLUMNS);
+  return err.style('green', '█'.repeat(filled)) + err.style('dim', '░'.repeat(BAR_COLUMNS - filled));
+}

@@ -1,0 +1,31 @@
+import { width } from './text.ts';
+
+const GAP = '  ';
+
+/** Rows with their columns aligned; a column that is empty in every row is left out, its heading with it. */
+export function table(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const used = headings.map((_, column) => rows.some((row) => (row[column] ?? '') !== ''));
+  return aligned([headings, ...rows].map((row) => row.filter((_, column) => used[column])));
+}
+
+/** Cells padded so that each column begins below itself; no spaces at the lines' ends. */
+export function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, width(cell))));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell + ' '.repeat((widths[column] ?? 0) - width(cell)))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+/** Short words in as many columns as fit, read downwards. */
+export function columns(words: readonly string[], room: number): string[] {
+  const widest = Math.max(1, ...words.map(width)) + GAP.length;
+  const across = Math.max(1, Math.floor((room + GAP.length) / widest));
+  const down = Math.ceil(words.length / across);
+  return aligned(Array.from({ length: down }, (_, row) => words.filter((_, index) => index % down === row)));
+}

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { serverPath } from './api.ts';
+import type { Api } from './api.ts';
+import { isTransient } from './errors.ts';
+import { SERVER, read } from './shapes.ts';
+import type { Server } from './shapes.ts';
+
+const EAGER_MS = 250;
+const PATIENT_MS = 1000;
+const EAGER_FOR_MS = 5000;
+/** The service may be restarted meanwhile: games do not notice, and neither need we. */
+const OUTAGE_MS = 60_000;
+
+/** A server as the API gave it, and what of it is used here. */
+export interface Seen {
+  reply: object;
+  server: Server;
+}
+
+/** Reads a server. */
+export async function readServer(api: Api, id: string): Promise<Seen> {
+  const reply = await api.get(serverPath(id));
+  return { reply, server: read(SERVER, reply) };
+}
+
+/** Polls a server until `settled` says so, showing each reading to `progress`. Bears a minute without the service. */
+export async function untilSettled(
+  api: Api,
+  first: Seen,
+  {
+    settled,
+    progress,
+    signal,
+  }: { settled: (server: Server) => boolean; progress: (server: Server) => void; signal: AbortSignal },
+): Promise<Seen> {
+  const begun = Date.now();
+  let heardAt = begun;
+  for (let seen = first; ;) {
+    progress(seen.server);
+    if (settled(seen.server)) return seen;
+    await delay(Date.now() - begun < EAGER_FOR_MS ? EAGER_MS : PATIENT_MS, undefined, { signal });
+    try {
+      seen = await readServer(api, first.server.id);
+      heardAt = Date.now();
+    } catch (error) {
+      if (!isTransient(error) || Date.now() - heardAt > OUTAGE_MS) throw error;
+    }
+  }
+}
