@@ -8,9 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../proxy/index.ts';
-import type { Row } from '../proxy/children.ts';
-import { cpuMs, message, pinningNote, startChild, startRole } from '../proxy/children.ts';
 import { handshake, HOST, loginStart, running } from '../proxy/support.ts';
+import { cpuMs, message, pinningNote, startChild, startRole } from './children.ts';
+import type { Report } from './figures.ts';
 
 const PLAYERS = 200;
 /** Of one player: 20 packets/s up and 40 down. */
@@ -30,28 +30,24 @@ interface Measured {
 }
 
 /** The cost of relaying, for players' packets and in bulk; beside HAProxy on the same load where it is installed. */
-export async function run(): Promise<Row[]> {
+export async function run({ row, progress }: Report): Promise<void> {
   const load = startRole(1, import.meta.filename, 'load');
   try {
     const gamePort = await message<number>(load);
+    const hasPeer = spawnSync('haproxy', ['-v']).status === 0;
+    const note = [pinningNote, hasPeer ? '' : 'haproxy is not installed: no ratios'].filter(Boolean).join('; ');
     const own = await measureOwn(load, gamePort);
-    const haproxy = spawnSync('haproxy', ['-v']).status === 0 ? await measureHaproxy(load, gamePort) : undefined;
-    const note =
-      [pinningNote, haproxy ? '' : 'haproxy is not installed: no ratios'].filter(Boolean).join('; ') || undefined;
-    const rows: Row[] = [
-      { figure: 'relay, CPU per packet', value: own.microsPerPacket, unit: 'µs', note },
-      { figure: 'relay in bulk, CPU per GiB', value: own.secondsPerGib, unit: 's', note },
-      { figure: 'relay in bulk, one stream', value: own.gibPerSecond, unit: 'GiB/s', note },
-    ];
-    if (!haproxy) return rows;
-    return [
-      ...rows,
-      { figure: 'HAProxy, CPU per packet', value: haproxy.microsPerPacket, unit: 'µs' },
-      { figure: 'HAProxy in bulk, CPU per GiB', value: haproxy.secondsPerGib, unit: 's' },
-      { figure: 'HAProxy in bulk, one stream', value: haproxy.gibPerSecond, unit: 'GiB/s' },
-      { figure: 'relay ÷ HAProxy, CPU per packet', value: own.microsPerPacket / haproxy.microsPerPacket, unit: '1' },
-      { figure: 'relay ÷ HAProxy, CPU in bulk', value: own.secondsPerGib / haproxy.secondsPerGib, unit: '1' },
-    ];
+    row({ figure: 'relay, CPU per packet', value: own.microsPerPacket, unit: 'µs', note });
+    row({ figure: 'relay in bulk, CPU per GiB', value: own.secondsPerGib, unit: 's', note });
+    row({ figure: 'relay in bulk, one stream', value: own.gibPerSecond, unit: 'GiB/s', note });
+    if (!hasPeer) return;
+    progress('the same with HAProxy');
+    const peer = await measureHaproxy(load, gamePort);
+    row({ figure: 'HAProxy, CPU per packet', value: peer.microsPerPacket, unit: 'µs' });
+    row({ figure: 'HAProxy in bulk, CPU per GiB', value: peer.secondsPerGib, unit: 's' });
+    row({ figure: 'HAProxy in bulk, one stream', value: peer.gibPerSecond, unit: 'GiB/s' });
+    row({ figure: 'relay ÷ HAProxy, CPU per packet', value: own.microsPerPacket / peer.microsPerPacket, unit: '1' });
+    row({ figure: 'relay ÷ HAProxy, CPU in bulk', value: own.secondsPerGib / peer.secondsPerGib, unit: '1' });
   } finally {
     load.kill();
   }

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../proxy/index.ts';
-import type { Row } from '../proxy/children.ts';
-import { cpuMs, message, pinningNote, startRole } from '../proxy/children.ts';
 import { handshake, HOST, route, statusPing, statusRequest } from '../proxy/support.ts';
+import { cpuMs, message, pinningNote, startRole } from './children.ts';
+import type { Report } from './figures.ts';
 
 const WARM_UP_MS = 2_000;
 const MEASURED_MS = 6_000;
@@ -17,7 +17,7 @@ const LAST_STATUS = JSON.stringify({
 const EXCHANGE = Buffer.concat([handshake(767, 'status'), statusRequest]);
 
 /** Full status exchanges (connect, handshake and request, about 1 KB of status, ping, pong, close) with a sleeping server. */
-export async function run(): Promise<Row[]> {
+export async function run({ row }: Report): Promise<void> {
   const proxy = startRole(0, import.meta.filename, 'proxy');
   const load = startRole(1, import.meta.filename, 'load', String(await message<number>(proxy)));
   try {
@@ -29,11 +29,9 @@ export async function run(): Promise<Row[]> {
     const perSecond = (answers * 1_000) / (performance.now() - at);
     const busy = `one load process, which kept the proxy busy ${Math.round((cpuMicros * perSecond) / 10_000)} % of the time`;
     const note = [busy, pinningNote].filter(Boolean).join('; ');
-    return [
-      { figure: 'asleep status answers', value: Math.round(perSecond), unit: '1/s', note },
-      { figure: 'asleep status, CPU of the proxy each', value: cpuMicros, unit: 'µs' },
-      { figure: 'asleep status answers a full core could give', value: Math.round(1e6 / cpuMicros), unit: '1/s' },
-    ];
+    row({ figure: 'asleep status answers', value: Math.round(perSecond), unit: '1/s', note });
+    row({ figure: 'asleep status, CPU of the proxy each', value: cpuMicros, unit: 'µs' });
+    row({ figure: 'asleep status answers a full core could give', value: Math.round(1e6 / cpuMicros), unit: '1/s' });
   } finally {
     load.kill();
     proxy.kill();

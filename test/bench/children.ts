@@ -1,16 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-
-/** One figure of a bench program. */
-export interface Row {
-  figure: string;
-  value: number;
-  unit: string;
-  note?: string;
-}
 
 /** Linux counts CPU time in these (`getconf CLK_TCK`), whatever the machine. */
 const TICK_MS = 10;
@@ -19,18 +11,24 @@ const PINS = availableParallelism() > 1 && spawnSync('taskset', ['--version']).s
 /** '' or what to say of figures measured without pinning. */
 export const pinningNote = PINS ? '' : 'not pinned to a core';
 
-/** Starts `command` on a core of its own, where that can be had; with a message channel if it is Node. */
-export function startChild(core: number, command: string, args: readonly string[]): ChildProcess {
+/** Starts `command` on a core of its own, where that can be had; unless told otherwise with a message channel if it is Node. */
+export function startChild(
+  core: number,
+  command: string,
+  args: readonly string[],
+  options: SpawnOptions = {},
+): ChildProcess {
   const [program, ...rest] = PINS ? ['taskset', '-c', String(core), command, ...args] : [command, ...args];
   const isNode = command === process.execPath;
   return spawn(program ?? command, rest, {
     stdio: ['ignore', 'ignore', 'inherit', ...(isNode ? ['ipc' as const] : [])],
+    ...options,
   });
 }
 
 /** This program again, as `role`. */
 export function startRole(core: number, file: string, role: string, ...args: string[]): ChildProcess {
-  return startChild(core, process.execPath, [file, role, ...args]);
+  return startChild(core, process.execPath, ['--expose-gc', file, role, ...args]);
 }
 
 /** The next message of a child. Rejects if it ends instead. */

@@ -1,0 +1,34 @@
+import { inFolder } from './control.ts';
+import { median, type Report } from './figures.ts';
+import { prepareService, startService } from './service.ts';
+
+const SLEEPING = 10_000;
+const RUNS = 5;
+
+/** From the start of the process until the service is ready, with nobody and with many asleep. */
+export async function run(report: Report): Promise<void> {
+  await inFolder((empty) =>
+    inFolder(async (full) => {
+      await prepareService(empty, { servers: 0 });
+      report.progress(`creating ${SLEEPING} servers`);
+      await prepareService(full, { servers: SLEEPING });
+      const times = new Map<string, number[]>([
+        [empty, []],
+        [full, []],
+      ]);
+      for (let round = 0; round <= RUNS; round++) {
+        for (const [folder, readyMs] of times) {
+          const service = await startService(0, folder);
+          await service.stop();
+          // The first start makes what every installation has: its secret, its lease.
+          if (round > 0) readyMs.push(service.readyMs);
+        }
+      }
+      const [without, having] = [...times.values()].map(median) as [number, number];
+      const note = `median of ${RUNS} starts`;
+      report.row({ figure: 'start to ready, no servers', value: without, unit: 'ms', note });
+      report.row({ figure: `start to ready, ${SLEEPING} asleep`, value: having, unit: 'ms', note });
+      report.row({ figure: `start with ${SLEEPING} asleep ÷ with none`, value: having / without, unit: '1' });
+    }),
+  );
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Cause } from '../../machines/server.ts';
+import { createEffects } from '../../src/actors/effects.ts';
+import { startReconcile } from '../../src/actors/reconcile.ts';
+import { createRouting } from '../../src/actors/routing.ts';
+import { createServers, type Servers } from '../../src/actors/servers.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { createLog, type Log } from '../../src/log.ts';
+import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import type { ServerRow } from '../../src/store/rows.ts';
+import { listRoutes } from '../../src/store/servers.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { fakeEngine, type FakeEngine } from '../fakes/engine.ts';
+import { LIMITS, serverRow } from '../support/world.ts';
+
+export const BENCH: Cause = { kind: 'system', id: 'bench', note: '' };
+export const ACCOUNT = 'acc_bench';
+const CREATED_TOGETHER = 500;
+
+/** What the service is given from outside. */
+export interface Outside {
+  engine: Engine;
+  pinger: Pinger;
+  console: Console;
+}
+
+/** The service between the engine and the listeners, on a database file. */
+export interface Control {
+  store: Store;
+  servers: Servers;
+  routing: ReturnType<typeof createRouting>;
+  log: Log;
+  close(): Promise<void>;
+}
+
+/** Puts it together as `src/app.ts` does, with `dormouse.db` in `dataDir`. */
+export async function openControl(dataDir: string, { engine, pinger, console }: Outside): Promise<Control> {
+  const clock = systemClock;
+  // Lines are made and thrown away: what making them costs belongs to the figures.
+  const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
+  const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
+  const effects = createEffects({
+    engine,
+    pinger,
+    console,
+    clock,
+    log,
+    dataDir,
+    gameImage: 'itzg/minecraft-server',
+    sandboxImage: 'dormouse/sandbox',
+    sandboxFaults: {},
+    owner: undefined,
+    idleAfterMs: 600_000,
+    rconPassword: () => 'secret',
+  });
+  const servers = createServers({ store, clock, log, limits: LIMITS, effects });
+  const routing = createRouting({ servers, clock, log, publicHost: 'localhost', sleepers: await listRoutes(store) });
+  await servers.restore();
+  const endReconcile = await startReconcile({ engine, servers, clock, log });
+  return {
+    store,
+    servers,
+    routing,
+    log,
+    async close() {
+      endReconcile();
+      routing.close();
+      await servers.close();
+      await store.close();
+    },
+  };
+}
+
+/** Games in memory that are ready at once, at `address`, and end when their console says `stop`. */
+export function readyGames(address: Address): Outside & { engine: FakeEngine } {
+  const engine = fakeEngine({ address: (serverId) => ({ game: address, rcon: { host: serverId, port: 1 } }) });
+  const raw = JSON.stringify({ version: { name: '1.21.4', protocol: 769 }, players: { max: 20, online: 0 } });
+  const status = { playersOnline: 0, playersMax: 20, versionName: '1.21.4', protocol: 769, raw };
+  return {
+    engine,
+    pinger: { status: async () => status },
+    console: {
+      async run({ host }, _password, command) {
+        if (command === 'stop') engine.crash(host, { code: 0 });
+        return '';
+      },
+      release() {},
+      close() {},
+    },
+  };
+}
+
+/** Creates `count` servers, `server-0` and so on, that have never run. */
+export async function addServers(control: Control, count: number, fields: Partial<ServerRow> = {}): Promise<void> {
+  await control.store.write((tx) => insertAccount(tx, { id: ACCOUNT, name: 'bench', createdAt: 0 }));
+  const ids = Array.from({ length: count }, (_, index) => `server-${index}`);
+  while (ids.length > 0) {
+    const some = ids.splice(0, CREATED_TOGETHER);
+    await Promise.all(some.map((id) => control.servers.create(serverRow(id, ACCOUNT, fields), BENCH)));
+  }
+}
+
+/** Runs `work` in a folder of its own, which is removed afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-bench-'));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

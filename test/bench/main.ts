@@ -1,0 +1,90 @@
+/**
+ * The figures of this machine: `npm run bench` measures all of them, `npm run bench -- relay calls` some. Everything runs on the
+ * loopback. Each bench is a process of its own, with a limit in time; one that fails makes the exit code 1.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import process from 'node:process';
+import { type Bench, digits, type Row } from './figures.ts';
+
+const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }> }> = {
+  status: { what: 'server lists that ask a sleeping server', load: () => import('./status.ts') },
+  relay: { what: 'players and their games joined', load: () => import('./relay.ts') },
+  wake: { what: 'what is added to the start of a game', load: () => import('./wake.ts') },
+  start: { what: 'a whole wake of the built-in game', load: () => import('./start.ts') },
+  transitions: { what: 'starts and stops on disk', load: () => import('./transitions.ts') },
+  calls: { what: 'the API and its keys', load: () => import('./calls.ts') },
+  sleeping: { what: 'memory of sleeping servers', load: () => import('./sleeping.ts') },
+  boot: { what: 'the start of the service', load: () => import('./boot.ts') },
+};
+const LIMIT_MS = 180_000;
+
+type Said = { row: Row } | { progress: string };
+
+async function main(names: readonly string[]): Promise<void> {
+  const unknown = names.find((name) => !Object.hasOwn(BENCHES, name));
+  if (unknown !== undefined) {
+    process.stderr.write(`There is no bench ${unknown}; there are: ${Object.keys(BENCHES).join(', ')}.\n`);
+    process.exit(1);
+  }
+  process.stdout.write(`${header()}\n`);
+  for (const name of names.length > 0 ? names : Object.keys(BENCHES)) {
+    process.stdout.write(`\n${name}: ${BENCHES[name]?.what}\n`);
+    if (await bench(name)) continue;
+    process.stdout.write(`  ${name} failed.\n`);
+    process.exitCode = 1;
+  }
+}
+
+function header(): string {
+  const { stdout, status } = spawnSync('haproxy', ['-v'], { encoding: 'utf8' });
+  const haproxy = status === 0 ? (/version ([\d.]+\d)/.exec(stdout)?.[1] ?? 'there') : 'not installed';
+  return [
+    `${availableParallelism()} cores (${cpus()[0]?.model.trim()})`,
+    `${Math.round(totalmem() / 2 ** 30)} GiB of RAM`,
+    `Node ${process.version}`,
+    `HAProxy ${haproxy}`,
+  ].join(', ');
+}
+
+/** Whether it came to its end. Its processes are one group, so that none outlives its time or this program. */
+async function bench(name: string): Promise<boolean> {
+  const child = spawn(process.execPath, [import.meta.filename, name], {
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
+  const interrupted = (): void => {
+    end();
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  const limit = setTimeout(() => {
+    process.stdout.write(`  not done after ${LIMIT_MS / 1_000} s\n`);
+    end();
+  }, LIMIT_MS);
+  child.on('message', (said: Said) =>
+    process.stdout.write(`  ${'row' in said ? line(said.row) : `… ${said.progress}`}\n`),
+  );
+  const [code] = (await once(child, 'exit')) as [number | null];
+  clearTimeout(limit);
+  process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+  return code === 0;
+}
+
+function line({ figure, value, unit, note }: Row): string {
+  return [figure.padEnd(52), digits(value).padStart(9), (unit === '1' ? '×' : unit).padEnd(6), note]
+    .join(' ')
+    .trimEnd();
+}
+
+async function runOne(name: string): Promise<void> {
+  const say = (said: Said): void => void process.send?.(said);
+  const { run } = await BENCHES[name]!.load();
+  await run({ row: (row) => say({ row }), progress: (progress) => say({ progress }) });
+  process.disconnect();
+}
+
+if (process.send === undefined) await main(process.argv.slice(2));
+else await runOne(process.argv[2] ?? '');

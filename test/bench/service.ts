@@ -1,0 +1,89 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { mintKey } from '../../src/access/keys.ts';
+import { FULL_SCOPES } from '../../src/access/scopes.ts';
+import { insertUser } from '../../src/store/accounts.ts';
+import { insertKey } from '../../src/store/keys.ts';
+import type { ServerRow } from '../../src/store/rows.ts';
+import { ACCOUNT, addServers, openControl, readyGames } from './control.ts';
+import { startChild } from './children.ts';
+
+/** The service as its users run it, in a process of its own. */
+export interface ServiceProcess {
+  child: ChildProcess;
+  httpPort: number;
+  /** From the start of the process until it said that it was ready. */
+  readyMs: number;
+  /** As `SIGTERM` does it; resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Starts `src/main.ts` on `dataDir`, on free ports of the loopback, and resolves when it is ready. */
+export async function startService(core: number, dataDir: string): Promise<ServiceProcess> {
+  const begun = performance.now();
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    DATA_DIR: dataDir,
+    HTTP_PORT: '0',
+    PROXY_HOST: '127.0.0.1',
+    PROXY_PORT: '0',
+    SFTP_PORT: '0',
+    ENGINE: 'process',
+    // Nothing outside this machine is asked for anything.
+    VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+  };
+  const child = startChild(core, process.execPath, ['src/main.ts'], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ready = Promise.withResolvers<number>();
+  child.once('exit', (code) => ready.reject(new Error(`the service ended with ${code}`)));
+  const lines = createInterface({ input: child.stdout! }).on('line', (line) => {
+    if (!line.includes('"msg":"ready"')) return;
+    ready.resolve((JSON.parse(line) as { http: number }).http);
+    // What it says from now on is thrown away without being looked at.
+    lines.close();
+    child.stdout!.resume();
+  });
+  const httpPort = await ready.promise;
+  return {
+    child,
+    httpPort,
+    readyMs: performance.now() - begun,
+    async stop() {
+      const exit = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exit;
+    },
+  };
+}
+
+/** A database of an installation with sleeping servers, one user, and so many keys of theirs, which are given back. */
+export async function prepareService(
+  dataDir: string,
+  counts: { servers: number; keys?: number },
+  fields: Partial<ServerRow> = {},
+): Promise<string[]> {
+  const control = await openControl(dataDir, readyGames({ host: '127.0.0.1', port: 1 }));
+  try {
+    await addServers(control, counts.servers, fields);
+    const createdAt = Date.now();
+    const user = { id: 'usr_bench', email: 'bench@localhost', emailVerified: true, passwordHash: '', operator: true };
+    const wanted = { name: 'bench', userId: user.id, accountId: ACCOUNT, scopes: FULL_SCOPES, expiresAt: null };
+    const minted = Array.from({ length: counts.keys ?? 0 }, () => mintKey({ ...wanted, createdAt }));
+    await control.store.write(async (tx) => {
+      await insertUser(tx, { ...user, accountId: ACCOUNT, createdAt });
+      for (const { row } of minted) await insertKey(tx, row);
+    });
+    return minted.map(({ key }) => key);
+  } finally {
+    await control.close();
+  }
+}
