@@ -96,8 +96,15 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
       const at = clock.now();
       // A game that already ran when it was found says nothing of how long a cold start takes.
-      if (!before?.up) await host.patch(id, { coldStartsMs: [...row.coldStartsMs, at - since].slice(-10) });
+      if (!before?.up) noteColdStart(row, at - since);
       return { at, address: game.game, rcon: game.rcon };
+    }
+
+    /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
+    function noteColdStart({ id, coldStartsMs }: ServerRow, ms: number): void {
+      host.patch(id, { coldStartsMs: [...coldStartsMs, ms].slice(-10) }).catch((error: unknown) => {
+        log.debug({ server: id, err: error }, 'the length of a start could not be stored');
+      });
     }
 
     async function halt(id: string, kill: boolean): Promise<void> {
