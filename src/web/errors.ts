@@ -1,0 +1,74 @@
+import type { Context, Middleware } from 'koa';
+import { HttpError } from 'koa';
+import type { Log } from '../log.ts';
+import { StatusError } from '../status.ts';
+import { pageHeaders } from './headers.ts';
+import { html } from './html.ts';
+import { layout } from './layout.ts';
+import { statusOf } from './problem.ts';
+
+interface Trouble {
+  status: number;
+  heading: string;
+  message: string;
+  retryAfterSeconds?: number;
+}
+
+const NOT_FOUND: Trouble = {
+  status: 404,
+  heading: 'There is nothing here',
+  message: 'The address may have been mistyped, or what was here is gone.',
+};
+
+/** Answers what goes wrong behind a page with a page, and an address that nothing serves with one that says so. */
+export function pageErrors(baseUrl: string, log: Log): Middleware {
+  const headers = pageHeaders(baseUrl);
+  return async function renderPageErrors(ctx, next) {
+    ctx.set(headers);
+    try {
+      await next();
+      if (ctx.status === 404 && (ctx.body === undefined || ctx.body === null)) show(ctx, NOT_FOUND);
+    } catch (error) {
+      const trouble = troubleOf(error);
+      if (trouble.status >= 500) log.error({ requestId: ctx.state.requestId as unknown, err: error }, 'page failed');
+      ctx.state.reason = error instanceof StatusError ? error.reason : undefined;
+      show(ctx, trouble);
+    }
+  };
+}
+
+function troubleOf(error: unknown): Trouble {
+  if (error instanceof StatusError && error.code === 'NOT_FOUND') return { ...NOT_FOUND, message: error.message };
+  if (error instanceof StatusError && error.code !== 'INTERNAL') {
+    const { retryAfterSeconds } = error.options;
+    const status = statusOf(error);
+    return {
+      status,
+      heading: 'That did not work',
+      message: error.message,
+      ...(retryAfterSeconds && { retryAfterSeconds }),
+    };
+  }
+  if (error instanceof HttpError && error.status < 500) {
+    return { status: error.status, heading: 'That did not work', message: 'Your browser sent something odd.' };
+  }
+  const message = 'It is not your fault. Try again in a moment; if it stays, tell the operator the number below.';
+  return { status: 500, heading: 'Something went wrong here', message };
+}
+
+function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Trouble): void {
+  const requestId = typeof ctx.state.requestId === 'string' ? ctx.state.requestId : undefined;
+  const main = html`<section class="card narrow">
+    <h1>${heading}</h1>
+    <p>${message}</p>
+    ${status >= 500 && requestId && html`<p class="hint">Request <code>${requestId}</code></p>`}
+    <p><a class="button" href="/">Home</a></p>
+  </section>`;
+  ctx.status = status;
+  ctx.type = 'html';
+  // Who is signed in is not asked for: whatever failed may be just that.
+  ctx.body = layout({ title: heading, main }, { principal: undefined, csrf: '', path: '/' }).toString();
+  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
+  // What is left of such a body is not read, so the connection cannot be used again.
+  if (status === 408 || status === 413) ctx.set('Connection', 'close');
+}

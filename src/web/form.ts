@@ -1,0 +1,76 @@
+import { html } from './html.ts';
+import type { Html } from './html.ts';
+import type { Problem } from './problem.ts';
+
+/** What shows that a form is ours. Belongs into each. */
+export function csrfField(csrf: string): Html {
+  return hidden('csrf', csrf);
+}
+
+export function hidden(name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}" />`;
+}
+
+/** One line to fill in. */
+export interface Field {
+  name: string;
+  label: string;
+  type?: 'text' | 'email' | 'password';
+  /** HTML's own names (https://html.spec.whatwg.org/#autofill), so that password managers know it. */
+  autocomplete?: string;
+  value?: string;
+  hint?: string;
+  maxlength: number;
+  minlength?: number;
+  problem: Problem | undefined;
+  /** Further attributes. */
+  more?: Html;
+}
+
+export function textField({ name, label, type = 'text', value = '', hint, problem, ...rest }: Field): Html {
+  const wrong = problem?.field === name ? problem : undefined;
+  const described = [hint && `${name}-hint`, wrong && `${name}-problem`].filter(Boolean).join(' ');
+  return html`<div class="field">
+    <label for="${name}">${label}</label>
+    ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
+    ${wrong && html`<p class="wrong" id="${name}-problem">${wrong.message}</p>`}
+    <input
+      id="${name}"
+      name="${name}"
+      type="${type}"
+      value="${value}"
+      maxlength="${rest.maxlength}"
+      required
+      ${rest.minlength !== undefined && html`minlength="${rest.minlength}"`}
+      ${rest.autocomplete !== undefined && html`autocomplete="${rest.autocomplete}"`}
+      ${described !== '' && html`aria-describedby="${described}"`}
+      ${wrong && html`aria-invalid="true" autofocus`}
+      ${rest.more}
+    />
+  </div>`;
+}
+
+/** What is wrong with the form as a whole; nothing where a field says it. */
+export function problemNote(problem: Problem | undefined): Html | undefined {
+  if (!problem || problem.field !== undefined) return undefined;
+  return html`<p class="note bad" role="alert">${problem.message}</p>`;
+}
+
+/** Something was done. */
+export function doneNote(message: string | undefined): Html | undefined {
+  return message === undefined ? undefined : html`<p class="note good" role="status">${message}</p>`;
+}
+
+/**
+ * A button that asks once more, without a script, before it does something that cannot be undone. `what` distinguishes it
+ * for who hears the page rather than sees it.
+ */
+export function confirmed(question: string, ask: string, what: string, form: Html): Html {
+  return html`<details class="confirm">
+    <summary>${ask}<span class="unseen"> ${what}</span></summary>
+    <div>
+      <p>${question}</p>
+      ${form}
+    </div>
+  </details>`;
+}

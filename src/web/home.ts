@@ -1,0 +1,47 @@
+import { ASSETS } from './assets.ts';
+import { html } from './html.ts';
+import type { Serve } from './serve.ts';
+import type { Page, Visit } from './visit.ts';
+
+/** The front door. */
+export function mountHome(serve: Serve): void {
+  serve.open('/', homePage);
+}
+
+function homePage({ principal }: Visit): Page {
+  const main = html`<section class="card hero">
+      <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
+      <h1>Minecraft servers that sleep until somebody joins</h1>
+      <p>
+        A Dormouse server costs nothing while nobody plays. When a player joins, it wakes up, and the player waits at
+        the door until it is ready: no kick, no second try.
+      </p>
+      <p class="actions">
+        ${
+          principal
+            ? html`<a class="button" href="/profile">Your profile</a
+                ><a class="button second" href="/device">Connect a device</a>`
+            : html`<a class="button" href="/sign-in">Sign in</a
+                ><a class="button second" href="/sign-up">Make an account</a>`
+        }
+      </p>
+    </section>
+    <div class="three">
+      <section class="card">
+        <h2>Join once</h2>
+        <p>Dormouse holds your login for as long as the start takes, then hands it over untouched.</p>
+      </section>
+      <section class="card">
+        <h2>Pay while awake</h2>
+        <p>Strangers who look at the server list wake nothing. Every minute on your bill has a cause you can read.</p>
+      </section>
+      <section class="card">
+        <h2>Use it from anywhere</h2>
+        <p>
+          Make a key in your <a href="/profile/keys">profile</a> and drive everything over the API. It describes itself:
+          <a href="/openapi.json">openapi.json</a>.
+        </p>
+      </section>
+    </div>`;
+  return { title: 'Servers that sleep', main };
+}

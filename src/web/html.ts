@@ -1,0 +1,72 @@
+/** A piece of HTML that may be sent as it is. Only `html` makes one. */
+export class Html {
+  readonly #text: string;
+
+  /** @internal Use `html`. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** What a template may hold. What is absent or false leaves nothing; a list is written one after the other. */
+export type Fill = Html | string | number | false | null | undefined | readonly Fill[];
+
+type Place = 'text' | 'attribute' | 'tag';
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+/** Templates are written once and filled often. */
+const places = new WeakMap<TemplateStringsArray, Place[]>();
+
+/**
+ * HTML with everything filled in escaped, but for `Html`. Values may stand in text and in double-quoted attributes; between
+ * a tag's attributes only `html` itself. A template that puts one anywhere else throws, whatever the value is.
+ */
+export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
+  let known = places.get(template);
+  if (!known) places.set(template, (known = placesIn(template)));
+  const filled = fills.map((fill, nth) => write(fill, known[nth]) + (template[nth + 1] ?? ''));
+  return new Html(`${template[0]}${filled.join('')}`);
+}
+
+/** Text as it stands in HTML, both between tags and in quoted attributes. */
+export function escapeHtml(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll('\0', '\u{FFFD}')
+    .replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
+}
+
+function write(fill: Fill, place: Place | undefined): string {
+  if (fill === null || fill === undefined || fill === false) return '';
+  if (Array.isArray(fill)) return fill.map((each: Fill) => write(each, place)).join('');
+  if (fill instanceof Html) {
+    if (place === 'attribute') throw new TypeError('HTML cannot stand in an attribute');
+    return fill.toString();
+  }
+  if (place === 'tag') throw new TypeError('only HTML may stand between attributes');
+  return escapeHtml(String(fill));
+}
+
+/** Where each value of a template stands. Knows as much of HTML's grammar as templates here need, and refuses the rest. */
+function placesIn(template: TemplateStringsArray): Place[] {
+  const found: Place[] = [];
+  let inside: Place = 'text';
+  for (const [nth, part] of template.entries()) {
+    for (const [token] of part.matchAll(/<!--|<\/?(?:script|style)\b|[<>"]|=\s*(?!["\s])(?=\S|$)/gi)) {
+      if (token.length > 2 && token.startsWith('<')) throw new TypeError(`a template may not hold ${token}`);
+      if (token === '"' && inside !== 'text') inside = inside === 'tag' ? 'attribute' : 'tag';
+      else if (inside === 'text' && token === '<') inside = 'tag';
+      else if (inside === 'tag' && token === '>') inside = 'text';
+      else if (inside === 'tag' && token.startsWith('=')) throw new TypeError('attributes must be in double quotes');
+    }
+    if (nth === template.length - 1) continue;
+    if (inside === 'tag' && /<\/?[\w-]*$/.test(part)) throw new TypeError('a tag must be named by the template');
+    found.push(inside);
+  }
+  if (inside !== 'text') throw new TypeError('a template must close its tags');
+  return found;
+}

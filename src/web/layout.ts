@@ -1,0 +1,49 @@
+import { ASSETS } from './assets.ts';
+import { csrfField } from './form.ts';
+import { html } from './html.ts';
+import type { Html } from './html.ts';
+import { signInPath } from './next.ts';
+import type { Page, Visit } from './visit.ts';
+
+/** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
+export function layout({ title, main }: Page, visit: Pick<Visit, 'principal' | 'csrf' | 'path'>): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${title} · Dormouse</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <link rel="icon" type="image/svg+xml" href="${ASSETS.logo}" />
+        <link rel="stylesheet" href="${ASSETS.style}" />
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the page itself</a>
+        <header class="top">
+          <a class="brand" href="/"><img src="${ASSETS.logo}" alt="" width="44" height="44" />Dormouse</a>
+          ${navigation(visit)}
+        </header>
+        <main id="main" tabindex="-1">${main}</main>
+        <footer>
+          <p>Dormouse hosts Minecraft servers that sleep until somebody joins.</p>
+          <p><a href="/">Home</a> · <a href="/openapi.json">API description</a></p>
+        </footer>
+      </body>
+    </html> `;
+}
+
+function navigation({ principal, csrf, path }: Pick<Visit, 'principal' | 'csrf' | 'path'>): Html {
+  if (!principal) {
+    return html`<nav aria-label="Main">
+      <a href="${signInPath(path)}">Sign in</a>
+    </nav>`;
+  }
+  return html`<nav aria-label="Main">
+    <a href="/device">Connect a device</a>
+    <a href="/profile">Profile</a>
+    <form method="post" action="/sign-out">
+      ${csrfField(csrf)}<button class="quiet" type="submit">Sign out</button>
+    </form>
+  </nav>`;
+}

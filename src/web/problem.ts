@@ -1,0 +1,36 @@
+import { CODES, StatusError } from '../status.ts';
+import type { Page } from './visit.ts';
+
+/** Why something was not done: a sentence for whoever asked, beside the form. */
+export interface Problem {
+  message: string;
+  status: number;
+  retryAfterSeconds?: number;
+  /** The field it is about; absent: the form as a whole. */
+  field?: string;
+}
+
+/** What a form says when a field cannot be taken as it is. */
+export function invalid(field: string, message: string): Problem {
+  return { field, message, status: 422 };
+}
+
+/** The problem behind an error that its reader can do something about; throws any other on. */
+export function problemOf(error: unknown): Problem {
+  if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
+  const { retryAfterSeconds } = error.options;
+  return { message: error.message, status: statusOf(error), ...(retryAfterSeconds && { retryAfterSeconds }) };
+}
+
+/** The page of a form that has a problem, or none. */
+export function withProblem(page: Page, problem: Problem | undefined): Page {
+  if (!problem) return page;
+  const { status, retryAfterSeconds } = problem;
+  return { ...page, title: `Problem: ${page.title}`, status, ...(retryAfterSeconds && { retryAfterSeconds }) };
+}
+
+/** A 401 would have to name a way for programs to sign in (RFC 9110 §15.5.2); forms are none. */
+export function statusOf(error: StatusError): number {
+  if (error.options.httpStatus !== undefined) return error.options.httpStatus;
+  return error.code === 'UNAUTHENTICATED' ? 403 : CODES[error.code][1];
+}

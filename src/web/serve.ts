@@ -1,0 +1,95 @@
+import type { Context } from 'koa';
+import type { Router } from '@koa/router';
+import { checkCsrfToken, refuseCrossSite } from '../access/csrf.ts';
+import { clearedSessionCookie, sessionCookie } from '../access/session-cookie.ts';
+import { readBody } from '../api/body.ts';
+import { StatusError } from '../status.ts';
+import type { PageDeps } from './deps.ts';
+import { layout } from './layout.ts';
+import { signInPath } from './next.ts';
+import { visitOf } from './visit.ts';
+import type { Answer, SignedInVisit, Visit } from './visit.ts';
+
+/** More than any form here can fill. */
+const FORM_BYTES = 32 * 1024;
+
+/** A form as it was sent. */
+export type Form = URLSearchParams;
+
+type Awaitable<T> = T | Promise<T>;
+
+/** Gives pages their routes. */
+export interface Serve {
+  /** A page for everybody. */
+  open(path: string, show: (visit: Visit) => Awaitable<Answer>): void;
+  /** A page for who is signed in; others sign in first and come back. */
+  signedIn(path: string, show: (visit: SignedInVisit) => Awaitable<Answer>): void;
+  /** A form for everybody. `act` is called only for forms of our own pages. */
+  submit(path: string, act: (visit: Visit, form: Form) => Awaitable<Answer>): void;
+  submitSignedIn(path: string, act: (visit: SignedInVisit, form: Form) => Awaitable<Answer>): void;
+}
+
+export function createServe(router: Router, deps: PageDeps): Serve {
+  const { baseUrl } = deps.config;
+
+  return {
+    open(path, show) {
+      router.get(path, async (ctx) => {
+        const visit = await visitOf(ctx, deps);
+        send(ctx, visit, await show(visit));
+      });
+    },
+    signedIn(path, show) {
+      router.get(path, async (ctx) => {
+        const visit = await visitOf(ctx, deps);
+        send(ctx, visit, isSignedIn(visit) ? await show(visit) : { to: signInPath(visit.path) });
+      });
+    },
+    submit(path, act) {
+      router.post(path, async (ctx) => {
+        refuseCrossSite(ctx.method, ctx.headers, baseUrl);
+        const visit = await visitOf(ctx, deps);
+        send(ctx, visit, await act(visit, await formOf(ctx, visit)));
+      });
+    },
+    submitSignedIn(path, act) {
+      router.post(path, async (ctx) => {
+        refuseCrossSite(ctx.method, ctx.headers, baseUrl);
+        const visit = await visitOf(ctx, deps);
+        // The session ended while the form was open.
+        if (!isSignedIn(visit)) send(ctx, visit, { to: signInPath(visit.path) });
+        else send(ctx, visit, await act(visit, await formOf(ctx, visit)));
+      });
+    },
+  };
+
+  async function formOf(ctx: Context, visit: Visit): Promise<Form> {
+    if (!ctx.is('application/x-www-form-urlencoded')) {
+      throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', { httpStatus: 415 });
+    }
+    const form = new URLSearchParams((await readBody(ctx.req, FORM_BYTES)).toString());
+    checkCsrfToken(deps.secret, visit.csrfOwner, form.get('csrf') ?? '');
+    return form;
+  }
+
+  function send(ctx: Context, visit: Visit, answer: Answer): void {
+    if (!('to' in answer)) {
+      ctx.status = answer.status ?? 200;
+      ctx.type = 'html';
+      ctx.body = layout(answer, visit).toString();
+      if (answer.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(answer.retryAfterSeconds));
+      return;
+    }
+    if (answer.session === null) ctx.append('Set-Cookie', clearedSessionCookie(baseUrl));
+    else if (answer.session !== undefined) ctx.append('Set-Cookie', sessionCookie(baseUrl, answer.session));
+    // RFC 9110 §15.4.4: whatever asked, the next request is a GET.
+    ctx.status = 303;
+    ctx.set('Location', answer.to);
+    ctx.type = 'text';
+    ctx.body = '';
+  }
+}
+
+function isSignedIn(visit: Visit): visit is SignedInVisit {
+  return visit.principal !== undefined;
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import type { Context } from 'koa';
+import { csrfToken } from '../access/csrf.ts';
+import type { SessionPrincipal } from '../access/principal.ts';
+import { sessionToken } from '../access/session-cookie.ts';
+import { findSession } from '../access/sessions.ts';
+import type { Visitor } from '../access/sessions.ts';
+import type { PageDeps } from './deps.ts';
+import type { Html } from './html.ts';
+
+/** Somebody asks for a page. */
+export interface Visit {
+  /** Undefined: nobody is signed in. */
+  principal: SessionPrincipal | undefined;
+  visitor: Visitor;
+  query: URLSearchParams;
+  /** The path with its query. */
+  path: string;
+  now: number;
+  /** What forms of the page must send along. */
+  csrf: string;
+  /** What `csrf` belongs to: the session, or the browser of somebody not signed in. */
+  csrfOwner: string;
+}
+
+/** The same by somebody who is signed in. */
+export interface SignedInVisit extends Visit {
+  principal: SessionPrincipal;
+}
+
+/** A page to show. */
+export interface Page {
+  title: string;
+  main: Html;
+  /** Default 200. */
+  status?: number;
+  retryAfterSeconds?: number;
+}
+
+/** Another page to go to, as the answer to every form that did something. */
+export interface Redirect {
+  to: string;
+  /** The token of the session that begins; null: the one there is ends. */
+  session?: string | null;
+}
+
+export type Answer = Page | Redirect;
+
+/** Who is not signed in has a cookie of chance, only so that a form can be told from one that another site made. */
+const VISITOR_ID = /^[\w-]{22}$/;
+
+export async function visitOf(ctx: Context, { store, clock, config, secret, clientAddress }: PageDeps): Promise<Visit> {
+  const token = sessionToken(config.baseUrl, ctx.headers.cookie);
+  const principal = token === undefined ? undefined : await findSession(store, clock, token);
+  const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
+  return {
+    principal,
+    visitor: { address: clientAddress(ctx.req), userAgent: ctx.get('user-agent') },
+    query: new URLSearchParams(ctx.querystring),
+    path: `${ctx.path}${ctx.search}`,
+    now: clock.now(),
+    csrf: csrfToken(secret, csrfOwner),
+    csrfOwner,
+  };
+}
+
+function visitorId(ctx: Context, baseUrl: string): string {
+  const secure = baseUrl.startsWith('https:');
+  const name = secure ? '__Host-visitor' : 'visitor';
+  const known = new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(ctx.get('cookie'))?.[1];
+  if (known !== undefined && VISITOR_ID.test(known)) return known;
+  const id = randomBytes(16).toString('base64url');
+  ctx.append('Set-Cookie', `${name}=${id}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`);
+  return id;
+}
