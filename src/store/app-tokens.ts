@@ -1,0 +1,70 @@
+import { appTokens } from './entities.ts';
+import type { AppTokenRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** An app token together with what its user and its app are. */
+export interface AppTokenOfUser extends AppTokenRow {
+  accountId: string;
+  /** When the operator disabled the app; null while it is enabled. */
+  clientDisabledAt: number | null;
+}
+
+/** An app that holds live tokens of a user. */
+export interface ConnectedApp {
+  clientId: string;
+  name: string;
+  homepage: string;
+  /** What its tokens may do, each scope once. */
+  scopes: string[];
+  /** When the first of them was handed out. */
+  connectedAt: number;
+  /** Null: never. */
+  lastUsedAt: number | null;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+
+export async function insertAppToken(tx: Tx, row: AppTokenRow): Promise<void> {
+  await tx.manager.insert(appTokens, row);
+}
+
+/** By `hashToken` of the whole token. Revoked ones and those of disabled apps too: the caller looks at the row. */
+export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppTokenOfUser | undefined> {
+  const [row] = await db.query<AppTokenOfUser>(
+    `SELECT t.*, u."accountId", c."disabledAt" AS "clientDisabledAt" FROM "app_tokens" t
+       JOIN "users" u ON u."id" = t."userId" JOIN "clients" c ON c."id" = t."clientId" WHERE t."hash" = $1`,
+    [hash],
+  );
+  return row;
+}
+
+/** Notes a use, at most one a minute. */
+export async function touchAppToken(tx: Tx, id: string, at: number): Promise<void> {
+  const sql = 'UPDATE "app_tokens" SET "lastUsedAt" = $1 WHERE "id" = $2 AND COALESCE("lastUsedAt", 0) <= $3';
+  await tx.run(sql, [at, id, at - USE_NOTED_EVERY_MS]);
+}
+
+/** Marks all tokens that an app has of a user, and says how many those were. Use `revokeApp` of `access/app-tokens.ts`. */
+export async function markAppTokensRevoked(tx: Tx, userId: string, clientId: string, at: number): Promise<number> {
+  const sql =
+    'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "userId" = $2 AND "clientId" = $3 AND "revokedAt" IS NULL';
+  return tx.run(sql, [at, userId, clientId]);
+}
+
+/** The apps that hold live tokens of a user, in the order they were connected; disabled ones too. */
+export async function listConnectedApps(db: Sql, userId: string): Promise<ConnectedApp[]> {
+  const rows = await db.query<AppTokenRow & { name: string; homepage: string }>(
+    `SELECT t.*, c."name", c."homepage" FROM "app_tokens" t JOIN "clients" c ON c."id" = t."clientId"
+       WHERE t."userId" = $1 AND t."revokedAt" IS NULL ORDER BY t."createdAt", t."id"`,
+    [userId],
+  );
+  const apps = new Map<string, ConnectedApp>();
+  for (const { clientId, name, homepage, scope, createdAt, lastUsedAt } of rows) {
+    const known = apps.get(clientId);
+    const scopes = [...new Set([...(known?.scopes ?? []), ...scope.split(' ')])];
+    const used = Math.max(known?.lastUsedAt ?? 0, lastUsedAt ?? 0) || null;
+    const connectedAt = known?.connectedAt ?? createdAt;
+    apps.set(clientId, { clientId, name, homepage, scopes, connectedAt, lastUsedAt: used });
+  }
+  return [...apps.values()];
+}

@@ -1,0 +1,40 @@
+import { grants } from './entities.ts';
+import type { GrantRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Where an event has led a grant. */
+export type GrantStep = Pick<GrantRow, 'snapshot' | 'state' | 'userId'>;
+
+/** Fails as a duplicate (`isDuplicate`) where a code of another grant, live or lately over, is the same. */
+export async function insertGrant(tx: Tx, row: GrantRow): Promise<void> {
+  await tx.manager.insert(grants, row);
+}
+
+export async function getGrant(db: Sql, id: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "id" = $1', [id]))[0];
+}
+
+/** By `hashToken` of the device code. */
+export async function getGrantByDevice(db: Sql, deviceHash: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "deviceHash" = $1', [deviceHash]))[0];
+}
+
+/** By the keyed hash of the user code. */
+export async function getGrantByUserCode(db: Sql, userHmac: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "userHmac" = $1', [userHmac]))[0];
+}
+
+/** Stores where a grant has come to, provided that it is still where it came `from`; false where it is not. */
+export async function advanceGrant(tx: Tx, id: string, from: string, to: GrantStep): Promise<boolean> {
+  const sql = `UPDATE "grants" SET "snapshot" = $1, "state" = $2, "userId" = $3 WHERE "id" = $4 AND "snapshot" = $5`;
+  return (await tx.run(sql, [to.snapshot, to.state, to.userId, id, from])) > 0;
+}
+
+/** Forgets grants that expired before an instant, at most `limit` of them: the oldest. */
+export async function purgeGrants(tx: Tx, before: number, limit: number): Promise<void> {
+  await tx.run(
+    `DELETE FROM "grants" WHERE "id" IN
+       (SELECT "id" FROM "grants" WHERE "expiresAt" < $1 ORDER BY "expiresAt" LIMIT $2)`,
+    [before, limit],
+  );
+}
