@@ -1,0 +1,86 @@
+import { hashToken, mintToken, parseToken, randomBase62 } from '../ids.ts';
+import type { Clock } from '../ports.ts';
+import { getAppTokenByHash, markAppTokensRevoked, touchAppToken } from '../store/app-tokens.ts';
+import type { AppTokenRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import { recordDeed } from './audit.ts';
+import { createCredentialMemory } from './credential-memory.ts';
+import type { AppPrincipal } from './principal.ts';
+import { isScope } from './scopes.ts';
+
+/** What a new app token is to be. `scope` is as RFC 6749 §3.3 writes it: separated by blanks. */
+export type NewAppToken = Pick<AppTokenRow, 'clientId' | 'userId' | 'scope' | 'createdAt'>;
+
+interface Known {
+  principal: AppPrincipal;
+  useNotedAt: number;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+const memoryOf = createCredentialMemory<Known>();
+
+/** Makes a token and the row to store for it. The token itself is nowhere else: it is handed out once. */
+export function mintAppToken(wanted: NewAppToken): { token: string; row: AppTokenRow } {
+  const token = mintToken('app');
+  const row = { ...wanted, id: `tok_${randomBase62(16)}`, hash: hashToken(token), lastUsedAt: null, revokedAt: null };
+  return { token, row };
+}
+
+/**
+ * Which app calls with this token, and for whom; undefined where it is malformed, unknown or revoked, or its app disabled.
+ * It does not expire, and outlives changes of its user's password. UNAVAILABLE where the database cannot be read.
+ */
+export async function authenticateApp(store: Store, clock: Clock, token: string): Promise<AppPrincipal | undefined> {
+  if (parseToken(token) !== 'app') return undefined;
+  const hash = hashToken(token);
+  const now = clock.now();
+  const known = await memoryOf(store).recall(hash, now, () => read(store, hash));
+  if (!known) return undefined;
+  if (now - known.useNotedAt >= USE_NOTED_EVERY_MS) {
+    known.useNotedAt = now;
+    // A courtesy to the token's user: a call does not fail for it.
+    store.write((tx) => touchAppToken(tx, known.principal.tokenId, now)).catch(() => {});
+  }
+  return known.principal;
+}
+
+/** Ends all that an app holds of a user: once this resolves, no call passes with it. False where it holds nothing. */
+export async function revokeApp(
+  { store, clock }: { store: Store; clock: Clock },
+  { userId, accountId }: { userId: string; accountId: string },
+  clientId: string,
+): Promise<boolean> {
+  const revoked = await store.write(async (tx) => {
+    const at = clock.now();
+    const count = await markAppTokensRevoked(tx, userId, clientId, at);
+    if (count === 0) return false;
+    const deed = { action: 'app.revoke', accountId, detail: `${clientId}, ${count} tokens`, at };
+    await recordDeed(tx, { userId, through: 'session' }, deed);
+    return true;
+  });
+  memoryOf(store).forget(({ principal }) => principal.userId === userId && principal.clientId === clientId);
+  return revoked;
+}
+
+/** To be called once a change of an app is stored that decides whether its tokens are good. */
+export function forgetTokensOf(store: Store, clientId: string): void {
+  memoryOf(store).forget(({ principal }) => principal.clientId === clientId);
+}
+
+async function read(store: Store, hash: string): Promise<Known | undefined> {
+  const row = await getAppTokenByHash(store, hash);
+  if (!row || row.revokedAt !== null || row.clientDisabledAt !== null) return undefined;
+  const { id: tokenId, clientId, userId, accountId, scope } = row;
+  const scopes = new Set(scope.split(' ').filter(isScope));
+  const principal: AppPrincipal = {
+    kind: 'app',
+    tokenId,
+    clientId,
+    userId,
+    accountId,
+    scopes,
+    operator: false,
+    serverIds: null,
+  };
+  return { principal, useNotedAt: row.lastUsedAt ?? 0 };
+}

@@ -1,0 +1,49 @@
+import type { Store } from '../store/store.ts';
+
+/** What other processes change (a row edited by hand) is noticed after this time. */
+const REMEMBERED_MS = 30_000;
+const REMEMBERED = 10_000;
+
+/** The credentials that one store's callers used lately, by hash, so that a call does not cost a query. */
+export interface CredentialMemory<Known> {
+  /** What is remembered of a hash, or else what `read` finds; undefined is not remembered, lest guesses fill the memory. */
+  recall(hash: string, now: number, read: () => Promise<Known | undefined>): Promise<Known | undefined>;
+  /** Forgets those that a change is about. To be called once it is stored: no later call is answered from before it. */
+  forget(concerned: (known: Known) => boolean): void;
+}
+
+/** A memory for each store there is. */
+export function createCredentialMemory<Known>(): (store: Store) => CredentialMemory<Known> {
+  const memories = new WeakMap<Store, CredentialMemory<Known>>();
+  return function memoryOf(store) {
+    const memory = memories.get(store) ?? oneMemory<Known>();
+    memories.set(store, memory);
+    return memory;
+  };
+}
+
+function oneMemory<Known>(): CredentialMemory<Known> {
+  const remembered = new Map<string, { known: Known; readAt: number }>();
+  let changes = 0;
+
+  return {
+    async recall(hash, now, read) {
+      const entry = remembered.get(hash);
+      if (entry && Math.abs(now - entry.readAt) < REMEMBERED_MS) return entry.known;
+      remembered.delete(hash);
+      const seen = changes;
+      const known = await read();
+      // What was read may be from before a change that has meanwhile been confirmed to somebody.
+      if (seen !== changes) return this.recall(hash, now, read);
+      if (known === undefined) return undefined;
+      const [oldest] = remembered.keys();
+      if (oldest !== undefined && remembered.size >= REMEMBERED) remembered.delete(oldest);
+      remembered.set(hash, { known, readAt: now });
+      return known;
+    },
+    forget(concerned) {
+      changes++;
+      for (const [hash, { known }] of remembered) if (concerned(known)) remembered.delete(hash);
+    },
+  };
+}
