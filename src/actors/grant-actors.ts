@@ -1,0 +1,180 @@
+import { createActor } from 'xstate';
+import type { Actor } from 'xstate';
+import {
+  deviceGrantMachine,
+  type GrantAnswer,
+  grantAnswer,
+  type GrantContext,
+  type GrantEvent,
+  type GrantSnapshot,
+} from '../../machines/device-grant.ts';
+import { isAdmitted } from '../access/clients.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import { advanceGrant } from '../store/grants.ts';
+import type { GrantRow } from '../store/rows.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** What an event led a grant to, as the write that stores it sees it. */
+export interface GrantStep {
+  tx: Tx;
+  row: GrantRow;
+  answer: GrantAnswer;
+  context: GrantContext;
+}
+
+/** One grant that was heard of lately. */
+export interface LiveGrant {
+  answer: GrantAnswer;
+  context: GrantContext;
+}
+
+/** The actors of those grants that are being polled or decided. */
+export interface GrantActors {
+  /**
+   * Gives an event to the grant that `find` finds, and resolves once that is stored, with what `follow` made of it in the
+   * same write; undefined where there is no such grant. NOT_FOUND GRANT_NOT_FOUND where it does not wait for a decision (any
+   * more), FAILED_PRECONDITION CLIENT_DISABLED; UNAVAILABLE where nothing could be stored, and then nothing has happened.
+   */
+  send<T>(
+    find: () => Promise<GrantRow | undefined>,
+    event: (admitted: boolean) => GrantEvent,
+    follow: (step: GrantStep) => Promise<T>,
+  ): Promise<T | undefined>;
+  live(): LiveGrant[];
+}
+
+interface Entry {
+  row: GrantRow;
+  actor: Actor<typeof deviceGrantMachine>;
+  /** The snapshot in the database that `actor` is at, or has come from in the present write. */
+  stored: string;
+  usedAt: number;
+  /** Let go of, or undone: never to be asked again. */
+  dropped: boolean;
+}
+
+/** The actor is not where the database has its grant: nothing was done. */
+class Outrun extends Error {}
+
+const ATTEMPTS = 5;
+/** Longer than two polls are apart. */
+const IDLE_MS = 60_000;
+const MOST_LIVE = 10_000;
+/** Answers of a grant that nobody has decided yet. */
+const WAITING: ReadonlySet<string> = new Set<GrantAnswer>(['authorization_pending', 'slow_down']);
+
+/**
+ * A grant gets its events in the line of the store's writes, each within the one write that stores its snapshot and all
+ * that follows, a token included. The update holds only from the snapshot that the actor came from; where it does not, or
+ * the write fails, the actor is dropped and the grant loaded anew.
+ */
+export function createGrantActors({ store, clock, log }: { store: Store; clock: Clock; log: Log }): GrantActors {
+  /** In order of last use. */
+  const entries = new Map<string, Entry>();
+
+  function entryOf(row: GrantRow): Entry {
+    const entry = entries.get(row.id) ?? revive(row, log);
+    entry.usedAt = clock.now();
+    entries.delete(row.id);
+    entries.set(row.id, entry);
+    evict();
+    return entry;
+  }
+
+  function evict(): void {
+    for (const entry of entries.values()) {
+      if (entries.size <= MOST_LIVE && Math.abs(clock.now() - entry.usedAt) < IDLE_MS) return;
+      drop(entry);
+    }
+  }
+
+  function drop(entry: Entry): void {
+    entry.dropped = true;
+    if (entries.get(entry.row.id) === entry) entries.delete(entry.row.id);
+    entry.actor.stop();
+  }
+
+  async function advance(tx: Tx, entry: Entry, eventOf: (admitted: boolean) => GrantEvent): Promise<GrantStep> {
+    const { actor, row, stored } = entry;
+    const event = eventOf(await isAdmitted(tx, row.clientId));
+    if (entry.dropped) throw new Outrun('the grant was let go of');
+    const before = actor.getSnapshot();
+    if (!before.can(event)) throw refusal(before, event);
+    actor.send(event);
+    const after = actor.getSnapshot();
+    const { context } = after;
+    const answer = grantAnswer(after);
+    const snapshot = JSON.stringify(actor.getPersistedSnapshot());
+    if (snapshot !== stored) {
+      const step = { snapshot, state: answer, userId: context.userId };
+      if (!(await advanceGrant(tx, row.id, stored, step))) throw new Outrun('the grant has gone on');
+      entry.stored = snapshot;
+    }
+    return { tx, row, answer, context };
+  }
+
+  return {
+    async send(find, event, follow) {
+      for (let attempt = 1; ; attempt++) {
+        const row = await find();
+        if (!row) return undefined;
+        const entry = entryOf(row);
+        try {
+          return await store.write(async (tx) => {
+            try {
+              return await follow(await advance(tx, entry, event));
+            } catch (error) {
+              // Now, and not when the caller is told: the next in line must not meet an actor whose step is undone.
+              drop(entry);
+              throw error;
+            }
+          });
+        } catch (error) {
+          drop(entry);
+          if (!(error instanceof Outrun) || attempt === ATTEMPTS) throw error;
+        }
+      }
+    },
+    live: () =>
+      [...entries.values()].map(({ actor }) => {
+        const snapshot = actor.getSnapshot();
+        return { answer: grantAnswer(snapshot), context: snapshot.context };
+      }),
+  };
+}
+
+/** Whether a grant whose answer this is waits for somebody's decision, as long as its time is not up. */
+export function isWaiting(answer: string): boolean {
+  return WAITING.has(answer);
+}
+
+/** The same for codes and grants that never were, are over, or were used. */
+export function grantNotFound(): StatusError {
+  return new StatusError(
+    'NOT_FOUND',
+    'GRANT_NOT_FOUND',
+    'This code is not valid, or no longer. Start again on your device.',
+  );
+}
+
+function revive(row: GrantRow, log: Log): Entry {
+  const snapshot = JSON.parse(row.snapshot) as GrantSnapshot;
+  const { value, context } = snapshot;
+  // Throws for a state that this version does not know; an actor would only fail later.
+  deviceGrantMachine.resolveState({ value, context });
+  const { id, clientId, createdAt: at } = row;
+  const actor = createActor(deviceGrantMachine, {
+    input: { id, clientId, scope: context.scope, at },
+    snapshot,
+  });
+  actor.subscribe({ error: (error) => log.error({ grant: id, err: error }, 'a machine failed') });
+  actor.start();
+  return { row, actor, stored: row.snapshot, usedAt: 0, dropped: false };
+}
+
+function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {
+  if (event.type !== 'APPROVE' || event.admitted || !before.can({ ...event, admitted: true })) return grantNotFound();
+  return new StatusError('FAILED_PRECONDITION', 'CLIENT_DISABLED', 'This app may not be let in any more.');
+}

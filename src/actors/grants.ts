@@ -1,0 +1,228 @@
+import { createActor } from 'xstate';
+import {
+  deviceGrantMachine,
+  EXPIRES_IN_MS,
+  type GrantAnswer,
+  grantAnswer,
+  type GrantEvent,
+  type GrantSnapshot,
+} from '../../machines/device-grant.ts';
+import { recordDeed } from '../access/audit.ts';
+import { findClient, scopeOf } from '../access/clients.ts';
+import { type GrantedToken, redeem, requireRoomForKey } from '../access/grant-tokens.ts';
+import { FULL_SCOPES } from '../access/scopes.ts';
+import type { Secret } from '../access/secrets.ts';
+import { hashUserCode, mintUserCode, readUserCode } from '../access/user-codes.ts';
+import { hashToken, mintToken, parseToken, randomBase62 } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { isDuplicate } from '../store/errors.ts';
+import * as rows from '../store/grants.ts';
+import type { ClientRow, GrantRow } from '../store/rows.ts';
+import type { Store } from '../store/store.ts';
+import { createGrantActors, grantNotFound, isWaiting, type LiveGrant } from './grant-actors.ts';
+
+/** Who asks for a grant. */
+export interface GrantRequest {
+  /** The `client_id`; null for the command-line client, whose grant yields an API key of full scope. */
+  clientId: string | null;
+  /** Scopes separated by blanks; '' for the default. */
+  scope: string;
+  /** Shown to whoever is to approve. */
+  ip: string;
+  userAgent: string;
+}
+
+/** The two codes of a new grant: nowhere else can they be read again. */
+export interface StartedGrant {
+  deviceCode: string;
+  /** `WDJB-MJHT`. */
+  userCode: string;
+  expiresInMs: number;
+  intervalMs: number;
+}
+
+/** RFC 6749 §5.2. */
+export type StartError = 'invalid_client' | 'invalid_scope';
+/** RFC 8628 §3.5; `invalid_grant` (RFC 6749 §5.2) for a code that is unknown, or another client's. */
+export type PollError = Exclude<GrantAnswer, 'approved' | 'redeemed'> | 'invalid_grant';
+
+/** What the consent page must show. The client comes from the registry; `ip` and `userAgent` are whoever's asked. */
+export interface ConsentRequest {
+  id: string;
+  userCode: string;
+  /** Null: the command-line client, which gets full access. */
+  client: Pick<ClientRow, 'id' | 'name' | 'homepage'> | null;
+  scopes: string[];
+  ip: string;
+  userAgent: string;
+  createdAt: number;
+  expiresAt: number;
+}
+
+/** Who approves or denies. */
+export interface GrantUser {
+  userId: string;
+  accountId: string;
+}
+
+/** Every device grant of the installation (RFC 8628). */
+export interface Grants {
+  start(request: GrantRequest): Promise<StartedGrant | { error: StartError }>;
+  /**
+   * The answer to a device's poll. The token is given once, after it is stored: a device that does not get to see it starts
+   * anew. With a `clientId` only for that client's own grants. UNAVAILABLE where it could not be stored; then nothing has
+   * happened.
+   */
+  poll(deviceCode: string, clientId?: string): Promise<GrantedToken | { error: PollError }>;
+  /** The grant that waits under a code, however it was typed; undefined alike for unknown, expired and used ones. */
+  find(userCode: string): Promise<ConsentRequest | undefined>;
+  /**
+   * Lets the device have its token. NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more); FAILED_PRECONDITION
+   * CLIENT_DISABLED; RESOURCE_EXHAUSTED MAX_KEYS.
+   */
+  approve(id: string, user: GrantUser): Promise<void>;
+  /** NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
+  deny(id: string, user: GrantUser): Promise<void>;
+  /** Those in memory, for operators. */
+  live(): LiveGrant[];
+}
+
+export interface GrantsOptions {
+  store: Store;
+  clock: Clock;
+  secret: Secret;
+  log: Log;
+}
+
+type Codes = Pick<StartedGrant, 'deviceCode' | 'userCode'>;
+
+const ATTEMPTS = 5;
+/** A row is kept so long past its end: no code comes up again while somebody may still be shown the old one. */
+const KEPT_MS = 3_600_000;
+const PURGED_AT_ONCE = 50;
+const USER_AGENT_CHARS = 256;
+
+/** Device grants from start to token. What is live, and how each step is stored: `grant-actors.ts`. */
+export function createGrants({ store, clock, secret, log }: GrantsOptions): Grants {
+  const actors = createGrantActors({ store, clock, log });
+
+  /** Stores a new grant under codes of its own. Old ones go when new ones come. */
+  async function insert(row: Omit<GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
+    for (let attempt = 1; ; attempt++) {
+      const codes = { deviceCode: mintToken('device'), userCode: mintUserCode() };
+      const deviceHash = hashToken(codes.deviceCode);
+      const userHmac = hashUserCode(secret, codes.userCode);
+      try {
+        await store.write(async (tx) => {
+          await rows.purgeGrants(tx, row.createdAt - KEPT_MS, PURGED_AT_ONCE);
+          await rows.insertGrant(tx, { ...row, deviceHash, userHmac });
+        });
+        return codes;
+      } catch (error) {
+        // One of 25 thousand million user codes, and just that one is in use.
+        if (!isDuplicate(error) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  async function decide(id: string, user: GrantUser, event: (admitted: boolean) => GrantEvent): Promise<void> {
+    const { userId, accountId } = user;
+    const decided = await actors.send(
+      () => rows.getGrant(store, id),
+      event,
+      async ({ tx, row: { clientId }, answer }) => {
+        const at = clock.now();
+        if (answer === 'approved' && clientId === null) await requireRoomForKey(tx, accountId, at);
+        const action = answer === 'approved' ? 'grant.approve' : 'grant.deny';
+        const detail = `${id} of ${clientId ?? 'the command line'}`;
+        await recordDeed(tx, { userId, through: 'session' }, { action, accountId, detail, at });
+        return answer;
+      },
+    );
+    if (decided === undefined) throw grantNotFound();
+    log.info({ grant: id, user: userId }, 'device grant %s', decided);
+  }
+
+  return {
+    async start({ clientId, scope: asked, ip, userAgent }) {
+      const client = clientId === null ? null : await findClient(store, clientId);
+      if (client === undefined) return { error: 'invalid_client' };
+      const scope = client === null ? FULL_SCOPES.join(' ') : scopeOf(client, asked);
+      if (scope === undefined) return { error: 'invalid_scope' };
+      const createdAt = clock.now();
+      const id = `grt_${randomBase62(16)}`;
+      const actor = createActor(deviceGrantMachine, { input: { id, clientId, scope, at: createdAt } });
+      const snapshot = actor.getSnapshot();
+      const { expiresAt, intervalMs } = snapshot.context;
+      const codes = await insert({
+        id,
+        clientId,
+        userId: null,
+        ip,
+        userAgent: printable(userAgent),
+        state: grantAnswer(snapshot),
+        createdAt,
+        expiresAt,
+        snapshot: JSON.stringify(actor.getPersistedSnapshot()),
+      });
+      return { ...codes, expiresInMs: EXPIRES_IN_MS, intervalMs };
+    },
+
+    async poll(deviceCode, clientId) {
+      if (parseToken(deviceCode) !== 'device') return { error: 'invalid_grant' };
+      const deviceHash = hashToken(deviceCode);
+      const at = clock.now();
+      const polled = await actors.send(
+        async () => {
+          const row = await rows.getGrantByDevice(store, deviceHash);
+          return clientId === undefined || clientId === row?.clientId ? row : undefined;
+        },
+        (admitted) => ({ type: 'POLL', at, admitted }),
+        async ({ tx, row: { userAgent }, answer, context: { clientId, scope, userId } }) => {
+          if (answer !== 'redeemed') return { error: answer as PollError };
+          if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
+          return redeem(tx, { clientId, scope, userId, userAgent, at });
+        },
+      );
+      return polled ?? { error: 'invalid_grant' };
+    },
+
+    async find(typed) {
+      const userCode = readUserCode(typed);
+      if (userCode === undefined) return undefined;
+      const row = await rows.getGrantByUserCode(store, hashUserCode(secret, userCode));
+      if (!row || !isWaiting(row.state) || row.expiresAt <= clock.now()) return undefined;
+      const client = row.clientId === null ? null : await findClient(store, row.clientId);
+      if (client === undefined) return undefined;
+      const { id, ip, userAgent, createdAt, expiresAt } = row;
+      const { context } = JSON.parse(row.snapshot) as GrantSnapshot;
+      return {
+        id,
+        userCode,
+        client: client && { id: client.id, name: client.name, homepage: client.homepage },
+        scopes: context.scope.split(' '),
+        ip,
+        userAgent,
+        createdAt,
+        expiresAt,
+      };
+    },
+
+    async approve(id, user) {
+      const at = clock.now();
+      await decide(id, user, (admitted) => ({ type: 'APPROVE', at, admitted, userId: user.userId }));
+    },
+    async deny(id, user) {
+      const at = clock.now();
+      await decide(id, user, () => ({ type: 'DENY', at }));
+    },
+    live: () => actors.live(),
+  };
+}
+
+/** What a device calls itself comes from outside and is shown to people. */
+function printable(userAgent: string): string {
+  const text = userAgent.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
+  return text.trim().slice(0, USER_AGENT_CHARS).toWellFormed();
+}
