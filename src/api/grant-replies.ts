@@ -1,0 +1,86 @@
+import type { Context, Middleware } from 'koa';
+import type { GrantedToken } from '../access/grant-tokens.ts';
+import type { StartLimit } from '../access/start-limit.ts';
+import type { Grants, StartedGrant } from '../actors/grants.ts';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import { StatusError } from '../status.ts';
+import type { Store } from '../store/store.ts';
+import type { Services } from './services.ts';
+
+/** What the endpoints of device grants work with, in both their shapes. */
+export interface DeviceDeps {
+  grants: Pick<Grants, 'start' | 'poll'>;
+  /** One for both shapes. */
+  startLimit: StartLimit;
+  store: Store;
+  clientAddress: Services['clientAddress'];
+  config: Pick<Config, 'baseUrl'>;
+  log: Log;
+}
+
+/** Of what a device sends. */
+export const DEVICE_BODY_BYTES = 4_096;
+
+/** An answer `{ error }`: RFC 6749 §5.2, RFC 8628 §3.5. */
+export class GrantError extends Error {
+  readonly error: string;
+  constructor(error: string, cause?: unknown) {
+    super(error, { cause });
+    this.error = error;
+  }
+}
+
+/** Serves a device: what `handle` resolves with is the reply, whatever it throws becomes `{ error }`. */
+export function serveDevice(log: Log, handle: (ctx: Context) => Promise<object>): Middleware {
+  return async function serveDeviceGrant(ctx) {
+    // RFC 6749 §5.1
+    ctx.set({ 'Cache-Control': 'no-store', Pragma: 'no-cache' });
+    try {
+      ctx.body = await handle(ctx);
+    } catch (thrown) {
+      const { status, error } = failure(thrown);
+      if (status === 500) log.error({ requestId: ctx.state.requestId as unknown, err: thrown }, 'device grant failed');
+      ctx.state.reason = error;
+      ctx.status = status;
+      ctx.body = { error };
+      const { retryAfterSeconds } = thrown instanceof StatusError ? thrown.options : {};
+      if (status === 429) ctx.set('Retry-After', String(retryAfterSeconds ?? 1));
+      if (isUnread(thrown)) ctx.set('Connection', 'close');
+    }
+  };
+}
+
+/** RFC 8628 §3.2. Addresses come from the settings alone: what a request says of its host is the caller's own. */
+export function startedReply({ deviceCode, userCode, expiresInMs, intervalMs }: StartedGrant, baseUrl: string): object {
+  const complete = `${baseUrl}/device?code=${userCode}`;
+  return {
+    device_code: deviceCode,
+    user_code: userCode,
+    verify_url: complete,
+    verification_uri: `${baseUrl}/device`,
+    verification_uri_complete: complete,
+    expires_in: expiresInMs / 1_000,
+    interval: intervalMs / 1_000,
+  };
+}
+
+/** RFC 6749 §5.1. An API key is no bearer token: it goes into the header `x-api-key`. */
+export function tokenReply({ kind, token, scope }: GrantedToken): object {
+  return kind === 'app'
+    ? { access_token: token, token_type: 'Bearer', scope }
+    : { access_token: token, api_key: token, token_type: 'ApiKey', scope };
+}
+
+function failure(thrown: unknown): { status: number; error: string } {
+  if (thrown instanceof GrantError) return { status: 400, error: thrown.error };
+  if (thrown instanceof StatusError && thrown.code === 'RESOURCE_EXHAUSTED')
+    return { status: 429, error: 'rate_limited' };
+  return { status: 500, error: 'server_error' };
+}
+
+/** What is left of a body that was too large or too slow is not read, so the connection cannot be used again. */
+function isUnread(thrown: unknown): boolean {
+  const cause = thrown instanceof GrantError ? thrown.cause : undefined;
+  return cause instanceof StatusError && (cause.options.httpStatus === 413 || cause.options.httpStatus === 408);
+}
