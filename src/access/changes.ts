@@ -4,6 +4,8 @@ export interface AccessChange {
   keyId?: string;
   /** This session ended. */
   sessionId?: string;
+  /** This app's tokens were revoked, for `userId` only where that is given. */
+  clientId?: string;
   /** What this user may do has changed; together with `serverId`, on that server. */
   userId?: string;
   serverId?: string;

@@ -6,6 +6,7 @@ import { deleteEmailTokens, getEmailToken, insertEmailToken } from '../store/ema
 import type { UserRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { recordDeed } from './audit.ts';
+import { addressKey } from './client-address.ts';
 import { post } from './people.ts';
 import type { People } from './people.ts';
 import type { SessionPrincipal } from './principal.ts';
@@ -57,7 +58,7 @@ export async function resendVerification(people: People, principal: SessionPrinc
  */
 export async function verifyEmail(people: People, token: string, visitor: Visitor): Promise<void> {
   const { store, clock, loginLimits } = people;
-  const attempt = loginLimits.address.take(visitor.address);
+  const attempt = loginLimits.address.take(addressKey(visitor.address));
   if (!TOKEN.test(token)) throw invalidLink();
   await store.write(async (tx) => {
     const now = clock.now();

@@ -3,6 +3,7 @@ import type { Clock } from '../ports.ts';
 import { getKeyByHash, markKeyRevoked, touchKey } from '../store/keys.ts';
 import type { ApiKeyRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { createCredentialMemory } from './credential-memory.ts';
 import type { KeyPrincipal } from './principal.ts';
 import { isScope } from './scopes.ts';
 import type { Scope } from './scopes.ts';
@@ -23,21 +24,11 @@ export interface NewKey {
 interface Known {
   principal: KeyPrincipal;
   expiresAt: number | null;
-  readAt: number;
   useNotedAt: number;
 }
 
-/** What other processes change (a user's rank, a row edited by hand) is noticed after this time. */
-const REMEMBERED_MS = 30_000;
-const REMEMBERED_KEYS = 10_000;
 const USE_NOTED_EVERY_MS = 60_000;
-
-/** The keys one store's callers used lately. `revocations` counts, so that a read that overlaps one is not remembered. */
-interface Memory {
-  keys: Map<string, Known>;
-  revocations: number;
-}
-const memories = new WeakMap<Store, Memory>();
+const memoryOf = createCredentialMemory<Known>();
 
 /** Makes a key and the row to store for it. The key itself is nowhere else: it is shown once. */
 export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
@@ -61,7 +52,8 @@ export function mintKey(wanted: NewKey): { key: string; row: ApiKeyRow } {
  */
 export async function authenticate(store: Store, clock: Clock, key: string): Promise<KeyPrincipal | undefined> {
   if (parseToken(key) !== 'key') return undefined;
-  const known = await recall(store, clock.now(), hashToken(key));
+  const hash = hashToken(key);
+  const known = await memoryOf(store).recall(hash, clock.now(), () => read(store, hash));
   const now = clock.now();
   if (!known || (known.expiresAt !== null && known.expiresAt <= now)) return undefined;
   if (now - known.useNotedAt >= USE_NOTED_EVERY_MS) {
@@ -88,45 +80,17 @@ export async function revokeKey(
     await also(tx);
     return true;
   });
-  const memory = memoryOf(store);
-  memory.revocations++;
-  for (const [hash, { principal }] of memory.keys) {
-    if (principal.keyId === keyId) memory.keys.delete(hash);
-  }
+  memoryOf(store).forget(({ principal }) => principal.keyId === keyId);
   return revoked;
 }
 
-async function recall(store: Store, now: number, hash: string): Promise<Known | undefined> {
-  const memory = memoryOf(store);
-  const known = memory.keys.get(hash);
-  if (known && Math.abs(now - known.readAt) < REMEMBERED_MS) return known;
-  memory.keys.delete(hash);
-  const { revocations } = memory;
+async function read(store: Store, hash: string): Promise<Known | undefined> {
   const row = await getKeyByHash(store, hash);
-  // The row may be from before a revocation that has meanwhile been confirmed to somebody.
-  if (revocations !== memory.revocations) return recall(store, now, hash);
   if (!row || row.revokedAt !== null) return undefined;
-  const scopes = new Set(row.scopes.filter(isScope));
   const { id: keyId, userId, accountId, expiresAt } = row;
+  const scopes = new Set(row.scopes.filter(isScope));
   const operator = row.operator && scopes.has('operator');
   const serverIds = row.serverIds && new Set(row.serverIds);
-  const fresh: Known = {
-    principal: { kind: 'key', keyId, userId, accountId, scopes, operator, serverIds },
-    expiresAt,
-    readAt: now,
-    useNotedAt: row.lastUsedAt ?? 0,
-  };
-  const [oldest] = memory.keys.keys();
-  if (oldest !== undefined && memory.keys.size >= REMEMBERED_KEYS) memory.keys.delete(oldest);
-  memory.keys.set(hash, fresh);
-  return fresh;
-}
-
-function memoryOf(store: Store): Memory {
-  let memory = memories.get(store);
-  if (!memory) {
-    memory = { keys: new Map(), revocations: 0 };
-    memories.set(store, memory);
-  }
-  return memory;
+  const principal: KeyPrincipal = { kind: 'key', keyId, userId, accountId, scopes, operator, serverIds };
+  return { principal, expiresAt, useNotedAt: row.lastUsedAt ?? 0 };
 }

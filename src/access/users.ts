@@ -2,9 +2,10 @@ import { newId } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import { getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from '../store/accounts.ts';
 import type { UserRow } from '../store/rows.ts';
-import { deleteOtherSessions, hasSessionFrom } from '../store/sessions.ts';
+import { deleteOtherSessions, listSessions } from '../store/sessions.ts';
 import type { Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit.ts';
+import { addressKey } from './client-address.ts';
 import { newVerification, postVerification } from './email-verification.ts';
 import type { Attempt } from './login-limits.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
@@ -43,7 +44,7 @@ export async function signUp(people: People, { email, password }: Credentials, v
   if (config.signup === 'closed') {
     throw new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', 'New accounts are made by the operator here.');
   }
-  loginLimits.signUp.take(visitor.address);
+  loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
     id: newId('usr'),
     email,
@@ -126,11 +127,13 @@ async function countAttempt(
   userId: string | undefined,
   { address }: Visitor,
 ): Promise<Attempt[]> {
+  const place = addressKey(address);
   // Asked of unknown users too: it must take as long.
-  const familiar = await hasSessionFrom(store, userId ?? '', address, clock.now());
-  const fromAddress = loginLimits.address.take(address);
+  const sessions = await listSessions(store, userId ?? '', clock.now());
+  const familiar = sessions.some(({ ip }) => addressKey(ip) === place);
+  const fromAddress = loginLimits.address.take(place);
   try {
-    return [fromAddress, loginLimits.account.take(familiar ? `${email} ${address}` : email)];
+    return [fromAddress, loginLimits.account.take(familiar ? `${email} ${place}` : email)];
   } catch (error) {
     // Not worth hashing, hence not worth counting.
     fromAddress.forgive();

@@ -27,12 +27,6 @@ export async function listSessions(db: Sql, userId: string, now: number): Promis
   return db.query<SessionRow>(sql, [userId, now]);
 }
 
-/** Whether the user is signed in from this address. */
-export async function hasSessionFrom(db: Sql, userId: string, ip: string, now: number): Promise<boolean> {
-  const sql = 'SELECT 1 FROM "sessions" WHERE "userId" = $1 AND "ip" = $2 AND "expiresAt" > $3 LIMIT 1';
-  return (await db.query(sql, [userId, ip, now])).length > 0;
-}
-
 /** Notes a use, unless a later one than `unlessSince` has been noted. */
 export async function touchSession(
   tx: Tx,

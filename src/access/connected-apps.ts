@@ -1,0 +1,24 @@
+import { StatusError } from '../status.ts';
+import { listConnectedApps } from '../store/app-tokens.ts';
+import type { ConnectedApp } from '../store/app-tokens.ts';
+import type { Store } from '../store/store.ts';
+import { revokeApp } from './app-tokens.ts';
+import type { SessionPrincipal } from './principal.ts';
+import type { SessionServices } from './sessions.ts';
+
+/** The apps the caller has let in, in the order they were. */
+export async function connectedAppsOf(store: Store, { userId }: SessionPrincipal): Promise<ConnectedApp[]> {
+  return listConnectedApps(store, userId);
+}
+
+/** Ends all that an app holds of the caller: once this resolves, no call passes with it. NOT_FOUND APP_NOT_FOUND. */
+export async function disconnectApp(
+  services: SessionServices,
+  principal: SessionPrincipal,
+  clientId: string,
+): Promise<void> {
+  if (!(await revokeApp(services, principal, clientId))) {
+    throw new StatusError('NOT_FOUND', 'APP_NOT_FOUND', 'There is no such connected app.', { metadata: { clientId } });
+  }
+  services.accessChanges.announce({ clientId, userId: principal.userId });
+}

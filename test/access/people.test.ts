@@ -1,0 +1,359 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { hash } from '@node-rs/argon2';
+import * as fc from 'fast-check';
+import { recordDeed, recordStep } from '../../src/access/audit.ts';
+import { createAccessChanges } from '../../src/access/changes.ts';
+import type { AccessChange } from '../../src/access/changes.ts';
+import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/access/csrf.ts';
+import { normalizeEmail } from '../../src/access/email.ts';
+import { createAttemptLimit, createLoginLimits, LOGIN_RULES } from '../../src/access/login-limits.ts';
+import { hashPassword, isOutdated, verifyPassword } from '../../src/access/passwords.ts';
+import type { People } from '../../src/access/people.ts';
+import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/access/session-cookie.ts';
+import {
+  endSession,
+  findSession,
+  SESSION_IDLE_MS,
+  SESSION_LIFE_MS,
+  openSession,
+  sessionsOf,
+} from '../../src/access/sessions.ts';
+import { changePassword, signIn, signUp } from '../../src/access/users.ts';
+import { createLog } from '../../src/log.ts';
+import type { Mail } from '../../src/ports.ts';
+import { StatusError } from '../../src/status.ts';
+import { getUser } from '../../src/store/accounts.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import type { FakeClock } from '../fakes/clock.ts';
+import { freshStore } from '../support/store.ts';
+
+const PASSWORD = 'correct horse';
+const HOME = { address: '192.0.2.1', userAgent: 'test' };
+const AWAY = { address: '198.51.100.7', userAgent: 'other' };
+const MINUTE_MS = 60_000;
+
+interface TestPeople extends People {
+  clock: FakeClock;
+  letters: Mail[];
+  changes: AccessChange[];
+}
+
+async function people(
+  t: ExecutionContext,
+  options: Partial<Pick<People, 'config' | 'mailer'>> = {},
+): Promise<TestPeople> {
+  const store = await freshStore(t);
+  const clock = fakeClock(1_700_000_000_000);
+  const letters: Mail[] = [];
+  const changes: AccessChange[] = [];
+  const accessChanges = createAccessChanges();
+  accessChanges.onAccessChange((change) => changes.push(change));
+  return {
+    store,
+    clock,
+    letters,
+    changes,
+    accessChanges,
+    log: createLog({ level: 'silent' }),
+    mailer: { send: async (mail) => void letters.push(mail) },
+    loginLimits: createLoginLimits(clock),
+    config: { baseUrl: 'https://panel.example', signup: 'open' },
+    ...options,
+  };
+}
+
+const reasonOf = async (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof StatusError ? error.reason : String(error)),
+  );
+
+test('e-mail: one writing of each address, and nothing that breaks a letter’s header', (t) => {
+  t.is(normalizeEmail('  Steve@Example.COM '), 'steve@example.com');
+  t.is(normalizeEmail('operator@localhost'), 'operator@localhost');
+  t.is(normalizeEmail('a+b@bücher.example'), 'a+b@xn--bcher-kva.example');
+  t.is(normalizeEmail(`${'a'.repeat(64)}@example.com`), `${'a'.repeat(64)}@example.com`);
+  const bad = ['', '@', 'a@', '@b', 'a b@c.d', 'a@b@c', 'a..b@c.d', '.a@b.c', 'a@b..c', 'a@-b.c', 'a,b@c.d', '"a"@b.c'];
+  for (const text of [
+    ...bad,
+    'a@[::1]',
+    'a\r\nbcc:x@y.z',
+    'é@b.c',
+    `${'a'.repeat(65)}@b.c`,
+    `a@${'b.'.repeat(127)}c`,
+  ]) {
+    t.is(normalizeEmail(text), undefined, text);
+  }
+  fc.assert(
+    fc.property(fc.oneof(fc.emailAddress(), fc.string()), (text) => {
+      const email = normalizeEmail(text);
+      return email === undefined || (/^[\x21-\x7e]{3,254}$/.test(email) && normalizeEmail(email) === email);
+    }),
+  );
+});
+
+test('tries: free at first, then after growing waits, and never a lock', async (t) => {
+  const clock = fakeClock(0);
+  const limit = createAttemptLimit({ free: 3, firstWaitMs: 1_000, longestWaitMs: 8_000, windowMs: MINUTE_MS }, clock);
+  const wait = () => {
+    try {
+      limit.take('a');
+      return 0;
+    } catch (error) {
+      return (error as StatusError).options.retryAfterSeconds ?? -1;
+    }
+  };
+  t.deepEqual([wait(), wait(), wait()], [0, 0, 0]);
+  for (const seconds of [1, 2, 4, 8, 8, 8]) {
+    t.is(wait(), seconds);
+    t.is(wait(), seconds, 'a refused try is not counted');
+    await clock.advance(seconds * 1_000);
+    t.is(wait(), 0);
+  }
+  limit.take('b').forgive();
+  for (let n = 0; n < 3; n++) t.notThrows(() => limit.take('b'));
+  t.throws(() => limit.take('b'), { instanceOf: StatusError });
+  await clock.advance(MINUTE_MS);
+  t.is(wait(), 0, 'old ones are forgotten');
+});
+
+test('tries: as many in a quarter of an hour as meant', async (t) => {
+  const tries = async (name: 'account' | 'address') => {
+    const clock = fakeClock(0);
+    const limit = createAttemptLimit(LOGIN_RULES[name], clock);
+    let passed = 0;
+    for (; clock.now() < 15 * MINUTE_MS; await clock.advance(1_000)) {
+      try {
+        for (;;) {
+          limit.take('x');
+          passed++;
+        }
+      } catch {
+        // Too soon.
+      }
+    }
+    return passed;
+  };
+  const [account, address] = [await tries('account'), await tries('address')];
+  t.true(account >= 8 && account <= 15, String(account));
+  t.true(address >= 40 && address <= 60, String(address));
+});
+
+test('signing up makes user, account and session at once, sends the letter, and tells no secret to the log', async (t) => {
+  const it = await people(t);
+  const { user, token } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  t.like(await findSession(it.store, it.clock, token), {
+    kind: 'session',
+    userId: user.id,
+    accountId: user.accountId,
+    email: 'steve@example.com',
+    emailVerified: false,
+    operator: false,
+  });
+  t.true(await verifyPassword((await getUser(it.store, user.id))?.passwordHash, PASSWORD));
+  t.is(await reasonOf(signUp(it, { email: 'steve@example.com', password: PASSWORD }, AWAY)), 'USER_EXISTS');
+  const accounts = await it.store.query('SELECT * FROM "accounts"');
+  t.is(accounts.length, 2, 'a refused sign-up leaves no account behind');
+  t.is(it.letters.length, 1);
+  t.regex(it.letters[0]?.text ?? '', /^https:\/\/panel\.example\/verify-email\?token=[\w-]{43}$/m);
+  const stored = JSON.stringify(
+    await Promise.all(
+      ['users', 'sessions', 'email_tokens', 'audit'].map((table) => it.store.query(`SELECT * FROM "${table}"`)),
+    ),
+  );
+  const linked = /token=([\w-]{43})/.exec(it.letters[0]?.text ?? '')?.[1] ?? '?';
+  for (const secret of [PASSWORD, token, linked]) t.false(stored.includes(secret));
+});
+
+test('signing up can be closed, and a mail server that fails does not matter', async (t) => {
+  const closed = await people(t, { config: { baseUrl: 'https://panel.example', signup: 'closed' } });
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  t.is(await reasonOf(signUp(closed, steve, HOME)), 'SIGNUP_CLOSED');
+  const open = await people(t, { mailer: { send: async () => Promise.reject(new Error('no')) } });
+  t.is(await reasonOf(signUp(open, steve, HOME)), 'done');
+});
+
+test('a wrong password and an unknown address are told alike and take alike', async (t) => {
+  const it = await people(t);
+  await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  const failing = async (email: string) => {
+    const begun = performance.now();
+    const error = await t.throwsAsync(signIn(it, { email, password: 'wrong password' }, AWAY), {
+      instanceOf: StatusError,
+    });
+    return {
+      text: JSON.stringify([error.code, error.reason, error.message, error.options]),
+      ms: performance.now() - begun,
+    };
+  };
+  await failing('nobody@example.com');
+  const [wrong, unknown] = [await failing('steve@example.com'), await failing('nobody@example.com')];
+  t.is(wrong.text, unknown.text);
+  // A hash takes longer than this on any machine; looking a user up does not.
+  t.true(unknown.ms > 15 && wrong.ms > 15, `${unknown.ms} ms and ${wrong.ms} ms`);
+  const before = await it.store.query('SELECT * FROM "sessions"');
+  const { token } = await signIn(it, { email: 'steve@example.com', password: PASSWORD }, AWAY);
+  t.is((await it.store.query('SELECT * FROM "sessions"')).length, before.length + 1, 'a session of its own');
+  t.truthy(await findSession(it.store, it.clock, token));
+});
+
+test('guessing is slowed down, many at once gain nothing, and who is at home gets in all the same', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  const guesses = await Promise.all(
+    Array.from({ length: 12 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, AWAY))),
+  );
+  t.is(guesses.filter((reason) => reason === 'SIGN_IN_FAILED').length, LOGIN_RULES.account.free);
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'TOO_MANY_ATTEMPTS', 'even with the right one');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'from where somebody is signed in');
+  await it.clock.advance(LOGIN_RULES.account.firstWaitMs);
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'no lock');
+});
+
+test('an old hash is made anew at sign-in, and a password changed meanwhile lets nobody in', async (t) => {
+  const it = await people(t);
+  const { user } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  const weak = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+  const store = (passwordHash: string) =>
+    it.store.write((tx) => tx.run('UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2', [passwordHash, user.id]));
+  const stored = async () => (await getUser(it.store, user.id))?.passwordHash ?? '';
+  t.deepEqual([isOutdated(weak), isOutdated(await stored()), isOutdated('nonsense')], [true, false, true]);
+  await store(weak);
+  await signIn(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  t.false(isOutdated(await stored()));
+  t.true(await verifyPassword(await stored(), PASSWORD));
+  const other = await hashPassword('another password');
+  const late = signIn(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  await store(other);
+  t.is(await reasonOf(late), 'SIGN_IN_FAILED');
+});
+
+test('changing the password ends the other sessions and nothing else', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const here = (await signUp(it, steve, HOME)).token;
+  const there = (await signIn(it, steve, AWAY)).token;
+  const principal = await findSession(it.store, it.clock, here);
+  if (!principal) throw new Error('nobody is signed in');
+  const change = (current: string) => changePassword(it, principal, { current, replacement: 'new password' }, HOME);
+  t.is(await reasonOf(change('wrong password')), 'WRONG_PASSWORD');
+  t.truthy(await findSession(it.store, it.clock, there));
+  t.is(await reasonOf(change(PASSWORD)), 'done');
+  t.truthy(await findSession(it.store, it.clock, here));
+  t.is(await findSession(it.store, it.clock, there), undefined);
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'SIGN_IN_FAILED');
+  t.is(await reasonOf(signIn(it, { ...steve, password: 'new password' }, HOME)), 'done');
+  t.deepEqual(it.changes, [{ userId: principal.userId }]);
+});
+
+test('a session ends unused, and at its age whatever is done, and is noted as seen once a minute', async (t) => {
+  const { store, clock, accessChanges, changes } = await people(t);
+  const open = () => store.write((tx) => openSession(tx, 'usr_test', HOME, clock.now()));
+  const unused = await open();
+  const used = await open();
+  const begun = clock.now();
+  t.is(await findSession(store, clock, 'x'.repeat(43)), undefined);
+  t.is(await findSession(store, clock, `${unused}=`), undefined);
+  const seenAt = async () => {
+    await store.write(async () => {});
+    const principal = await findSession(store, clock, used);
+    const rows = principal ? await sessionsOf(store, clock, principal) : [];
+    return rows.find(({ id }) => id === principal?.sessionId)?.seenAt;
+  };
+  await clock.advance(59_999);
+  t.is(await seenAt(), begun);
+  await clock.advance(1);
+  await findSession(store, clock, used);
+  t.is(await seenAt(), begun + 60_000);
+  while (clock.now() < begun + SESSION_LIFE_MS - SESSION_IDLE_MS / 2) {
+    await clock.advance(SESSION_IDLE_MS / 2);
+    t.truthy(await findSession(store, clock, used));
+    await store.write(async () => {});
+  }
+  t.is(await findSession(store, clock, unused), undefined);
+  await clock.advance(begun + SESSION_LIFE_MS - clock.now());
+  t.is(await findSession(store, clock, used), undefined);
+
+  const principal = await findSession(store, clock, await open());
+  t.is((await store.query('SELECT * FROM "sessions"')).length, 1, 'expired ones are swept away');
+  if (!principal) throw new Error('nobody is signed in');
+  t.false(await endSession({ store, clock, accessChanges }, principal, 'of somebody else'));
+  t.true(await endSession({ store, clock, accessChanges }, principal, principal.sessionId));
+  t.deepEqual(changes, [{ sessionId: principal.sessionId }]);
+  for (let n = 0; n < 55; n++) await open();
+  t.is((await store.query('SELECT * FROM "sessions"')).length, 50);
+});
+
+test('the cookie is Secure and of this host alone over https, and can still be kept over http', (t) => {
+  const secure = sessionCookie('https://panel.example', 'abc');
+  t.regex(secure, /^__Host-sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
+  t.regex(sessionCookie('http://localhost:8080', 'abc'), /^sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/);
+  t.regex(clearedSessionCookie('https://panel.example'), /^__Host-sid=; Path=\/; Max-Age=0;/);
+  const read = (header: string | undefined) => sessionToken('https://panel.example', header);
+  t.is(read('a=b; __Host-sid=abc; c=d'), 'abc');
+  for (const header of [undefined, '', 'sid=abc', 'x__Host-sid=abc', '__Host-sid=a; __Host-sid=b']) {
+    t.is(read(header), undefined, header);
+  }
+});
+
+test('changes are taken from our own pages only', (t) => {
+  const base = 'https://panel.example';
+  const passes = (headers: Record<string, string>, method = 'POST', baseUrl = base) => {
+    try {
+      refuseCrossSite(method, headers, baseUrl);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  t.true(passes({}));
+  t.true(passes({ origin: base }));
+  t.true(passes({ origin: base }, 'POST', `${base}/panel`));
+  t.true(passes({ 'sec-fetch-site': 'same-origin', origin: 'null' }));
+  t.true(passes({ 'sec-fetch-site': 'none' }));
+  t.true(passes({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 'GET'));
+  t.false(passes({ 'sec-fetch-site': 'cross-site' }));
+  t.false(passes({ 'sec-fetch-site': 'cross-site', origin: base }));
+  t.false(passes({ 'sec-fetch-site': 'same-site', origin: 'https://evil.panel.example' }));
+  for (const origin of ['https://evil.example', 'http://panel.example', 'https://panel.example:444', 'null', '']) {
+    t.false(passes({ origin }), origin);
+    t.false(passes({ origin }, 'DELETE'), origin);
+  }
+  const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
+  const token = csrfToken(secret, 's1');
+  t.notThrows(() => checkCsrfToken(secret, 's1', token));
+  for (const wrong of ['', 'x', csrfToken(secret, 's2'), `${token} `, 'é'.repeat(token.length)]) {
+    t.throws(() => checkCsrfToken(secret, 's1', wrong), { instanceOf: StatusError }, wrong);
+  }
+});
+
+test('the audit log is in the order of time and of writing, and takes no other shape from what players send', async (t) => {
+  const { store } = await people(t);
+  const server = { id: 'abc', accountId: 'acc_test' };
+  const cause = { kind: 'player', id: 'Steve\n\u0000; key key_1', note: '' } as const;
+  const times = [5, 5, 5, 17, 16, 1_700_000_000_000];
+  for (const [n, at] of times.entries()) {
+    const deed = { action: `n${n}`, accountId: 'acc_test', at, detail: 'x'.repeat(2_000) };
+    await store.write((tx) => recordDeed(tx, { userId: '', through: 'system' }, deed));
+  }
+  const rows = await store.query<{ action: string; detail: string }>('SELECT * FROM "audit" ORDER BY "id"');
+  t.is(rows.map(({ action }) => action).join(' '), 'n0 n1 n2 n4 n3 n5');
+  t.true(rows.every(({ detail }) => detail.length === 512));
+  const step = { at: 1, event: 'JOIN', from: 'hibernated', to: 'starting', cause };
+  await store.write((tx) => recordStep(tx, server, step));
+  const [woken] = await store.query<{ detail: string }>(`SELECT * FROM "audit" WHERE "action" = 'server.wake'`);
+  t.is(woken?.detail, 'player Steve  ; key key_1; hibernated → starting');
+});
+
+test('an audit entry that cannot be written takes what it is about with it', async (t) => {
+  const { store } = await people(t);
+  const deed = { action: 'a', accountId: 'acc_test', at: Number.NaN };
+  const work = store.write(async (tx) => {
+    await tx.run('UPDATE "users" SET "email" = $1', ['other@example.com']);
+    await recordDeed(tx, { userId: '', through: 'system' }, deed);
+  });
+  await t.throwsAsync(work);
+  t.is((await getUser(store, 'usr_test'))?.email, 'test@example.org');
+});
