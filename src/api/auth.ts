@@ -67,8 +67,13 @@ function requireScope(principal: Principal, operation: Operation): void {
       'Apps may only list servers and ask who is who.',
     );
   }
-  if (needed === 'any' || principal.scopes.has(needed)) return;
-  throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
-    metadata: { scope: needed },
-  });
+  if (needed !== 'any' && !principal.scopes.has(needed)) {
+    throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
+      metadata: { scope: needed },
+    });
+  }
+  // A key keeps its scopes when its user is no operator any more.
+  if (needed === 'operator' && !principal.operator) {
+    throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+  }
 }

@@ -1,3 +1,4 @@
+import { disconnectAppOperation, listConnectedAppsOperation } from './session-apps.ts';
 import type { SessionOperation } from './session-operation.ts';
 import {
   changePasswordOperation,
@@ -27,6 +28,8 @@ export const sessionOperations: readonly SessionOperation[] = [
   listKeys,
   mintKeyOperation,
   revokeKeyOperation,
+  listConnectedAppsOperation,
+  disconnectAppOperation,
   listInvitations,
   acceptInvitationOperation,
   declineInvitationOperation,

@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { authenticateApp, mintAppToken } from '../../src/access/app-tokens.ts';
 import { recordStep } from '../../src/access/audit.ts';
 import { csrfToken } from '../../src/access/csrf.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
-import type { AppPrincipal } from '../../src/access/principal.ts';
 import type { Scope } from '../../src/access/scopes.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createEffects } from '../../src/actors/effects.ts';
@@ -21,6 +21,8 @@ import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
+import { insertAppToken } from '../../src/store/app-tokens.ts';
+import { insertClient } from '../../src/store/clients.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
@@ -58,8 +60,8 @@ export interface ApiUnderTest extends World {
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
   letters: Mail[];
-  /** The app tokens that are known. */
-  apps: Map<string, AppPrincipal>;
+  /** Connects an app to a user, and gives the token it gets. */
+  connect: (userId: string, clientId: string) => Promise<string>;
   /** A browser; with a user's id one that is signed in. */
   browser: (userId?: string) => Promise<BrowserUnderTest>;
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
@@ -93,7 +95,6 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { key } = await mint(FULL_SCOPES);
   const logged: string[] = [];
   const letters: Mail[] = [];
-  const apps = new Map<string, AppPrincipal>();
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const services: Services = {
     config: {
@@ -126,7 +127,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     log,
     services,
     findPrincipal: (given) => authenticate(store, clock, given),
-    findApp: async (token) => apps.get(token),
+    findApp: (token) => authenticateApp(store, clock, token),
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
     rate: { perSecond: 1_000, burst: 100_000 },
     ...options.api,
@@ -194,13 +195,21 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     ...base,
     services,
     letters,
-    apps,
+    async connect(userId, clientId) {
+      const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };
+      const { token, row } = mintAppToken({ clientId, userId, scope: 'servers:list', createdAt: clock.now() });
+      await store.write(async (tx) => {
+        await insertClient(tx, { ...app, scopes: ['servers:list'], createdAt: clock.now() });
+        await insertAppToken(tx, row);
+      });
+      return token;
+    },
     browser,
     async share(serverId, role) {
       const row = { id: `mem_${serverId}_${role}`, serverId, email: 'stranger@example.com', userId: 'usr_other', role };
       const rest = { invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: clock.now() };
       await store.write(async (tx) => {
-        await tx.run('DELETE FROM "members" WHERE "serverId" = $1', [serverId]);
+        await tx.run('DELETE FROM "members" WHERE "serverId" = $1 AND "userId" = $2', [serverId, 'usr_other']);
         await insertMember(tx, { ...row, ...rest });
       });
     },

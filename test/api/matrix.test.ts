@@ -1,9 +1,12 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import { revokeApp } from '../../src/access/app-tokens.ts';
+import { authenticate } from '../../src/access/keys.ts';
 import { isAtLeast } from '../../src/access/members.ts';
 import type { Role } from '../../src/access/members.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../../src/access/scopes.ts';
 import type { Scope } from '../../src/access/scopes.ts';
+import { createAuthorize } from '../../src/api/auth.ts';
 import type { Operation } from '../../src/api/operation.ts';
 import { operations } from '../../src/api/operations.ts';
 import { CODES } from '../../src/status.ts';
@@ -41,11 +44,18 @@ const BODIES: Record<string, (serverId: string) => object> = {
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
 
+/** What the scopes of a key decide; undefined: it may. Its user is no operator. */
+function byScope({ scope }: Operation, held: readonly Scope[]): Outcome | undefined {
+  if (scope !== 'any' && !held.includes(scope)) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
+  return scope === 'operator' ? ['PERMISSION_DENIED', 'NOT_OPERATOR'] : undefined;
+}
+
 const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
 
 /** A server with one invitation, of the account `acc_test`. */
-async function addServer({ create, store, clock }: ApiUnderTest, serverId: string): Promise<void> {
-  await create(serverId);
+async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
+  const { store, clock } = it;
+  await it.create(serverId);
   const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
   const rest = { serverId, invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: null };
   await store.write((tx) => insertMember(tx, { ...guest, ...rest }));
@@ -54,7 +64,10 @@ async function addServer({ create, store, clock }: ApiUnderTest, serverId: strin
 async function ask(it: ApiUnderTest, operation: Operation, serverId: string, headers: Headers) {
   const { id, method, path, example } = operation;
   const body = method === 'post' ? (BODIES[id]?.(serverId) ?? example ?? {}) : undefined;
-  const address = path.replace('{id}', serverId).replace('{accountId}', 'acc_test');
+  const address = path
+    .replace('{id}', serverId)
+    .replace('{accountId}', 'acc_test')
+    .replaceAll(/\{\w+\}/g, 'none');
   return it.call(method.toUpperCase(), address, { key: null, headers, body });
 }
 
@@ -65,7 +78,7 @@ async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { heade
     const serverId = refused === undefined && ofServer(operation) ? `s${++made}` : 'abc';
     if (serverId !== 'abc') {
       await addServer(it, serverId);
-      await shareIfAsked(it, name, serverId);
+      if (name === 'member' || name === 'limited') await it.share(serverId, name);
     }
     const answer = await ask(it, operation, serverId, headers);
     const outcome = refused ?? ON_A_SLEEPING_SERVER[operation.id] ?? 'done';
@@ -80,18 +93,10 @@ async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { heade
 }
 let made = 0;
 
-async function shareIfAsked(it: ApiUnderTest, name: string, serverId: string): Promise<void> {
-  if (name !== 'member' && name !== 'limited') return;
-  await it.share(serverId, name);
-  const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
-  const rest = { serverId, invitedBy: 'usr_test', createdAt: it.clock.now(), acceptedAt: null };
-  await it.store.write((tx) => insertMember(tx, { ...guest, ...rest }));
-}
-
 /** Nothing that was refused has left a trace. */
 async function untouched(t: ExecutionContext, { servers, store, ok }: ApiUnderTest): Promise<void> {
   t.is((await servers.get('abc'))?.state, 'hibernated');
-  t.deepEqual(await ok('GET', '/v1/servers/abc/machine').then((machine) => machine['transitions'] as unknown), []);
+  t.deepEqual((await ok('GET', '/v1/servers/abc/machine'))['transitions'], [] as unknown);
   const entries = await store.query<{ action: string }>(`SELECT "action" FROM "audit" WHERE "serverId" = 'abc'`);
   t.deepEqual(
     entries.map(({ action }) => action),
@@ -143,12 +148,6 @@ test('every operation, with everything that is no credential or no longer one', 
 test('every operation, with each scope alone, all and none', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
-  const holding =
-    (scopes: readonly Scope[]) =>
-    (operation: Operation): Outcome | undefined =>
-      operation.scope === 'any' || scopes.includes(operation.scope)
-        ? undefined
-        : ['PERMISSION_DENIED', 'SCOPE_MISSING'];
   const sets: [string, readonly Scope[]][] = [
     ['nothing', []],
     ['everything', KEY_SCOPES],
@@ -156,7 +155,7 @@ test('every operation, with each scope alone, all and none', async (t) => {
   ];
   for (const [name, scopes] of sets) {
     const { key } = await it.mint(scopes);
-    await walk(t, it, name, { headers: { 'x-api-key': key }, expect: holding(scopes) });
+    await walk(t, it, name, { headers: { 'x-api-key': key }, expect: (operation) => byScope(operation, scopes) });
   }
   await untouched(t, it);
 });
@@ -164,10 +163,7 @@ test('every operation, with each scope alone, all and none', async (t) => {
 test('every operation, with an app token', async (t) => {
   const it = await api(t);
   await addServer(it, 'abc');
-  const token = mintToken('app');
-  const standing = { userId: 'usr_test', accountId: 'acc_test', operator: false, serverIds: null };
-  const scopes = new Set<Scope>(['servers:list']);
-  it.apps.set(token, { kind: 'app', tokenId: 'apt_1', clientId: 'app_1', ...standing, scopes });
+  const token = await it.connect('usr_test', 'app_1');
   const headers = { authorization: `Bearer ${token}` };
   const allowed = new Set(['WhoAmI', 'ListMyServers']);
   await walk(t, it, 'an app token', {
@@ -184,9 +180,23 @@ test('every operation, with an app token', async (t) => {
     'APP_TOKEN_NOT_ALLOWED',
   );
   t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key beside it decides');
-  it.apps.clear();
+  await revokeApp(it, { userId: 'usr_test', accountId: 'acc_test' }, 'app_1');
   await walk(t, it, 'the same, revoked', { headers, expect: () => UNKNOWN });
   await untouched(t, it);
+});
+
+test('the scope of operators is of use only to who is one still', async (t) => {
+  const { mint, store, clock } = await api(t);
+  const authorize = createAuthorize(
+    (key) => authenticate(store, clock, key),
+    async () => undefined,
+    () => {},
+  );
+  const operation = { ...operations[0]!, scope: 'operator' as const };
+  const ask = async () => authorize({ 'x-api-key': (await mint(KEY_SCOPES)).key }, operation);
+  await t.throwsAsync(ask, { message: /Only operators/ });
+  await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.true((await ask()).operator);
 });
 
 test('every operation, by who is somebody else, or a member', async (t) => {
@@ -195,7 +205,8 @@ test('every operation, by who is somebody else, or a member', async (t) => {
   const headers = { 'x-api-key': await it.stranger() };
   const hidden: Outcome = ['NOT_FOUND', 'SERVER_NOT_FOUND'];
   const foreign: Outcome = ['PERMISSION_DENIED', 'ACCOUNT_MISMATCH'];
-  const other = (operation: Operation): Outcome | undefined => (ofAccount(operation) ? foreign : undefined);
+  const other = (operation: Operation): Outcome | undefined =>
+    byScope(operation, FULL_SCOPES) ?? (ofAccount(operation) ? foreign : undefined);
   await walk(t, it, 'another account’s key', {
     headers,
     expect: (operation) => (ofServer(operation) ? hidden : other(operation)),
@@ -222,7 +233,7 @@ test('every operation, with a key for certain servers only', async (t) => {
     headers: { 'x-api-key': key },
     expect: (operation) => {
       if (ofServer(operation)) return ['NOT_FOUND', 'SERVER_NOT_FOUND'];
-      return whole.has(operation.id) ? ['PERMISSION_DENIED', 'KEY_LIMITED'] : undefined;
+      return whole.has(operation.id) ? ['PERMISSION_DENIED', 'KEY_LIMITED'] : byScope(operation, FULL_SCOPES);
     },
   });
   await it.create('def');
