@@ -28,7 +28,7 @@ export function startChild(
 
 /** This program again, as `role`. */
 export function startRole(core: number, file: string, role: string, ...args: string[]): ChildProcess {
-  return startChild(core, process.execPath, ['--expose-gc', file, role, ...args]);
+  return startChild(core, process.execPath, [file, role, ...args]);
 }
 
 /** The next message of a child. Rejects if it ends instead. */

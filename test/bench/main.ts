@@ -2,7 +2,7 @@
  * The figures of this machine: `npm run bench` measures all of them, `npm run bench -- relay calls` some. Everything runs on the
  * loopback. Each bench is a process of its own, with a limit in time; one that fails makes the exit code 1.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import process from 'node:process';
@@ -19,6 +19,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
 };
 const LIMIT_MS = 180_000;
+const KILL_AFTER_MS = 3_000;
 
 type Said = { row: Row } | { progress: string };
 
@@ -28,11 +29,11 @@ async function main(names: readonly string[]): Promise<void> {
     process.stderr.write(`There is no bench ${unknown}; there are: ${Object.keys(BENCHES).join(', ')}.\n`);
     process.exit(1);
   }
-  process.stdout.write(`${header()}\n`);
+  print(header());
   for (const name of names.length > 0 ? names : Object.keys(BENCHES)) {
-    process.stdout.write(`\n${name}: ${BENCHES[name]?.what}\n`);
+    print(`\n${name}: ${BENCHES[name]?.what}`);
     if (await bench(name)) continue;
-    process.stdout.write(`  ${name} failed.\n`);
+    print(`  ${name} failed.`);
     process.exitCode = 1;
   }
 }
@@ -54,29 +55,39 @@ async function bench(name: string): Promise<boolean> {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const end = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'));
-  const interrupted = (): void => {
-    end();
-    process.exit(130);
+  let stopped: string | undefined;
+  const stop = (why: string): void => {
+    stopped = why;
+    signalGroup(child, 'SIGTERM');
+    setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS);
   };
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
-  const limit = setTimeout(() => {
-    process.stdout.write(`  not done after ${LIMIT_MS / 1_000} s\n`);
-    end();
-  }, LIMIT_MS);
-  child.on('message', (said: Said) =>
-    process.stdout.write(`  ${'row' in said ? line(said.row) : `… ${said.progress}`}\n`),
-  );
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const limit = setTimeout(() => stop(`not done after ${LIMIT_MS / 1_000} s`), LIMIT_MS);
+  child.on('message', (said: Said) => print(`  ${'row' in said ? line(said.row) : `… ${said.progress}`}`));
   const [code] = (await once(child, 'exit')) as [number | null];
   clearTimeout(limit);
-  process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+  if (stopped !== undefined) print(`  ${stopped}`);
+  if (stopped?.startsWith('SIG')) process.exit(1);
   return code === 0;
+}
+
+function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // Nobody of it is left.
+  }
 }
 
 function line({ figure, value, unit, note }: Row): string {
   return [figure.padEnd(52), digits(value).padStart(9), (unit === '1' ? '×' : unit).padEnd(6), note]
     .join(' ')
     .trimEnd();
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 async function runOne(name: string): Promise<void> {

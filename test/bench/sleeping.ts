@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { message, startRole } from './children.ts';
+import { message, startChild } from './children.ts';
 import { inFolder, openControl, readyGames } from './control.ts';
 import { median, type Report } from './figures.ts';
 import { prepareService } from './service.ts';
@@ -43,7 +43,7 @@ function measured(servers: number, lastStatus: string): Promise<Memory> {
     await prepareService(folder, { servers }, { lastStatus });
     const all: Memory[] = [];
     for (let round = 0; round < RUNS; round++) {
-      const child = startRole(1, import.meta.filename, 'control', folder);
+      const child = startChild(1, process.execPath, ['--expose-gc', import.meta.filename, 'control', folder]);
       all.push(await message<Memory>(child));
       child.kill();
     }

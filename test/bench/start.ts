@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../proxy/index.ts';
 import { pingStatus } from '../../proxy/ping.ts';
@@ -26,6 +27,8 @@ export async function run(report: Report): Promise<void> {
     const pinger = { status: (address: Address, timeoutMs: number) => pingStatus(address, { timeoutMs }) };
     const control = await openControl(folder, { engine, pinger, console });
     const proxy = createProxy({ routes: control.routing, wake: control.routing, log: control.log });
+    // Games outlive whoever started them.
+    process.once('SIGTERM', () => void engine.erase(ID).finally(() => process.exit(1)));
     const [whole, noticed]: [number[], number[]] = [[], []];
     try {
       await addServers(control, 1, { ramMb: 256 });
