@@ -73,6 +73,12 @@ async function bench(t: ExecutionContext, wrap: (store: Store) => Store = (store
   return it;
 }
 
+/** The token of an answer that must be one. */
+function granted(polled: GrantedToken | { error: PollError }): GrantedToken {
+  if ('error' in polled) throw new Error(polled.error);
+  return polled;
+}
+
 const answerOf = (polled: GrantedToken | { error: PollError }) => ('error' in polled ? polled.error : polled.kind);
 
 async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<void> {
@@ -98,11 +104,10 @@ test('an approved grant gives its token once, which is the app', async (t) => {
   t.deepEqual(await it.grants.poll(deviceCode), { error: 'authorization_pending' });
   await it.grants.approve(id, USER);
   t.is(await it.grants.find(userCode), undefined);
-  const granted = await it.grants.poll(deviceCode);
-  if ('error' in granted) return t.fail(granted.error);
-  t.is(granted.kind, 'app');
-  t.is(granted.scope, 'servers:list');
-  const principal = await authenticateApp(it.store, it.clock, granted.token);
+  const given = granted(await it.grants.poll(deviceCode));
+  t.is(given.kind, 'app');
+  t.is(given.scope, 'servers:list');
+  const principal = await authenticateApp(it.store, it.clock, given.token);
   t.deepEqual([principal?.userId, principal?.accountId, principal?.clientId], ['usr_test', 'acc_test', it.clientId]);
   t.deepEqual([...(principal?.scopes ?? [])], ['servers:list']);
   for (let again = 0; again < 3; again++) t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
@@ -116,15 +121,14 @@ test('the command line gets a key of all scopes but the operator’s, named afte
   t.is(request?.client, null);
   t.deepEqual(request?.scopes, [...FULL_SCOPES]);
   await it.grants.approve(id, USER);
-  const granted = await it.grants.poll(deviceCode);
-  if ('error' in granted) return t.fail(granted.error);
-  t.is(granted.kind, 'key');
-  const principal = await authenticate(it.store, it.clock, granted.token);
+  const given = granted(await it.grants.poll(deviceCode));
+  t.is(given.kind, 'key');
+  const principal = await authenticate(it.store, it.clock, given.token);
   t.deepEqual([...(principal?.scopes ?? [])], [...FULL_SCOPES]);
   t.false(principal?.scopes.has('operator'));
   t.deepEqual(
     (await listKeys(it.store, 'acc_test')).map(({ name, last4 }) => [name, last4]),
-    [['curl/8', granted.token.slice(-4)]],
+    [['curl/8', given.token.slice(-4)]],
   );
   t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
   t.deepEqual(await it.tokens(), []);
@@ -154,7 +158,7 @@ test('2: a user code is found however it is typed', async (t) => {
     `${a}–${b}`,
     `${a}−${b}`,
     ` ${a} ${b} `,
-    [...a, ...b].join(' '),
+    userCode.replaceAll(/(?<=.)(?=.)/g, ' '),
   ]) {
     t.is((await it.grants.find(typed))?.id, id, typed);
   }
@@ -170,9 +174,7 @@ test('3: no code and no token is stored as it is', async (t) => {
   const secrets = [app.deviceCode, app.userCode, cli.deviceCode, cli.userCode];
   for (const { id, deviceCode } of [app, cli]) {
     await it.grants.approve(id, USER);
-    const granted = await it.grants.poll(deviceCode);
-    if ('error' in granted) return t.fail(granted.error);
-    secrets.push(granted.token);
+    secrets.push(granted(await it.grants.poll(deviceCode)).token);
   }
   const tables = ['grants', 'app_tokens', 'api_keys', 'audit', 'grant_starts'];
   const stored = JSON.stringify(await Promise.all(tables.map((name) => it.store.query(`SELECT * FROM "${name}"`))));
@@ -311,9 +313,7 @@ test('24, 25: revoking an app ends its tokens at once, for this user only; a new
   const connect = async (userId: string, accountId: string) => {
     const { id, deviceCode } = await it.start();
     await it.grants.approve(id, { userId, accountId });
-    const granted = await it.grants.poll(deviceCode);
-    if ('error' in granted) throw new Error(granted.error);
-    return granted.token;
+    return granted(await it.grants.poll(deviceCode)).token;
   };
   const services = { store: it.store, clock: it.clock };
   const works = async (token: string) => (await authenticateApp(it.store, it.clock, token)) !== undefined;
@@ -341,9 +341,8 @@ test('a disabled client’s tokens are refused at once, and taken again when it 
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
-  const granted = await it.grants.poll(deviceCode);
-  if ('error' in granted) return t.fail(granted.error);
-  const works = async () => (await authenticateApp(it.store, it.clock, granted.token)) !== undefined;
+  const given = granted(await it.grants.poll(deviceCode));
+  const works = async () => (await authenticateApp(it.store, it.clock, given.token)) !== undefined;
   t.true(await works());
   await disableClient(it, OPERATOR, it.clientId);
   t.false(await works());
@@ -356,12 +355,11 @@ test('a use of a token is noted once a minute', async (t) => {
   const it = await bench(t);
   const { id, deviceCode } = await it.start();
   await it.grants.approve(id, USER);
-  const granted = await it.grants.poll(deviceCode);
-  if ('error' in granted) return t.fail(granted.error);
+  const given = granted(await it.grants.poll(deviceCode));
   const uses: (number | null | undefined)[] = [];
   for (const seconds of [0, 30, 29, 1, 3_600]) {
     await it.clock.advance(seconds * SECOND);
-    await authenticateApp(it.store, it.clock, granted.token);
+    await authenticateApp(it.store, it.clock, given.token);
     await it.store.write(async () => {});
     uses.push((await it.tokens())[0]?.lastUsedAt);
   }
@@ -375,8 +373,7 @@ test('what people did is in the audit log, without codes and tokens', async (t) 
   const tokens: string[] = [];
   for (const { id, deviceCode } of [app, cli]) {
     await it.grants.approve(id, USER);
-    const granted = await it.grants.poll(deviceCode);
-    if (!('error' in granted)) tokens.push(granted.token);
+    tokens.push(granted(await it.grants.poll(deviceCode)).token);
   }
   await it.grants.deny(third.id, USER);
   await revokeApp(it, USER, it.clientId);
@@ -387,7 +384,6 @@ test('what people did is in the audit log, without codes and tokens', async (t) 
       (action) => [action, 'usr_test'],
     ),
   );
-  t.is(tokens.length, 2);
   for (const token of tokens) t.false(JSON.stringify(entries).includes(token));
 });
 
