@@ -11,9 +11,10 @@ const LOST = /connection terminated|timeout exceeded when trying to connect|conn
 
 /**
  * An error of the driver as callers may see it: UNAVAILABLE where the database is busy, full or out of reach, so that
- * the same call may succeed later. Anything else comes back as it is.
+ * the same call may succeed later. Anything else comes back as it is, but for what the query was given: errors are logged.
  */
 export function storeError(error: unknown): unknown {
+  if (error instanceof QueryFailedError) Object.assign(error, { parameters: undefined });
   return isTrouble(error) ? unavailable(error) : error;
 }
 

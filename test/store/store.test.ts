@@ -1,6 +1,7 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
@@ -178,6 +179,14 @@ onEachStore('snapshots: stored with their transitions, of which the newest 200 s
   await store.write((tx) => rows.deleteServer(tx, 'amber'));
   t.deepEqual(await listTransitions(store, 'amber'), []);
   await refused(t, save('amber', 1), 'SERVER_NOT_FOUND');
+});
+
+onEachStore('errors: what a query was given is not in them', async (t, store) => {
+  const sql = 'SELECT * FROM "nowhere" WHERE "a" = $1';
+  for (const attempt of [store.query(sql, ['hidden']), store.write((tx) => tx.query(sql, ['hidden']))]) {
+    const error = await t.throwsAsync(attempt, { message: /nowhere/ });
+    t.notRegex(inspect(error, { depth: 9 }), /hidden/);
+  }
 });
 
 onEachStore('cold starts: the last ten, also when noted at once', async (t, store) => {
