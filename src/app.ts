@@ -78,6 +78,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const console = createRconConsole();
     closers.push(() => console.close());
     const engine = await openEngine(config, log, installationOf(secret));
+    let outages = 0;
     const servers = createServers({
       store,
       clock,
@@ -96,6 +97,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         sandboxFaults: config.sandboxFaults,
         owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
+        outages: () => outages,
       }),
     });
     closers.push(() => servers.close());
@@ -108,7 +110,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     });
     closers.push(() => routing.close());
     await servers.restore();
-    closers.push(await startReconcile({ engine, servers, clock, log }));
+    closers.push(await startReconcile({ engine, servers, clock, log, onReturn: () => outages++ }));
 
     const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
     closers.push(() => proxy.close());

@@ -41,6 +41,8 @@ export interface EffectsOptions {
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   rconPassword: (serverId: string) => string;
+  /** How often the engine has come back after it was out of reach. */
+  outages: () => number;
 }
 
 /** How long the game may take to save and end by itself, and how long after SIGTERM; both together stay below the machine's limit. */
@@ -49,6 +51,8 @@ const GRACE_MS = 45_000;
 /** An engine that does not answer is asked again this often, for this long, before a start has failed. */
 const ENGINE_RETRY_MS = 2_000;
 const ENGINE_PATIENCE_MS = 60_000;
+/** How often it is looked at after a failure that its going down would explain. */
+const ENGINE_LOOKS = 3;
 
 /**
  * Each effect says "make it so" and may be run again from the start at any time, as after a crash of this process. All wait
@@ -130,15 +134,30 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       }
     }
 
+    /**
+     * Tries again while the engine is out of reach. What it answers, and what becomes of games, while it is going down is
+     * told from a real failure by asking it a little later.
+     */
     async function withPatience<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
       for (const end = clock.now() + ENGINE_PATIENCE_MS; ; await sleep(clock, ENGINE_RETRY_MS, signal)) {
+        const outages = options.outages();
         try {
           return await attempt();
         } catch (error) {
-          const away = error instanceof EngineError && error.code === 'engine_unavailable';
-          if (!away || clock.now() >= end) throw error;
+          signal.throwIfAborted();
+          if (clock.now() >= end || !(isAway(error) || (mayBeGoing(error) && (await wasAway(outages, signal)))))
+            throw error;
         }
       }
+    }
+
+    /** Whether the engine is out of reach now, or was since `outages` were counted. */
+    async function wasAway(outages: number, signal: AbortSignal): Promise<boolean> {
+      for (let look = 0; look < ENGINE_LOOKS; look++) {
+        await sleep(clock, ENGINE_RETRY_MS, signal);
+        if (options.outages() > outages || (await engine.list().then(() => false, isAway))) return true;
+      }
+      return false;
     }
 
     return {
@@ -210,6 +229,17 @@ export async function tailOf(engine: Engine, id: string): Promise<string[]> {
     // The engine is away; the failure that brought us here says so already.
   }
   return lines;
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof EngineError && error.code === 'engine_unavailable';
+}
+
+/** An engine that is shutting down ends its games by signals and refuses in words of its own. */
+function mayBeGoing(error: unknown): boolean {
+  if (error instanceof GameEnded)
+    return !error.exit?.oomKilled && [null, 0, 137, 143].includes(error.exit?.code ?? null);
+  return error instanceof EngineError && error.code === 'unknown';
 }
 
 const TITLES: Partial<Record<EngineError['code'], string>> = {

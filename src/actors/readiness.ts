@@ -9,6 +9,8 @@ const PING_EVERY_MS = 500;
 const PING_TIMEOUT_MS = 2_000;
 /** RCON opens after the world is there; asking earlier only fills the game's log. */
 const CONSOLE_EVERY_MS = 3_000;
+/** Before a log that broke off is read on. */
+const LOG_RETRY_MS = 1_000;
 /** As many of the newest lines as a diagnosis reads. */
 const KEPT_LINES = 2_000;
 
@@ -67,19 +69,20 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
   };
   const ticking = tick(clock, signal, () => show(clock.now()));
   try {
-    for await (const { text } of engine.logs(row.id, { after, follow: true, signal })) {
-      lines.push(text);
-      if (lines.length > KEPT_LINES * 2) lines.splice(0, KEPT_LINES);
-      bootLog.read(text, clock.now());
-      show(clock.now());
-      if (bootLog.ready) return;
+    for (let position = after; ; await sleep(clock, LOG_RETRY_MS, signal)) {
+      for await (const line of engine.logs(row.id, { after: position, follow: true, signal })) {
+        position = line.position;
+        lines.push(line.text);
+        if (lines.length > KEPT_LINES * 2) lines.splice(0, KEPT_LINES);
+        bootLog.read(line.text, clock.now());
+        show(clock.now());
+        if (bootLog.ready) return;
+      }
+      signal.throwIfAborted();
+      const game = await engine.inspect(row.id);
+      if (!game?.up) throw new GameEnded(game?.exit ?? null, lines.slice(-KEPT_LINES));
+      // The log ended before the game did, as when the engine went away and came back: it is taken up where it broke off.
     }
-    signal.throwIfAborted();
-    const game = await engine.inspect(row.id);
-    // The log can end before the game does, as when the engine goes away; then the other signs decide.
-    if (game?.up)
-      return await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
-    throw new GameEnded(game?.exit ?? null, lines.slice(-KEPT_LINES));
   } finally {
     ticking();
   }

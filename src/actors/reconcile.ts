@@ -10,6 +10,8 @@ export interface ReconcileOptions {
   servers: Servers;
   clock: Clock;
   log: Log;
+  /** Called each time the engine has come back. */
+  onReturn?: () => void;
 }
 
 /** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL, SIGTERM. */
@@ -22,7 +24,7 @@ const RETRY_MS = 5_000;
  * Holds what the engine shows against what the actors believe, at the start, after the engine was away, and at each of its
  * events; the machines decide what follows. Games without a server are removed. Returns the function that ends it.
  */
-export async function startReconcile({ engine, servers, clock, log }: ReconcileOptions): Promise<() => void> {
+export async function startReconcile({ engine, servers, clock, log, onReturn }: ReconcileOptions): Promise<() => void> {
   let closed = false;
   let cancelRetry = () => {};
 
@@ -74,7 +76,10 @@ export async function startReconcile({ engine, servers, clock, log }: ReconcileO
   }
 
   const unwatch = engine.watch((event) => {
-    if (event.type === 'resync') return resync();
+    if (event.type === 'resync') {
+      onReturn?.();
+      return resync();
+    }
     if (event.game.installer) return;
     compare(event.game.serverId, false).catch((error: unknown) => {
       log.debug({ err: error, server: event.game.serverId }, 'could not look at a game; everything is compared again');

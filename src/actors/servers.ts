@@ -11,6 +11,7 @@ import {
   serverMachine,
   serverState,
 } from '../../machines/server.ts';
+import { recordStep } from '../access/audit.ts';
 import type { ServerStep } from '../access/audit.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
@@ -77,7 +78,7 @@ export interface ServersOptions {
   log: Log;
   limits: ServerLimits;
   effects: (host: EffectHost) => Effects;
-  /** Runs in the write of every step of every server. */
+  /** Runs in the write of every step of every server. Default: into the audit log. */
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
 }
 
@@ -99,7 +100,7 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * Keeps one live actor per server that is not at rest; sleeping ones cost a row. Each transition is stored with its cause
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
-export function createServers({ store, clock, log, limits, effects, audit }: ServersOptions): Servers {
+export function createServers({ store, clock, log, limits, effects, audit = recordStep }: ServersOptions): Servers {
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
@@ -172,7 +173,7 @@ export function createServers({ store, clock, log, limits, effects, audit }: Ser
         transitions: sameValue(before, seen) ? [] : [transition],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
-      await audit?.(tx, row, { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause });
+      await audit(tx, row, { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause });
     });
     entry.commit.then(
       () => evict(entry),
@@ -286,12 +287,21 @@ export function createServers({ store, clock, log, limits, effects, audit }: Ser
     return now;
   }
 
+  /** As it is stored: what a change has not yet put on disk is not shown to anybody who may rely on it. */
   async function get(id: string): Promise<ServerNow | undefined> {
-    const entry = entries.get(id);
-    const row = entry === undefined ? await rows.getServer(store, id) : undefined;
-    const live = entries.get(id);
-    const now = live === undefined ? row && atRest(row) : nowOf(live);
+    const now = await stored(id);
     return now === undefined || now.state === 'deleting' ? undefined : now;
+  }
+
+  async function stored(id: string): Promise<ServerNow | undefined> {
+    for (let entry = entries.get(id); entry !== undefined; entry = entries.get(id)) {
+      const now = nowOf(entry);
+      const { seen } = entry;
+      await entry.commit.catch(() => {});
+      if (!entry.dropped && entry.seen === seen) return now;
+    }
+    const row = await rows.getServer(store, id);
+    return entries.has(id) ? stored(id) : row && atRest(row);
   }
 
   return {
@@ -303,7 +313,7 @@ export function createServers({ store, clock, log, limits, effects, audit }: Ser
       const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
       await store.write(async (tx) => {
         await rows.insertServer(tx, stored);
-        await audit?.(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
+        await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
       });
       const now = atRest(stored);
       announce(row.id, now);
@@ -312,12 +322,8 @@ export function createServers({ store, clock, log, limits, effects, audit }: Ser
     },
     async listByAccount(accountId) {
       const all = await rows.listServersByAccount(store, accountId);
-      return all
-        .map((row) => {
-          const entry = entries.get(row.id);
-          return entry === undefined ? atRest(row) : nowOf(entry);
-        })
-        .filter(({ state }) => state !== 'deleting');
+      const now = await Promise.all(all.map((row) => (entries.has(row.id) ? get(row.id) : atRest(row))));
+      return now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
     },
     async inspect(id) {
       const now = await get(id);

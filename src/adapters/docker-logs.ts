@@ -97,7 +97,9 @@ export function serverLogs(
       const container = await present(serverId);
       if (container?.State.Running) {
         try {
-          for await (const line of printed(container.Id, last, { follow: true, signal })) {
+          // What was printed before the container was made is not in it: waiting for it to turn up would hold back new lines.
+          const from = last !== undefined && isLater(container.Created, last) ? undefined : last;
+          for await (const line of printed(container.Id, from, { follow: true, signal })) {
             last = line.position;
             yield line;
           }

@@ -99,7 +99,13 @@ export class ProcessGames {
     }
     child.unref();
     // Read in the same turn: nobody has collected the process yet, even if it has ended.
-    const started = { ...run, pid: child.pid, startedAt: Date.now(), start: (await table.startOf(child.pid)) ?? null };
+    // As whoever else finds it by its trail would say.
+    const started = {
+      ...run,
+      pid: child.pid,
+      startedAt: run.intendedAt,
+      start: (await table.startOf(child.pid)) ?? null,
+    };
     const live = this.#enlist(started, true);
     child.once('exit', (code, signal) => {
       const number = signal === null ? 0 : constants.signals[signal];

@@ -190,6 +190,24 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await texts(engine, 'alpha', { follow: true, tail: 1 }), ['bye'], 'nothing runs: it ends at once');
   });
 
+  holds('a follower behind an earlier run gets the next one as it is printed', async (t, { engine, spec }) => {
+    await engine.boot(spec('alpha', { print: ['old'], farewell: 'bye' }), never);
+    await printed(t, engine, 'alpha', ['old']);
+    const [{ position }] = (await collect(engine.logs('alpha', { tail: 1 }))) as [LogLine];
+    await engine.halt('alpha', 20_000);
+    await engine.boot(spec('alpha', { print: ['new'] }), never);
+    const stop = new AbortController();
+    const { got, done } = follower(engine, 'alpha', { after: position, signal: stop.signal });
+    // Although nothing more is printed that would push them out.
+    await until(async () => got.length === 2);
+    stop.abort();
+    await done;
+    t.deepEqual(
+      got.map((line) => line.text),
+      ['bye', 'new'],
+    );
+  });
+
   holds('a follower can be called off', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { print: ['one'] }), never);
     const stop = new AbortController();

@@ -59,6 +59,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const engine = fakeEngine({ clock, address: addressOf });
   const games = fakeGames(engine);
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  let outages = 0;
 
   const it: World = {
     store,
@@ -73,7 +74,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     killAndRestart,
     servers: make(),
   };
-  let endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
+  let endReconcile = await startReconcile({ engine, servers: it.servers, clock, log, onReturn: () => outages++ });
   t.teardown(async () => {
     endReconcile();
     await it.servers.close();
@@ -93,6 +94,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       sandboxFaults: {},
       owner: undefined,
       idleAfterMs: 600_000,
+      outages: () => outages,
       rconPassword: () => 'secret',
     });
     return createServers({ store, clock, log, limits: LIMITS, effects });
@@ -129,7 +131,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     await it.servers.close();
     it.servers = make();
     await it.servers.restore();
-    endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
+    endReconcile = await startReconcile({ engine, servers: it.servers, clock, log, onReturn: () => outages++ });
   }
 
   return it;
