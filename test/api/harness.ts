@@ -3,15 +3,11 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 import { authenticateApp, mintAppToken } from '../../src/access/app-tokens.ts';
-import { recordStep } from '../../src/access/audit.ts';
 import { csrfToken } from '../../src/access/csrf.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
 import type { Scope } from '../../src/access/scopes.ts';
 import { openSession } from '../../src/access/sessions.ts';
-import { createEffects } from '../../src/actors/effects.ts';
-import { startReconcile } from '../../src/actors/reconcile.ts';
-import { createServers } from '../../src/actors/servers.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
@@ -26,7 +22,7 @@ import { insertClient } from '../../src/store/clients.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
-import { LIMITS, world } from '../support/world.ts';
+import { world } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
 export interface Answer {
@@ -90,7 +86,6 @@ const EVER = 4_000_000_000_000;
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const base = await world(t);
   const { store, clock } = base;
-  await auditServers(t, base);
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
   const logged: string[] = [];
@@ -230,28 +225,4 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       return answer.json;
     },
   };
-}
-
-/** Gives the world servers whose steps go into the audit log, in place of its own. */
-async function auditServers(t: ExecutionContext, it: World): Promise<void> {
-  const { store, clock, engine, games, dataDir } = it;
-  await it.servers.close();
-  const log = createLog({ level: 'silent' });
-  const effects = createEffects({
-    engine,
-    pinger: games,
-    console: games,
-    clock,
-    log,
-    dataDir,
-    gameImage: 'itzg/minecraft-server',
-    sandboxImage: 'dormouse/sandbox',
-    sandboxFaults: {},
-    owner: undefined,
-    idleAfterMs: 600_000,
-    rconPassword: () => 'secret',
-  });
-  it.servers = createServers({ store, clock, log, limits: LIMITS, effects, audit: recordStep });
-  const endReconcile = await startReconcile({ engine, servers: it.servers, clock, log });
-  t.teardown(endReconcile);
 }
