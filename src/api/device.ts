@@ -40,11 +40,12 @@ export function mountDevice(router: Router, deps: DeviceDeps): void {
   }
 }
 
-/** One JSON object, whatever the content type. An empty body is none: it would ask for the command line's grant. */
+/** One JSON object, whatever the content type. */
 async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
   try {
     const body = await readBody(request, DEVICE_BODY_BYTES);
-    if (body.length === 0) throw new GrantError('invalid body');
+    // Elsewhere a body without anything in it is an empty object. Here that would ask for the command line's grant.
+    if (!body.includes('{')) throw new GrantError('invalid body');
     return parseMessage(body) as Record<string, unknown>;
   } catch (error) {
     throw new GrantError('invalid body', error);

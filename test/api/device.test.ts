@@ -1,0 +1,535 @@
+import { once } from 'node:events';
+import { BlockList, connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { Router } from '@koa/router';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { authenticateApp } from '../../src/access/app-tokens.ts';
+import { createClientAddress } from '../../src/access/client-address.ts';
+import { authenticate } from '../../src/access/keys.ts';
+import { createStartLimit } from '../../src/access/start-limit.ts';
+import { createGrants } from '../../src/actors/grants.ts';
+import type { Grants } from '../../src/actors/grants.ts';
+import { createAuthorize } from '../../src/api/auth.ts';
+import { clientOperations } from '../../src/api/clients.ts';
+import { mountDevice } from '../../src/api/device.ts';
+import { renderErrors } from '../../src/api/errors.ts';
+import { createHttpServer } from '../../src/api/http-server.ts';
+import { mount, plainColons } from '../../src/api/mount.ts';
+import { mintToken } from '../../src/ids.ts';
+import { createLog } from '../../src/log.ts';
+import { insertClient } from '../../src/store/clients.ts';
+import { api } from './harness.ts';
+import type { Answer, ApiUnderTest } from './harness.ts';
+
+const START = '/v1/public/device/start';
+const POLL = '/v1/public/device/poll';
+const USER = { userId: 'usr_test', accountId: 'acc_test' };
+const APP = 'app_launcher';
+const ORIGIN = 'https://panel.example';
+
+interface DeviceUnderTest extends ApiUnderTest {
+  grants: Grants;
+  /** Where the device endpoints listen. */
+  origin: string;
+  port: number;
+  post: (path: string, body: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  form: (path: string, fields: Record<string, string> | string) => Promise<Answer>;
+  send: (path: string, init: RequestInit) => Promise<Answer>;
+  /** Starts a grant of the app and gives its codes and its id. */
+  begin: (body?: object) => Promise<{ id: string; code: string; userCode: string }>;
+}
+
+interface DeviceTestOptions {
+  trusted?: BlockList;
+  starts?: number;
+  wrap?: (grants: Grants) => Grants;
+}
+
+/** The device endpoints and the registry of apps over HTTP, beside the API on the same database. */
+async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Promise<DeviceUnderTest> {
+  const base = await api(t);
+  const { store, clock, services } = base;
+  const log = createLog({
+    level: 'trace',
+    pretty: false,
+    destination: { write: (line) => void base.logged.push(line) },
+  });
+  const client = { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] };
+  await store.write((tx) => insertClient(tx, { id: APP, ...client, createdAt: clock.now(), disabledAt: null }));
+  const real = createGrants({ store, clock, secret: services.secret, log });
+  const grants = options.wrap?.(real) ?? real;
+  const router = new Router({ strict: true, sensitive: true });
+  mountDevice(router, {
+    grants,
+    startLimit: createStartLimit({ store, clock, limit: options.starts ?? 1_000 }),
+    store,
+    clientAddress: createClientAddress(options.trusted ?? new BlockList()),
+    config: { baseUrl: ORIGIN },
+    log,
+  });
+  const findKey = (key: string) => authenticate(store, clock, key);
+  const findApp = (token: string) => authenticateApp(store, clock, token);
+  mount(
+    router,
+    clientOperations,
+    createAuthorize(findKey, findApp, () => {}),
+    services,
+  );
+  const app = new Koa();
+  app.use(renderErrors(log)).use(plainColons).use(router.routes()).use(router.allowedMethods());
+  app.silent = true;
+  const server = createHttpServer(app).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const origin = `http://127.0.0.1:${port}`;
+
+  async function send(path: string, init: RequestInit): Promise<Answer> {
+    const response = await fetch(origin + path, { method: 'POST', ...init });
+    const text = await response.text();
+    const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
+    const [info] = (json['details'] ?? []) as { reason?: string }[];
+    if (path !== '/.well-known/oauth-authorization-server') {
+      t.is(response.headers.get('cache-control'), path.startsWith('/v1/operator') ? null : 'no-store', '28');
+    }
+    return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
+  }
+
+  return {
+    ...base,
+    grants,
+    origin,
+    port,
+    send,
+    post: (path, body, headers = {}) => send(path, { body: JSON.stringify(body), headers }),
+    form: (path, fields) =>
+      send(path, {
+        body: new URLSearchParams(fields).toString(),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      }),
+    async begin(body = { client_id: APP }) {
+      const started = await send(START, { body: JSON.stringify(body) });
+      t.is(started.status, 200, started.text);
+      const { device_code: code, user_code: userCode } = started.json as Record<string, string>;
+      const found = await grants.find(userCode ?? '');
+      return { id: found?.id ?? '', code: code ?? '', userCode: userCode ?? '' };
+    },
+  };
+}
+
+/** Status and error of an answer, which has nothing else in it. */
+function errorOf(t: ExecutionContext, { status, json, headers }: Answer): string {
+  t.deepEqual(Object.keys(json), ['error']);
+  t.is(headers.get('content-type'), 'application/json; charset=utf-8');
+  t.is(headers.get('pragma'), 'no-cache');
+  return `${status} ${String(json['error'])}`;
+}
+
+test('an app signs somebody in, and reads what it may', async (t) => {
+  const it = await device(t);
+  const started = await it.post(START, { client_id: APP, scope: 'servers:list' });
+  t.is(started.status, 200);
+  const { device_code: code, user_code: userCode, ...rest } = started.json;
+  t.deepEqual(rest, {
+    verify_url: `${ORIGIN}/device?code=${String(userCode)}`,
+    verification_uri: `${ORIGIN}/device`,
+    verification_uri_complete: `${ORIGIN}/device?code=${String(userCode)}`,
+    expires_in: 600,
+    interval: 5,
+  });
+  t.regex(String(userCode), /^[B-Z]{4}-[B-Z]{4}$/);
+  t.is(errorOf(t, await it.post(POLL, { device_code: code })), '400 authorization_pending');
+  t.is(errorOf(t, await it.post(POLL, { device_code: code })), '400 slow_down');
+  const request = await it.grants.find(String(userCode));
+  await it.grants.approve(request!.id, USER);
+  const granted = await it.post(POLL, { device_code: code });
+  t.is(granted.status, 200);
+  const token = String(granted.json['access_token']);
+  t.deepEqual(granted.json, { access_token: token, token_type: 'Bearer', scope: 'servers:list' });
+  t.is(errorOf(t, await it.post(POLL, { device_code: code })), '400 expired_token');
+
+  const bearer = { key: null, headers: { authorization: `Bearer ${token}` } };
+  const me = await it.call('GET', '/v1/whoami', bearer);
+  t.deepEqual(me.json, { accountId: '', email: 'owner@example.com', emailVerified: true });
+  t.deepEqual((await it.call('GET', '/v1/me/servers', bearer)).json, { my: [], shared: [] });
+  t.is((await it.call('GET', '/v1/servers', bearer)).status, 403);
+  const wrongHeader = await it.call('GET', '/v1/whoami', { key: token });
+  t.is(wrongHeader.status, 401);
+});
+
+test('the command line signs somebody in, and gets a key', async (t) => {
+  const it = await device(t);
+  const { id, code } = await it.begin({});
+  await it.grants.approve(id, USER);
+  const granted = await it.post(POLL, { device_code: code });
+  const { access_token: token, api_key: key, token_type: type, scope } = granted.json;
+  t.is(token, key);
+  t.is(type, 'ApiKey');
+  t.true(String(scope).includes('servers:write') && !String(scope).includes('operator'));
+  t.is((await it.call('GET', '/v1/servers', { key: String(key) })).status, 200);
+});
+
+test('8, 9: declined and expired, as a device is told', async (t) => {
+  const it = await device(t);
+  const [declined, expired] = [await it.begin(), await it.begin()];
+  await it.grants.deny(declined.id, USER);
+  for (let again = 0; again < 2; again++) {
+    t.is(errorOf(t, await it.post(POLL, { device_code: declined.code })), '400 access_denied');
+  }
+  await it.clock.advance(601_000);
+  t.is(errorOf(t, await it.post(POLL, { device_code: expired.code })), '400 expired_token');
+});
+
+test('6: two polls at once of an approved grant, over HTTP', async (t) => {
+  const it = await device(t);
+  const { id, code } = await it.begin();
+  await it.grants.approve(id, USER);
+  const polled = await Promise.all(Array.from({ length: 20 }, () => it.post(POLL, { device_code: code })));
+  t.is(polled.filter(({ status }) => status === 200).length, 1);
+  t.is(polled.filter(({ json }) => json['error'] === 'expired_token').length, 19);
+});
+
+test('what a start can be refused with', async (t) => {
+  const it = await device(t);
+  const cases: [body: unknown, expected: string][] = [
+    [{ client_id: '' }, '400 invalid_client'],
+    [{ client_id: null }, '400 invalid_client'],
+    [{ client_id: [] }, '400 invalid_client'],
+    [{ client_id: {} }, '400 invalid_client'],
+    [{ client_id: 0 }, '400 invalid_client'],
+    [{ client_id: false }, '400 invalid_client'],
+    [{ client_id: [APP] }, '400 invalid_client'],
+    [{ client_id: 'app_unknown' }, '400 invalid_client'],
+    [{ client_id: `${APP} ` }, '400 invalid_client'],
+    [{ client_id: '\0' }, '400 invalid_client'],
+    [{ client_id: 'app_unknown', scope: 'nonsense' }, '400 invalid_client'],
+    [{ client_id: null, scope: 'servers:list' }, '400 invalid_client'],
+    [{ client_id: APP, scope: 'servers:list servers:write' }, '400 invalid_scope'],
+    [{ client_id: APP, scope: 'servers:read' }, '400 invalid_scope'],
+    [{ client_id: APP, scope: ['servers:list'] }, '400 invalid_scope'],
+    [{ client_id: APP, scope: 1 }, '400 invalid_scope'],
+    [{ scope: 'servers:list' }, '400 invalid_request'],
+    [{ scope: '' }, '400 invalid_request'],
+    [{ scope: null }, '400 invalid_request'],
+    [[], '400 invalid body'],
+    ['text', '400 invalid body'],
+    [null, '400 invalid body'],
+  ];
+  for (const [body, expected] of cases) {
+    t.is(errorOf(t, await it.post(START, body)), expected, JSON.stringify(body));
+  }
+  t.deepEqual(await it.store.query('SELECT * FROM "grants"'), [], '20: none of them has begun a grant');
+  for (const body of [{ client_id: APP }, { client_id: APP, scope: '' }, { client_id: APP, scope: null, more: 1 }]) {
+    t.is((await it.post(START, body)).status, 200);
+  }
+});
+
+test('what a poll can be refused with', async (t) => {
+  const it = await device(t);
+  const cases: [body: unknown, expected: string][] = [
+    [{}, '400 invalid_request'],
+    [{ device_code: null }, '400 invalid_request'],
+    [{ device_code: 1 }, '400 invalid_request'],
+    [{ device_code: '' }, '400 expired_token'],
+    [{ device_code: mintToken('device') }, '400 expired_token'],
+    [{ device_code: mintToken('app') }, '400 expired_token'],
+    [[], '400 invalid body'],
+  ];
+  for (const [body, expected] of cases) {
+    t.is(errorOf(t, await it.post(POLL, body)), expected, JSON.stringify(body));
+  }
+});
+
+test('19: a body has at most 4096 bytes, however it comes, and is JSON whatever it is called', async (t) => {
+  const it = await device(t);
+  const body = (bytes: number) => {
+    const frame = JSON.stringify({ client_id: APP, pad: '' });
+    return JSON.stringify({
+      client_id: APP,
+      pad: 'é'.repeat((bytes - frame.length) >> 1) + 'x'.repeat((bytes - frame.length) & 1),
+    });
+  };
+  t.is(Buffer.byteLength(body(4_096)), 4_096);
+  t.is(Buffer.byteLength(body(4_097)), 4_097);
+  const chunked = (text: string): RequestInit => ({
+    body: new Blob([text]).stream(),
+    duplex: 'half',
+  });
+  const gzipped = (text: string): RequestInit => ({ body: gzipSync(text), headers: { 'content-encoding': 'gzip' } });
+  for (const path of [START, POLL]) {
+    for (const shape of [(text: string): RequestInit => ({ body: text }), chunked, gzipped]) {
+      const fits = await it.send(path, shape(body(4_096)));
+      t.not(fits.json['error'], 'invalid body');
+      t.is(errorOf(t, await it.send(path, shape(body(4_097)))), '400 invalid body');
+    }
+    const bomb = gzipSync(Buffer.alloc(50_000_000, ' '));
+    t.is(errorOf(t, await it.send(path, { body: bomb, headers: { 'content-encoding': 'gzip' } })), '400 invalid body');
+    for (const text of [
+      '',
+      ' ',
+      '\ufeff',
+      '{',
+      '{} {}',
+      'client_id=x',
+      '\ufeff1',
+      `${'['.repeat(2_000)}${']'.repeat(2_000)}`,
+    ]) {
+      t.is(errorOf(t, await it.send(path, { body: text })), '400 invalid body', text.slice(0, 10));
+    }
+    t.is(errorOf(t, await it.send(path, { body: Uint8Array.of(0x7b, 0xff, 0x7d) })), '400 invalid body');
+    t.is(errorOf(t, await it.send(path, { body: '{}', headers: { 'content-encoding': 'br' } })), '400 invalid body');
+  }
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/vnd.x+json', 'nonsense']) {
+    const headers = { 'content-type': type };
+    t.is(errorOf(t, await it.post(START, { client_id: 'app_unknown' }, headers)), '400 invalid_client', type);
+  }
+});
+
+test('18: no address of the request comes back', async (t) => {
+  const it = await device(t);
+  const socket = connect(it.port, '127.0.0.1');
+  t.teardown(() => socket.destroy());
+  const body = JSON.stringify({ client_id: APP });
+  socket.write(
+    `POST ${START} HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nX-Forwarded-Proto: gopher\r\n` +
+      `Forwarded: host=evil.example\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
+  let answer = '';
+  for await (const chunk of socket.setEncoding('utf8')) answer += String(chunk);
+  t.true(answer.includes(`"verification_uri":"${ORIGIN}/device"`));
+  t.false(/evil|gopher/.test(answer));
+});
+
+test('23: the 21st start within an hour is told when to come again; other addresses go on', async (t) => {
+  const trusted = new BlockList();
+  trusted.addAddress('127.0.0.1', 'ipv4');
+  const it = await device(t, { trusted, starts: 20 });
+  const from = (address: string, body: unknown = { client_id: APP }) =>
+    it.post(START, body, { 'x-forwarded-for': address });
+  for (let nth = 0; nth < 19; nth++) t.is((await from('203.0.113.1')).status, 200);
+  t.is((await from('203.0.113.1', { client_id: 'app_unknown' })).status, 400, 'those that end badly count too');
+  await it.clock.advance(600_000);
+  for (const body of [{ client_id: APP }, {}, 'nonsense']) {
+    const refused = await from('203.0.113.1', body);
+    t.is(errorOf(t, refused), '429 rate_limited');
+    t.is(refused.headers.get('retry-after'), '3000');
+  }
+  t.is((await from('203.0.113.2')).status, 200);
+  for (let nth = 0; nth < 20; nth++) t.is((await from(`2001:db8:0:1::${nth + 1}`)).status, 200);
+  t.is((await from('2001:db8:0:1:ffff::1')).status, 429);
+  t.is((await from('2001:db8:0:2::1')).status, 200);
+  await it.clock.advance(3_000_000);
+  t.is((await from('203.0.113.1')).status, 200);
+});
+
+test('23: a forged X-Forwarded-For is of no use', async (t) => {
+  const it = await device(t, { starts: 3 });
+  const statuses: number[] = [];
+  for (let nth = 0; nth < 5; nth++) {
+    const headers = { 'x-forwarded-for': `203.0.113.${nth}`, forwarded: `for=203.0.113.${nth}` };
+    statuses.push((await it.post(START, { client_id: APP }, headers)).status);
+  }
+  t.deepEqual(statuses, [200, 200, 200, 429, 429]);
+});
+
+test('trouble is 500 server_error, and the grant goes on when it is over', async (t) => {
+  let down = false;
+  const wrap = (grants: Grants): Grants => {
+    const unless = <T>(work: Promise<T>): Promise<T> => (down ? Promise.reject(new Error('secret detail')) : work);
+    return { ...grants, start: (wanted) => unless(grants.start(wanted)), poll: (code) => unless(grants.poll(code)) };
+  };
+  const it = await device(t, { wrap });
+  const { id, code } = await it.begin();
+  await it.grants.approve(id, USER);
+  await it.post(POLL, { device_code: code }).then(() => (down = true));
+  const second = await it.post(START, { client_id: APP });
+  t.is(errorOf(t, second), '500 server_error');
+  t.is(errorOf(t, await it.post(POLL, { device_code: code })), '500 server_error');
+  t.false(second.text.includes('secret detail'));
+  down = false;
+  t.is((await it.post(START, { client_id: APP })).status, 200);
+});
+
+test('other methods and paths get a status object', async (t) => {
+  const it = await device(t);
+  const answers = [
+    await fetch(it.origin + START),
+    await fetch(`${it.origin}/v1/public/device`, { method: 'POST' }),
+    await fetch(`${it.origin + START}/`, { method: 'POST' }),
+  ];
+  t.deepEqual(
+    await Promise.all(answers.map(async (answer) => [answer.status, ((await answer.json()) as { code: number }).code])),
+    [
+      [405, 12],
+      [404, 5],
+      [404, 5],
+    ],
+  );
+});
+
+test('24: after an app is revoked its next call is refused', async (t) => {
+  const it = await device(t);
+  const browser = await it.browser('usr_test');
+  const connectApp = async () => {
+    const { id, code } = await it.begin();
+    await it.grants.approve(id, USER);
+    return String((await it.post(POLL, { device_code: code })).json['access_token']);
+  };
+  const whoami = async (token: string) =>
+    (await it.call('GET', '/v1/whoami', { key: null, headers: { authorization: `Bearer ${token}` } })).status;
+  const first = await connectApp();
+  t.is(await whoami(first), 200);
+  await browser.ok('POST', '/v1/session/apps:revoke', { clientId: APP });
+  t.is(await whoami(first), 401);
+  const second = await connectApp();
+  t.deepEqual([await whoami(second), await whoami(first)], [200, 401]);
+});
+
+test('27: no code and no token is in the log, the audit log, or an error', async (t) => {
+  const it = await device(t);
+  const [app, cli] = [await it.begin(), await it.begin({})];
+  const secrets = [app.code, app.userCode, cli.code, cli.userCode];
+  for (const { id, code } of [app, cli]) {
+    await it.grants.approve(id, USER);
+    const granted = await it.post(POLL, { device_code: code });
+    secrets.push(String(granted.json['access_token']));
+    t.false((await it.post(POLL, { device_code: code })).text.includes(code));
+    t.false((await it.post(POLL, { device_code: code, client_id: code }, { 'user-agent': code })).text.includes(code));
+  }
+  const audit = JSON.stringify(await it.store.query('SELECT * FROM "audit"'));
+  const logged = it.logged.join('');
+  t.true(logged.includes('device grant approved') && audit.includes('grant.approve'));
+  for (const secret of secrets) {
+    t.false(logged.includes(secret));
+    t.false(audit.includes(secret));
+  }
+});
+
+test('the shape of RFC 8628: forms, and the errors of RFC 6749', async (t) => {
+  const it = await device(t);
+  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', client_id: APP };
+  const started = await it.form('/oauth/device_authorization', { client_id: APP, scope: 'servers:list' });
+  t.is(started.status, 200);
+  const { device_code: code = '', user_code: userCode = '' } = started.json as Record<string, string>;
+  const token = (fields: Record<string, string>) => it.form('/oauth/token', { ...grant, device_code: code, ...fields });
+  t.is(errorOf(t, await token({})), '400 authorization_pending');
+  t.is(errorOf(t, await token({})), '400 slow_down');
+  await it.grants.approve((await it.grants.find(userCode))!.id, USER);
+  await it.store.write((tx) =>
+    insertClient(tx, { id: 'app_other', name: '', homepage: '', scopes: [], createdAt: 0, disabledAt: null }),
+  );
+  t.is(errorOf(t, await token({ client_id: 'app_other' })), '400 invalid_grant');
+  t.is(errorOf(t, await token({ client_id: 'app_unknown' })), '400 invalid_client');
+  t.is(errorOf(t, await token({ client_id: '' })), '400 invalid_request');
+  t.is(errorOf(t, await token({ grant_type: 'password' })), '400 unsupported_grant_type');
+  t.is(errorOf(t, await token({ grant_type: '' })), '400 invalid_request');
+  t.is(errorOf(t, await token({ device_code: '' })), '400 invalid_request');
+  t.is(errorOf(t, await token({ device_code: mintToken('device') })), '400 invalid_grant');
+  t.is(errorOf(t, await it.form('/oauth/token', `client_id=${APP}&client_id=${APP}`)), '400 invalid_request');
+  t.is(errorOf(t, await it.post('/oauth/token', { ...grant, device_code: code })), '400 invalid_request');
+  t.is(errorOf(t, await it.form('/oauth/token', `pad=${'x'.repeat(4_096)}`)), '400 invalid_request');
+  const granted = await token({});
+  t.is(granted.status, 200);
+  t.is(granted.json['token_type'], 'Bearer');
+  t.is(errorOf(t, await token({})), '400 expired_token');
+
+  t.is(errorOf(t, await it.form('/oauth/device_authorization', {})), '400 invalid_request', 'never the command line');
+  t.is(errorOf(t, await it.form('/oauth/device_authorization', { client_id: '' })), '400 invalid_request');
+  t.is(errorOf(t, await it.form('/oauth/device_authorization', { client_id: 'nobody' })), '400 invalid_client');
+  const tooMuch = { client_id: APP, scope: 'servers:write' };
+  t.is(errorOf(t, await it.form('/oauth/device_authorization', tooMuch)), '400 invalid_scope');
+  const cli = await it.begin({});
+  await it.grants.approve(cli.id, USER);
+  t.is(errorOf(t, await token({ device_code: cli.code })), '400 invalid_grant', 'nor its grants');
+
+  const metadata = await it.send('/.well-known/oauth-authorization-server', { method: 'GET' });
+  t.deepEqual(metadata.json, {
+    issuer: ORIGIN,
+    device_authorization_endpoint: `${ORIGIN}/oauth/device_authorization`,
+    token_endpoint: `${ORIGIN}/oauth/token`,
+    token_endpoint_auth_methods_supported: ['none'],
+    grant_types_supported: [grant.grant_type],
+    response_types_supported: [],
+    scopes_supported: ['servers:list'],
+  });
+});
+
+test('both shapes share the limit of starts', async (t) => {
+  const it = await device(t, { starts: 2 });
+  t.is((await it.post(START, { client_id: APP })).status, 200);
+  t.is((await it.form('/oauth/device_authorization', { client_id: APP })).status, 200);
+  t.is((await it.form('/oauth/device_authorization', { client_id: APP })).status, 429);
+  t.is((await it.post(START, { client_id: APP })).status, 429);
+});
+
+test('operators register apps, disable and enable them', async (t) => {
+  const it = await device(t);
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [1]));
+  const { key } = await it.mint(['operator']);
+  const call = (method: string, path: string, body?: unknown, with_ = key) =>
+    it.send(path, {
+      method,
+      headers: { 'x-api-key': with_ },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  const made = await call('POST', '/v1/operator/clients', {
+    name: '  Bot ',
+    homepage: 'https://bot.example',
+    scopes: ['servers:list', 'servers:list'],
+  });
+  t.is(made.status, 200, made.text);
+  const { clientId } = made.json as { clientId: string };
+  t.deepEqual(made.json, {
+    clientId,
+    name: 'Bot',
+    homepage: 'https://bot.example/',
+    scopes: ['servers:list'],
+    createdAt: new Date(it.clock.now()).toISOString(),
+    disabledAt: null,
+  });
+  t.is((await it.post(START, { client_id: clientId })).status, 200);
+  const disabled = await call('POST', `/v1/operator/clients/${clientId}:disable`);
+  t.is(disabled.json['disabledAt'], made.json['createdAt']);
+  t.is(errorOf(t, await it.post(START, { client_id: clientId })), '400 invalid_client');
+  const listed = await call('GET', '/v1/operator/clients');
+  t.deepEqual(
+    (listed.json['clients'] as { clientId: string }[]).map((client) => client.clientId).sort(),
+    [clientId, APP].sort(),
+  );
+  t.is((await call('POST', `/v1/operator/clients/${clientId}:enable`)).json['disabledAt'], null);
+  t.is((await it.post(START, { client_id: clientId })).status, 200);
+  t.is((await call('POST', '/v1/operator/clients/app_nobody:disable')).reason, 'CLIENT_NOT_FOUND');
+
+  for (const wrong of [
+    { name: '', homepage: 'https://bot.example' },
+    { name: 'x'.repeat(65), homepage: 'https://bot.example' },
+    { name: 'evil\u202egnp', homepage: 'https://bot.example' },
+    { name: 'two\nlines', homepage: 'https://bot.example' },
+    { name: 'Bot' },
+    { name: 'Bot', homepage: 'http://bot.example' },
+    { name: 'Bot', homepage: 'javascript:alert(1)' },
+    { name: 'Bot', homepage: 'https://user:password@bot.example' },
+    { name: 'Bot', homepage: 'https://bot.example', scopes: [] },
+    { name: 'Bot', homepage: 'https://bot.example', scopes: ['servers:write'] },
+  ]) {
+    t.is((await call('POST', '/v1/operator/clients', wrong)).reason, 'INVALID_FIELD', JSON.stringify(wrong));
+  }
+  const { key: other } = await it.mint(['servers:read', 'servers:write']);
+  for (const [method, path] of [
+    ['GET', '/v1/operator/clients'],
+    ['POST', '/v1/operator/clients'],
+    ['POST', `/v1/operator/clients/${clientId}:disable`],
+    ['POST', `/v1/operator/clients/${clientId}:enable`],
+  ] as const) {
+    t.is((await call(method, path, method === 'GET' ? undefined : {}, other)).reason, 'SCOPE_MISSING', path);
+  }
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [0]));
+  await it.clock.advance(30_000);
+  t.is((await call('GET', '/v1/operator/clients')).reason, 'NOT_OPERATOR');
+});
