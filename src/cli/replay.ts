@@ -22,16 +22,22 @@ export class Tail {
   }
 
   /**
-   * What of a replay is new: the lines behind the last place where those before it are the ones seen last. All of it where
-   * there is no such place: too much was missed, or it is another log.
+   * What of a replay is new: what is behind the lines seen last. Where they occur more than once, behind the first place,
+   * as lines twice are better than lines lost; all of it where they do not occur: too much was missed, or it is another log.
    */
   unseen(replay: readonly string[]): string[] {
-    for (let end = this.isEmpty ? 0 : replay.length; end > 0; end--) {
-      const known = Math.min(end, this.#lines.length);
-      const before = replay.slice(end - known, end);
-      if (this.#lines.slice(-known).every((line, index) => line === before[index])) return replay.slice(end);
+    const seen = this.#lines;
+    for (let end = seen.length; end <= replay.length; end++) if (this.#endsAt(end, replay)) return replay.slice(end);
+    // The replay may begin amid them.
+    for (let end = Math.min(seen.length, replay.length); end > 0; end--) {
+      if (this.#endsAt(end, replay)) return replay.slice(end);
     }
     return [...replay];
+  }
+
+  #endsAt(end: number, replay: readonly string[]): boolean {
+    const count = Math.min(end, this.#lines.length);
+    return this.#lines.slice(this.#lines.length - count).every((line, index) => line === replay[end - count + index]);
   }
 }
 

@@ -36,8 +36,10 @@ export const SERVER = {
 };
 export type Server = typeof SERVER;
 
-/** −1: not known. */
-export const APP_SERVERS = { my: [{ id: '', playersOnline: -1 }] };
+const SUMMARY = { id: '', address: '', state: '', type: '', version: '', role: '', playersOnline: -1 };
+/** The servers a user reaches; `playersOnline` is −1 where it is not known. */
+export const MY_SERVERS = { my: [SUMMARY], shared: [SUMMARY] };
+export type MyServers = typeof MY_SERVERS;
 
 export const WHO_AM_I = { accountId: '', email: '', emailVerified: false };
 

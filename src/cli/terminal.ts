@@ -18,7 +18,7 @@ export interface Terminal {
 
 /** One stream, and what it can show. */
 export interface Output {
-  /** Columns; 80 where nobody says. */
+  /** 80 where nobody says. */
   readonly columns: number;
   readonly isTerminal: boolean;
   readonly colours: boolean;
@@ -72,7 +72,7 @@ function output(stream: Stream, env: TerminalEnv): Output {
     isTerminal,
     colours,
     get columns() {
-      return stream.columns ?? 80;
+      return stream.columns || 80;
     },
     style: (format, text) => (colours ? styleText(format, text, { validateStream: false }) : text),
     line: (text) => void stream.write(`${text}\n`),

@@ -41,10 +41,21 @@ function machineLines(machine: Machine, shown: number, out: Output): string[] {
     .slice(0, shown)
     .map(({ at, event, from, to, cause }) => [
       relative(at, now),
-      oneLine(event),
+      eventName(event),
       from === to ? stateWord(to, out) : `${words(from)} → ${stateWord(to, out)}`,
-      oneLine([cause.kind, cause.id, cause.note && `(${cause.note})`].filter((part) => part !== '').join(' ')),
+      causeText(cause),
     ]);
   const [headings = '', ...history] = rows.length === 0 ? [] : table(['WHEN', 'EVENT', 'TRANSITION', 'CAUSE'], rows);
   return [...aligned(facts), ...(history.length === 0 ? [] : ['', out.style('dim', headings), ...history])];
+}
+
+/** An effect that ended is an event as well, by a name of the machine's own: `xstate.done.actor.boot`. */
+function eventName(event: string): string {
+  const [, end, effect = ''] = /^xstate\.(done|error)\.actor\.(.+)$/.exec(event) ?? [];
+  return oneLine(end === undefined ? event : `${effect} ${end === 'done' ? 'done' : 'failed'}`);
+}
+
+function causeText({ kind, id, note }: Machine['transitions'][number]['cause']): string {
+  const who = id.startsWith(kind) ? id : `${kind} ${id}`;
+  return oneLine(note === '' ? who : `${who} (${note})`);
 }

@@ -2,46 +2,62 @@ import { command } from '../command.ts';
 import type { Command, Context } from '../command.ts';
 import { CommandError } from '../errors.ts';
 import { software, stateWord } from '../format.ts';
-import { APP_SERVERS, SERVER, read } from '../shapes.ts';
-import type { Server } from '../shapes.ts';
+import { MY_SERVERS, SERVER, read } from '../shapes.ts';
+import type { MyServers, Server } from '../shapes.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../text.ts';
+
+const HEADINGS = ['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS', 'ROLE'];
 
 /** `dormouse servers`. */
 export const servers: Command = command({
   name: 'servers',
-  summary: 'List your servers.',
+  summary: 'List your servers, and those of others that you were let into.',
+  details: 'With --json: the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
     const reply = await api.get('/v1/servers');
     if (json) return document(reply);
     const { servers } = read({ servers: [SERVER] }, reply);
-    if (servers.length === 0) return out.line('No servers yet. Create one with: dormouse create <name>');
-    const players = await playersOnline(api);
-    const rows = servers.map((server) => [
-      oneLine(server.id),
-      oneLine(server.name),
-      stateWord(server.state, out) + percent(server),
-      players.get(server.id) ?? '',
-      oneLine(software(server)),
-      oneLine(server.addr),
-    ]);
-    const [headings = '', ...lines] = table(['ID', 'NAME', 'STATE', 'PLAYERS', 'VERSION', 'ADDRESS'], rows);
+    const { my, shared } = await reachable(api);
+    const rows = [
+      ...servers.map((server) => [
+        server.id,
+        oneLine(server.name),
+        stateWord(server.state, out) + percent(server),
+        players(my.find(({ id }) => id === server.id)?.playersOnline),
+        software(server),
+        server.addr,
+        '',
+      ]),
+      ...shared.map((server) => [
+        server.id,
+        '',
+        stateWord(server.state, out),
+        players(server.playersOnline),
+        software(server),
+        server.address,
+        server.role,
+      ]),
+    ];
+    if (rows.length === 0) return out.line('No servers yet. Create one with: dormouse create <name>');
+    const [headings = '', ...lines] = table(HEADINGS, rows);
     out.line(out.style('dim', headings));
-    for (const line of lines) out.line(line);
-    for (const line of servers.flatMap(failure)) out.line(line);
+    for (const line of [...lines, ...servers.flatMap(failure)]) out.line(line);
   },
 });
 
-/** Of the servers with a live reading. A key without the scope, or a service without the list, knows of none. */
-async function playersOnline(api: Context['api']): Promise<Map<string, string>> {
+/** Who plays where, and on whose servers, is told where it can be: an older service, or a narrow key, has no such list. */
+async function reachable(api: Context['api']): Promise<MyServers> {
   try {
-    const { my } = read(APP_SERVERS, await api.get('/v1/me/servers'));
-    const known = my.filter(({ playersOnline }) => playersOnline >= 0);
-    return new Map(known.map(({ id, playersOnline }) => [id, String(playersOnline)]));
+    return read(MY_SERVERS, await api.get('/v1/me/servers'));
   } catch (error) {
-    if (error instanceof CommandError) return new Map();
+    if (error instanceof CommandError) return { my: [], shared: [] };
     throw error;
   }
+}
+
+function players(online = -1): string {
+  return online < 0 ? '' : String(online);
 }
 
 function percent({ state, startupPercent }: Server): string {

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'src/cli/main.ts');
+
+/** What a command said, and how it ended. */
+export interface Ended {
+  /** Null where a signal ended it. */
+  code: number | null;
+  out: string;
+  err: string;
+}
+
+/** A command that runs. */
+export interface Running {
+  child: ChildProcessWithoutNullStreams;
+  /** Resolves once the text is on either stream; rejects if the program ends before. */
+  says(text: string | RegExp, withinMs?: number): Promise<void>;
+  ended: Promise<Ended>;
+}
+
+/** The program as its users start it, in a home of its own. */
+export interface Program {
+  home: string;
+  credentials: string;
+  start(args: string[], options?: { env?: Record<string, string>; argv?: string[] }): Running;
+  /** Starts it, gives it `input` and the end of it, and waits until it is done. */
+  run(args: string[], options?: { input?: string; env?: Record<string, string>; argv?: string[] }): Promise<Ended>;
+  /** Runs it with `--json`; its only document. Fails unless the exit code is 0 and nothing is on standard error. */
+  json<Reply>(...args: string[]): Promise<Reply>;
+}
+
+export async function newProgram(t: ExecutionContext, url?: string): Promise<Program> {
+  const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
+  const running = new Set<ChildProcessWithoutNullStreams>();
+  t.teardown(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await rm(home, { recursive: true, force: true });
+  });
+
+  const program: Program = {
+    home,
+    credentials: join(home, 'config', 'dormouse', 'credentials.json'),
+    start(args, { env = {}, argv = [MAIN] } = {}) {
+      const child = spawn(process.execPath, [...argv, ...args], {
+        env: {
+          PATH: process.env['PATH'],
+          HOME: home,
+          XDG_CONFIG_HOME: join(home, 'config'),
+          ...(url === undefined ? {} : { DORMOUSE_URL: url }),
+          ...env,
+        },
+      });
+      running.add(child);
+      return follow(child, () => running.delete(child));
+    },
+    async run(args, { input = '', ...options } = {}) {
+      const { child, ended } = program.start(args, options);
+      child.stdin.end(input);
+      return ended;
+    },
+    async json<Reply>(...args: string[]) {
+      const { code, out, err } = await program.run([...args, '--json']);
+      t.is(code, 0, err);
+      t.is(err, '');
+      return JSON.parse(out) as Reply;
+    },
+  };
+  return program;
+}
+
+/** What a process says, and its end. */
+export function follow(child: ChildProcessWithoutNullStreams, gone: () => void): Running {
+  const said = { out: '', err: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said.err += text));
+  // The program may end before it has read what it is given.
+  child.stdin.on('error', () => {});
+  const ended = once(child, 'close').then(([code]): Ended => {
+    gone();
+    return { code: code as number | null, ...said };
+  });
+  return {
+    child,
+    ended,
+    async says(text, withinMs = 15_000) {
+      const there = () => {
+        const all = said.out + said.err;
+        return typeof text === 'string' ? all.includes(text) : text.test(all);
+      };
+      const heard = Promise.withResolvers<void>();
+      const listen = () => there() && heard.resolve();
+      const late = () => heard.reject(new Error(`not said: ${text}, but: ${said.out}${said.err}`));
+      const timer = setTimeout(late, withinMs);
+      child.stdout.on('data', listen);
+      child.stderr.on('data', listen);
+      child.on('close', late);
+      listen();
+      try {
+        await heard.promise;
+      } finally {
+        clearTimeout(timer);
+        child.stdout.off('data', listen);
+        child.stderr.off('data', listen);
+        child.off('close', late);
+      }
+    },
+  };
+}
+
+/** One request that came in. */
+export interface Asked {
+  method: string;
+  /** With its query. */
+  path: string;
+  key: string | undefined;
+  body: unknown;
+  at: number;
+}
+
+/** A small HTTP server that stands where a service would, and notes what it is asked. */
+export interface StandIn {
+  url: string;
+  asked: Asked[];
+}
+
+/** `answer` returns a status and a JSON body, or handles the response by itself and returns nothing. */
+export async function startStandIn(
+  t: ExecutionContext,
+  answer: (asked: Asked, response: ServerResponse) => [status: number, body: unknown, headers?: object] | undefined,
+): Promise<StandIn> {
+  const asked: Asked[] = [];
+  const server = createServer((request, response) => {
+    void readAll(request).then((body) => {
+      const { method = '', url = '', headers } = request;
+      const one = { method, path: url, key: headers['x-api-key'] as string | undefined, body, at: Date.now() };
+      asked.push(one);
+      const answered = answer(one, response);
+      if (answered === undefined) return;
+      const [status, reply, more = {}] = answered;
+      const isText = typeof reply === 'string';
+      response.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json', ...more });
+      response.end(isText ? reply : JSON.stringify(reply));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+async function readAll(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += String(chunk);
+  return text === '' ? undefined : JSON.parse(text);
+}

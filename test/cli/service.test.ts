@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { startService } from '../support/service.ts';
+import type { ServerRecord, Service } from '../support/service.ts';
+import { newProgram } from './program.ts';
+import type { Program } from './program.ts';
+
+const SLOW_START = { SANDBOX_FAULTS: 'START_MS=4000' };
+
+/** A service, and the program signed in at it by the operator's key. */
+async function signedIn(t: ExecutionContext, env: Record<string, string> = {}): Promise<[Service, Program]> {
+  t.timeout(120_000);
+  const service = await startService(t, env);
+  const program = await newProgram(t);
+  const { code, err } = await program.run(['login', '--key', '--url', service.baseUrl], { input: service.apiKey });
+  t.is(code, 0, err);
+  return [service, program];
+}
+
+test("a server's life in the hands of a person", async (t) => {
+  const [service, program] = await signedIn(t);
+  const says = async (args: string[], pattern: RegExp, input = '') => {
+    const { code, out, err } = await program.run(args, { input });
+    t.is(code, 0, `${args.join(' ')}: ${err}`);
+    t.regex(out, pattern, args.join(' '));
+    t.false((out + err).includes(service.apiKey));
+    t.false((out + err).includes('\u001b'), 'colours without a terminal');
+  };
+  const address = `lobby.localhost:${service.playersPort}`;
+
+  await says(['whoami'], new RegExp(`e-mail +operator@localhost.*\naccount +acc_\\w+\nservice +${service.baseUrl}\n`));
+  await says(['servers'], /No servers yet.*dormouse create/);
+  await says(['versions'], /^\d+\.\d+\S*\n(?:\S+\n)+$/);
+  await says(['keys'], new RegExp(`${service.baseUrl}/profile/keys\n`));
+  const options = ['--type', 'sandbox', '--version', '1.20.4', '--ram', '0.25G', '--motd', 'Hi there', '--property'];
+  await says(
+    ['create', 'Lobby', ...options, 'difficulty=hard', '--property=pvp=false'],
+    /^Created lobby: sandbox 1.20.4, 256 MB\./,
+  );
+  const created = await service.call<Record<string, unknown>>('GET', '/v1/servers/lobby');
+  t.like(created, { ramMb: 256, motd: 'Hi there', properties: { difficulty: 'hard', pvp: 'false' } });
+
+  await says(
+    ['servers'],
+    new RegExp(`^ID +NAME +STATE +VERSION +ADDRESS\nlobby +Lobby +hibernated +sandbox 1.20.4 +${address}\n$`),
+  );
+  await says(['start', 'lobby', '--wait'], new RegExp(`^lobby is running\\. Join it at ${address}\n$`));
+  await says(['start', 'lobby'], /lobby is running/);
+  await says(['command', 'lobby', 'say', '-hello', 'there'], /^$/);
+  await says(['command', 'lobby', '/list'], /players online/);
+  await says(['logs', 'lobby', '--tail', '5'], /\[Rcon\] -hello there\n/);
+  await says(
+    ['machine', 'lobby'],
+    /^state +running, since .*\nmay be told +.*STOP.*\n[^]*WHEN +EVENT +TRANSITION +CAUSE\n.*boot done +starting → running +key_\w+ .*\n.*START +hibernated → starting/,
+  );
+  await says(['restart', 'lobby', '--wait'], /lobby is running/);
+  await says(['stop', 'lobby', '--wait'], /^lobby sleeps\./);
+  await says(['stop', 'lobby'], /^lobby sleeps\./);
+  await says(['delete', 'lobby'], /^Deleted lobby\./, 'lobby\n');
+  await says(['logout'], /Signed out/);
+  t.like(await program.run(['servers']), { code: 3 });
+});
+
+test('the same in the hands of a program: one JSON document each', async (t) => {
+  const [service, program] = await signedIn(t, SLOW_START);
+  const json: Program['json'] = (...args) => program.json(...args);
+  t.deepEqual(await json('whoami'), await service.call('GET', '/v1/whoami'));
+  t.deepEqual(await json('versions'), await service.call('GET', '/v1/minecraft/versions'));
+  t.deepEqual(await json('keys'), { url: `${service.baseUrl}/profile/keys` });
+  t.like(await json('create', 'Lobby', '--ram', '256'), { id: 'lobby', state: 'hibernated' });
+  t.deepEqual(await json('servers'), await service.call('GET', '/v1/servers'));
+  t.like(await json('start', 'lobby'), { state: 'starting' });
+  t.like(await json('kill', 'lobby'), { id: 'lobby' });
+  await service.reach('lobby', 'hibernated');
+  t.like(await json('start', 'lobby', '--wait'), { state: 'running' });
+  t.regex((await json<{ output: string }>('command', 'lobby', 'list')).output, /players online/);
+  t.true((await json<{ lines: string[] }>('logs', 'lobby', '-n', '3')).lines.length === 3);
+  t.like(await json('machine', 'lobby'), { state: 'running' });
+  t.like(await json('restart', 'lobby'), { id: 'lobby' });
+  await service.reach('lobby', 'running');
+  t.like(await json('stop', 'lobby', '--wait'), { state: 'hibernated' });
+  t.deepEqual(await json('delete', 'lobby', '--yes'), {});
+  t.regex((await json<{ script: string }>('completion', 'bash')).script, /_dormouse/);
+  t.deepEqual(await json('logout'), { url: service.baseUrl, forgotten: true });
+});
+
+test('refusals say what is wrong, and end with 1', async (t) => {
+  const [service, program] = await signedIn(t);
+  const refused = async (args: string[], pattern: RegExp, input = '') => {
+    const human = await program.run(args, { input });
+    t.is(human.code, 1, human.out + human.err);
+    t.is(human.out, '');
+    t.regex(human.err, pattern);
+    const { code, out, err } = await program.run([...args, '--json'], { input });
+    t.deepEqual([code, out], [1, '']);
+    return (
+      err.slice(err.indexOf('{')) && (JSON.parse(err.slice(err.indexOf('{'))) as { code: number; message: string })
+    );
+  };
+  t.like(await refused(['start', 'nobody'], /^dormouse: There is no such server\.\n$/), { code: 5 });
+  t.like(await refused(['logs', 'nobody'], /no such server/), { code: 5 });
+  t.like(await refused(['logs', 'nobody', '-f'], /no such server/), { code: 5 });
+  t.like(await refused(['delete', 'nobody'], /no such server/), { code: 5 });
+  t.like(
+    await refused(
+      ['create', 'x', '--type', 'nope', '--ram', '1'],
+      /refuses this:\n  type +must be one of .*\n[^]*  ramMb +must be at least/,
+    ),
+    { code: 3 },
+  );
+  await service.create('asleep', '1.20.4');
+  t.like(await refused(['command', 'asleep', 'list'], /Start the server/), { code: 9 });
+  t.like(await refused(['restart', 'asleep'], /./), { code: 9 });
+  t.like(await refused(['delete', 'asleep'], /Nothing was deleted/, 'no\n'), { code: 9 });
+  t.like(await refused(['delete', 'asleep'], /Nothing was deleted/), { code: 9 });
+  t.like(await service.call('GET', '/v1/servers/asleep'), { state: 'hibernated' });
+});
+
+test('a start that fails: the cause, what to do about it, and 1', async (t) => {
+  const [service, program] = await signedIn(t, { SANDBOX_FAULTS: 'OUT_OF_MEMORY=report,START_MS=1000' });
+  await service.create('broken', '1.20.4');
+  const { code, out, err } = await program.run(['start', 'broken', '--wait']);
+  const server = await service.call<ServerRecord & { startErrorSuggestion: string }>('GET', '/v1/servers/broken');
+  t.deepEqual([code, out], [1, '']);
+  t.true(err.includes(`broken did not start: ${server.startErrorSummary}`), err);
+  t.not(server.startErrorSuggestion, '');
+  t.true(err.includes(server.startErrorSuggestion), err);
+  t.regex((await program.run(['servers'])).out, /start failed[^]*\nbroken: .+\n$/);
+});
+
+test('a start shows how far it is, and neither Ctrl-C nor an outage of the service ends it', async (t) => {
+  const [service, program] = await signedIn(t, SLOW_START);
+  await service.create('slow', '1.20.4');
+  const starting = program.start(['start', 'slow', '--wait']);
+  await starting.says(/slow: generating world [2-8]0 %/);
+  starting.child.kill('SIGINT');
+  const { code, err } = await starting.ended;
+  t.is(code, 130);
+  t.regex(err, /slow goes on starting without you/);
+  await service.reach('slow', 'running');
+
+  // The same while the service itself is killed and started again.
+  t.is((await program.run(['stop', 'slow', '--wait'])).code, 0);
+  const outlasting = program.start(['start', 'slow', '--wait']);
+  await outlasting.says(/generating world/);
+  await service.kill();
+  await service.start();
+  t.like(await outlasting.ended, { code: 0 });
+});
+
+test('a log is followed through sleep', async (t) => {
+  const [service, program] = await signedIn(t);
+  await service.create('lobby', '1.20.4');
+  const human = program.start(['logs', 'lobby', '--follow']);
+  const machine = program.start(['logs', 'lobby', '-f', '--json', '--tail=0']);
+  await human.says('lobby sleeps');
+  await service.call('POST', '/v1/servers/lobby:start');
+  await human.says(/\]: Done \(/, 30_000);
+  await service.reach('lobby', 'running');
+  const { code, err } = await program.run(['command', 'lobby', 'say', 'marker-1']);
+  t.is(code, 0, err);
+  await Promise.all([human.says('[Rcon] marker-1'), machine.says('[Rcon] marker-1')]);
+  human.child.kill('SIGINT');
+  machine.child.kill('SIGTERM');
+  const [seen, read] = await Promise.all([human.ended, machine.ended]);
+  t.deepEqual([seen.code, read.code], [130, 143]);
+  t.is(seen.out.split('marker-1').length, 2, 'each line once');
+  const lines = read.out.trimEnd().split('\n');
+  t.true(lines.some((line) => (JSON.parse(line) as { line: string }).line.includes('marker-1')));
+
+  // Whoever reads may have seen enough.
+  const piped = program.start(['logs', 'lobby', '-f']);
+  piped.child.stdout.destroy();
+  await service.call('POST', '/v1/servers/lobby:stop');
+  const [status] = (await once(piped.child, 'exit')) as [number];
+  t.is(status, 0);
+});

@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { mintToken } from '../../src/ids.ts';
+import { follow, newProgram, startStandIn } from './program.ts';
+import type { Running } from './program.ts';
+
+const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
+
+/** The program on a terminal of its own, made by `script` of util-linux. Undefined, and said so, where there is none. */
+async function onTerminal(
+  t: ExecutionContext,
+  env: Record<string, string>,
+  ...args: string[]
+): Promise<Running | undefined> {
+  const there = await access('/usr/bin/script').then(
+    () => true,
+    () => false,
+  );
+  if (!there) {
+    t.log('SKIPPED: needs script of util-linux, which is not here');
+    t.pass();
+    return undefined;
+  }
+  const line = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
+  const child = spawn('/usr/bin/script', ['-qec', `stty cols 70; ${line}`, '/dev/null'], {
+    env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  return follow(child, () => {});
+}
+
+test('a key typed at a terminal is not shown', async (t) => {
+  const key = mintToken('key');
+  const service = await startStandIn(t, () => [200, { email: 'steve@example.org' }]);
+  const { home, credentials } = await newProgram(t);
+  const login = await onTerminal(
+    t,
+    { HOME: home, XDG_CONFIG_HOME: join(home, 'config') },
+    'login',
+    '--key',
+    '--url',
+    service.url,
+  );
+  if (!login) return;
+  await login.says('(not shown): ');
+  login.child.stdin.write(`${key.slice(0, -1)}?\u007f${key.slice(-1)}\r`);
+  const { code, out } = await login.ended;
+  t.is(code, 0, out);
+  t.regex(visible(out), /steve@example\.org/);
+  t.false(out.includes(key.slice(0, 12)));
+  t.is(service.asked[0]?.key, key);
+  t.true((await readFile(credentials, 'utf8')).includes(key));
+});
+
+test('Ctrl-C at the key', async (t) => {
+  const { home } = await newProgram(t);
+  const login = await onTerminal(t, { HOME: home }, 'login', '--key');
+  if (!login) return;
+  await login.says('(not shown): ');
+  login.child.stdin.write('dmk_\u0003');
+  const { code } = await login.ended;
+  t.is(code, 130);
+});
+
+test('colours and one redrawn line on a terminal; no colours with NO_COLOR', async (t) => {
+  let turn = 0;
+  const states = [10, 40, 70].map((startupPercent) => ({
+    state: 'starting',
+    startupPhase: 'generating_world',
+    startupPercent,
+  }));
+  const service = await startStandIn(t, ({ path }) => {
+    const server = { id: 'lobby', addr: 'lobby.example.org', ...(states[turn++ % 4] ?? { state: 'running' }) };
+    return [200, path === '/v1/servers' ? { servers: [server] } : server];
+  });
+  const env = { DORMOUSE_URL: service.url, DORMOUSE_KEY: 'dmk_x', HOME: '/nonexistent' };
+  const start = await onTerminal(t, env, 'start', 'lobby', '--wait');
+  if (!start) return;
+  const { code, out } = await start.ended;
+  t.is(code, 0);
+  t.regex(visible(out), /\r␛\[K.*█.*░.* 40 % {2}generating world[^\n]*\r␛\[K.* 70 %/);
+  t.regex(visible(out), /\r␛\[Klobby is ␛\[32mrunning␛\[39m\. Join it at .*lobby\.example\.org/);
+
+  const plain = await onTerminal(t, { ...env, NO_COLOR: '1' }, 'servers');
+  t.notRegex(visible((await plain?.ended)?.out ?? ''), /␛/);
+});
+
+function visible(text: string): string {
+  return text.replaceAll('\u001b', '␛');
+}
