@@ -6,11 +6,16 @@ import { join } from 'node:path';
 import { createProxy } from '../proxy/index.ts';
 import { pingStatus } from '../proxy/ping.ts';
 import type { ServerLimits } from '../machines/server.ts';
+import { authenticateApp } from './access/app-tokens.ts';
+import { createClientAddress } from './access/client-address.ts';
 import { type FirstRun, firstRun } from './access/first-run.ts';
 import { authenticate } from './access/keys.ts';
 import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
+import { createStartLimit } from './access/start-limit.ts';
+import { createGuessLimit } from './access/user-codes.ts';
 import { createEffects } from './actors/effects.ts';
+import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
 import { createServers, type Servers } from './actors/servers.ts';
@@ -21,11 +26,13 @@ import { dockerOptions } from './adapters/docker-host.ts';
 import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
+import { createLogMailer } from './adapters/log-mailer.ts';
 import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
+import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
-import { createTurns } from './api/services.ts';
+import { createPeopleMemory, type Services } from './api/services.ts';
 import type { Config } from './config.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -33,6 +40,7 @@ import type { Engine } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { openStore } from './store/store.ts';
+import { createPages } from './web/pages.ts';
 
 /** The running service. */
 export interface App {
@@ -120,28 +128,38 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     return { http, players, firstRun: operator, close };
 
     async function listenHttp(): Promise<AddressInfo> {
-      const catalogue = createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock });
+      const services: Services = {
+        ...createPeopleMemory(clock),
+        config,
+        clock,
+        store,
+        log,
+        secret,
+        servers,
+        engine,
+        console,
+        rconPassword,
+        mailer: config.smtpUrl === null ? createLogMailer(log) : createSmtpMailer(config.smtpUrl, config.mailFrom),
+        catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
+        clientAddress: createClientAddress(config.trustedProxies),
+        playersPort: () => players.port,
+        findUser: (id) => getUser(store, id),
+      };
+      const grants = createGrants({ store, clock, secret, log });
+      const startLimit = createStartLimit({ store, clock });
       const api = createApi({
         log,
-        services: {
-          config,
-          clock,
-          servers,
-          engine,
-          console,
-          catalogue,
-          rconPassword,
-          playersPort: () => players.port,
-          findUser: (id) => getUser(store, id),
-          inTurn: createTurns(),
-        },
+        services,
+        device: { ...services, grants, startLimit },
         findPrincipal: (key) => authenticate(store, clock, key),
+        findApp: (token) => authenticateApp(store, clock, token),
         readiness: {
           store: () => store.query('SELECT 1'),
           engine: () => engine.list(),
           proxy: async () => proxy.stats(),
         },
       });
+      api.use(createPages({ ...services, grants, guessLimit: createGuessLimit(clock) }));
       const server = createHttpServer(api);
       server.listen(config.httpPort, config.httpHost);
       await once(server, 'listening');

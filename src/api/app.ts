@@ -5,10 +5,13 @@ import { Router } from '@koa/router';
 import type { Log } from '../log.ts';
 import { createAuthorize } from './auth.ts';
 import type { FindApp, FindPrincipal } from './auth.ts';
+import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
+import type { DeviceDeps } from './grant-replies.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { mount, plainColons } from './mount.ts';
+import { mountOAuth } from './oauth.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Declared } from './declared.ts';
 import { operations } from './operations.ts';
@@ -23,6 +26,8 @@ export interface ApiOptions {
   services: Services;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
+  /** What device grants need; without it none are handed out. */
+  device?: DeviceDeps;
   readiness: Readiness;
   /** Of each API key, app token and session. */
   rate?: RateLimit;
@@ -37,11 +42,11 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
  * middleware added behind it, such as pages.
  */
-export function createApi({ log, services, findPrincipal, findApp, readiness, rate = KEY_RATE }: ApiOptions): Koa {
+export function createApi({ log, services, readiness, rate = KEY_RATE, ...options }: ApiOptions): Koa {
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
-  const authorize = createAuthorize(findPrincipal, findApp, takeToken);
+  const authorize = createAuthorize(options.findPrincipal, options.findApp, takeToken);
   const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
   router.get('/openapi.json', (ctx) => {
@@ -49,6 +54,10 @@ export function createApi({ log, services, findPrincipal, findApp, readiness, ra
   });
   mount(router, operations, authorize, services);
   mountSession(router, sessionOperations, takeToken, services);
+  if (options.device) {
+    mountDevice(router, options.device);
+    mountOAuth(router, options.device);
+  }
   app
     .use(requestId)
     .use(logRequests(log))

@@ -1,5 +1,6 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
 import { listMinecraftVersions } from './catalogue.ts';
+import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
@@ -12,7 +13,7 @@ import type { Operation } from './operation.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 
-/** All operations of the control API, in the reference's order. */
+/** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
   whoAmI,
   listMyServers,
@@ -37,4 +38,5 @@ export const operations: readonly Operation[] = [
   inviteMember,
   setMemberRole,
   removeMember,
+  ...clientOperations,
 ];
