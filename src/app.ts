@@ -18,7 +18,7 @@ import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
-import { createServers, type Servers } from './actors/servers.ts';
+import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
 import { systemClock } from './adapters/clock.ts';

@@ -322,7 +322,7 @@ export function createServers({ store, clock, log, limits, effects, audit = reco
     },
     async listByAccount(accountId) {
       const all = await rows.listServersByAccount(store, accountId);
-      const now = await Promise.all(all.map((row) => (entries.has(row.id) ? get(row.id) : atRest(row))));
+      const now = await Promise.all(all.map(async (row) => (entries.has(row.id) ? get(row.id) : atRest(row))));
       return now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
     },
     async inspect(id) {
