@@ -36,9 +36,10 @@ import { createPeopleMemory, type Services } from './api/services.ts';
 import type { Config } from './config.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
-import type { Engine } from './ports.ts';
+import type { Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
+import { sandboxVersions } from './sandbox/versions.ts';
 import { openStore } from './store/store.ts';
 import { createPages } from './web/pages.ts';
 
@@ -127,6 +128,13 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
     return { http, players, firstRun: operator, close };
 
+    function openMailer(): Mailer {
+      if (config.smtpUrl === null) return createLogMailer(log);
+      const mailer = createSmtpMailer({ url: config.smtpUrl, from: config.mailFrom });
+      closers.push(() => mailer.close());
+      return mailer;
+    }
+
     async function listenHttp(): Promise<AddressInfo> {
       const services: Services = {
         ...createPeopleMemory(clock),
@@ -139,8 +147,9 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         engine,
         console,
         rconPassword,
-        mailer: config.smtpUrl === null ? createLogMailer(log) : createSmtpMailer(config.smtpUrl, config.mailFrom),
+        mailer: openMailer(),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
+        sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
         playersPort: () => players.port,
         findUser: (id) => getUser(store, id),

@@ -52,7 +52,7 @@ const ROOMS: Room[] = [
   {
     name: 'actors',
     files: ['src/actors/'],
-    imports: ['machines', 'hosting', 'store', 'access', 'proxy/ports.ts', 'src/ports.ts', 'src/status.ts'],
+    imports: ['machines', 'hosting', 'store', 'access', 'proxy/ports.ts', 'contracts'],
     types: SHAPES,
     packages: ['xstate'],
   },

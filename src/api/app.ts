@@ -11,7 +11,6 @@ import type { DeviceDeps } from './grant-replies.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { mount, plainColons } from './mount.ts';
-import { mountOAuth } from './oauth.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Declared } from './declared.ts';
 import { operations } from './operations.ts';
@@ -54,10 +53,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   });
   mount(router, operations, authorize, services);
   mountSession(router, sessionOperations, takeToken, services);
-  if (options.device) {
-    mountDevice(router, options.device);
-    mountOAuth(router, options.device);
-  }
+  if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)
     .use(logRequests(log))

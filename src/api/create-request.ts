@@ -3,13 +3,12 @@ import { CORES, SANDBOX } from '../hosting/container.ts';
 import { modpackEnv } from '../hosting/modpack-env.ts';
 import { isSlug, slugify } from '../ids.ts';
 import { EngineError } from '../ports.ts';
-import { sandboxVersions } from '../sandbox/versions.ts';
 import { invalidFields } from './errors.ts';
 import type { FieldViolation } from './errors.ts';
 import { int32, line, message, text, textMap } from './fields.ts';
 import { checkPlan, checkProperties, checkRam } from './server-fields.ts';
 import { ServerName } from './schemas.ts';
-import type { ApiConfig } from './services.ts';
+import type { Services } from './services.ts';
 
 const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 /** A release (`1.21.8`, `26.1`), its pre-releases and candidates, or a weekly snapshot (`25w14a`). */
@@ -37,19 +36,25 @@ export const CreateServerRequest = message({
 /** A request that has been through `complete`. */
 export type CompleteRequest = z.output<typeof CreateServerRequest>;
 
-/** The request with its defaults filled in. Throws INVALID_FIELD naming all that is wrong with it, or MAX_RAM. */
-export function complete(asked: CompleteRequest, config: ApiConfig): CompleteRequest {
+/**
+ * The request with its defaults filled in; `sandboxVersions` are those the sandbox core plays, newest first. Throws
+ * INVALID_FIELD naming all that is wrong with it, or MAX_RAM.
+ */
+export function complete(
+  asked: CompleteRequest,
+  { config, sandboxVersions }: Pick<Services, 'config' | 'sandboxVersions'>,
+): CompleteRequest {
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
     ...asked,
     type,
-    version: asked.version || (type === SANDBOX ? (sandboxVersions()[0] ?? '') : ''),
+    version: asked.version || (type === SANDBOX ? (sandboxVersions[0] ?? '') : ''),
     plan: asked.plan || 'metered',
     region: asked.region || config.region,
   };
   const violations = [
     ...checkNames(request),
-    ...checkGame(request),
+    ...checkGame(request, sandboxVersions),
     ...checkModpack(request),
     ...checkProperties(request.properties),
     ...checkPlan(request.plan),
@@ -72,14 +77,17 @@ function* checkNames({ id, name, hostname, container }: CompleteRequest): Genera
   }
 }
 
-function* checkGame({ type, version, modpackPlatform }: CompleteRequest): Generator<FieldViolation> {
+function* checkGame(
+  { type, version, modpackPlatform }: CompleteRequest,
+  sandboxVersions: readonly string[],
+): Generator<FieldViolation> {
   if (type === '') yield { field: 'type', description: 'is required with a mod pack' };
   else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
   if (version === '') {
     if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
   } else if (!MINECRAFT_VERSION.test(version)) {
     yield { field: 'version', description: 'is not a Minecraft version' };
-  } else if (type === SANDBOX && !sandboxVersions().includes(version)) {
+  } else if (type === SANDBOX && !sandboxVersions.includes(version)) {
     yield { field: 'version', description: 'is not offered by the sandbox' };
   }
 }

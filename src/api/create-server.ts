@@ -30,7 +30,7 @@ export const createServer = operation({
 }).handle(async ({ body, principal }, services) => {
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
-  const request = complete({ ...body, accountId }, services.config);
+  const request = complete({ ...body, accountId }, services);
   const { maxServersPerAccount } = services.config;
   const now = await services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);

@@ -29,6 +29,8 @@ export interface Services extends People {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
+  /** Minecraft versions of the sandbox core, newest first. */
+  sandboxVersions: readonly string[];
   /** The port players connect to; a function, as the proxy may be given any free one. */
   playersPort: () => number;
   /** Whose request it is, as limits and audit know it: through trusted proxies only. */

@@ -16,6 +16,7 @@ import type { Services } from '../../src/api/services.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
+import { sandboxVersions } from '../../src/sandbox/versions.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertAppToken } from '../../src/store/app-tokens.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -113,6 +114,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
+    sandboxVersions: sandboxVersions(),
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
     rconPassword: () => 'rcon-password',
