@@ -1,0 +1,68 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+
+export type { Page } from 'playwright-core';
+
+/** A tab of a browser of its own: no cookies, nothing kept. */
+export interface Tab {
+  page: Page;
+  context: BrowserContext;
+  /** What the browser complained about: errors, refused styles and pictures, anything else in its console. */
+  complaints: string[];
+  /** Addresses it asked for, in order. */
+  asked: string[];
+}
+
+const PROGRAM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+/** Also as root and without a display; asks nobody but the pages under test for anything. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+];
+
+let running: Promise<Browser> | undefined;
+
+/** Opens a tab, in the one Chromium of this process; closed when the test ends. */
+export async function openTab(t: ExecutionContext, options: BrowserContextOptions = {}): Promise<Tab> {
+  // A browser takes its time where others use the machine, too.
+  t.timeout(120_000);
+  running ??= launch();
+  const context = await (await running).newContext(options);
+  t.teardown(() => context.close());
+  context.setDefaultTimeout(15_000);
+  const page = await context.newPage();
+  const tab: Tab = { page, context, complaints: [], asked: [] };
+  page.on('console', (message) => tab.complaints.push(message.text()));
+  page.on('pageerror', (error) => tab.complaints.push(error.message));
+  context.on('request', (request) => tab.asked.push(request.url()));
+  return tab;
+}
+
+/** To be called when all tests of a file are through. */
+export async function closeBrowser(): Promise<void> {
+  const browser = await running?.catch(() => undefined);
+  running = undefined;
+  await browser?.close();
+}
+
+async function launch(): Promise<Browser> {
+  const home = await mkdtemp(join(tmpdir(), 'dormouse-chromium-'));
+  const browser = await chromium.launch({
+    executablePath: PROGRAM,
+    args: FLAGS,
+    // Where Chromium keeps what a profile does not hold, such as crash reports.
+    env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
+  });
+  browser.on('disconnected', () => void rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  return browser;
+}

@@ -1,0 +1,422 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Router } from '@koa/router';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { sessionCookie } from '../../src/access/session-cookie.ts';
+import { pageHeaders } from '../../src/web/headers.ts';
+import { escapeHtml, html } from '../../src/web/html.ts';
+import { nextPage } from '../../src/web/next.ts';
+import { mountPages } from '../../src/web/pages.ts';
+import { createReveals, REVEAL_MS } from '../../src/web/reveal.ts';
+import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { openSite } from './site.ts';
+import type { Site } from './site.ts';
+
+const CSP =
+  "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const NASTY = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({
+    unit: fc.constantFrom('<', '>', '"', "'", '&', '/', '=', '`', ' ', 'a', '\0', '\u202e', '\ud800', '-->'),
+  }),
+);
+
+test('whatever is filled in is text, between tags and in attributes', (t) => {
+  fc.assert(
+    fc.property(NASTY, (text) => {
+      const seen = text.toWellFormed().replaceAll('\0', '\ufffd');
+      const [, attribute = '', inner = ''] = /^<p title="([^"<>']*)">([^<>"']*)<\/p>$/.exec(
+        html`<p title="${text}">${text}</p>`.toString(),
+      ) ?? [null, '?', '?'];
+      t.is(unescaped(attribute), seen);
+      t.is(unescaped(inner), seen);
+      t.is(
+        html`<p>${[text, html`<b>${text}</b>`]}</p>`.toString(),
+        `<p>${escapeHtml(text)}<b>${escapeHtml(text)}</b></p>`,
+      );
+    }),
+  );
+  t.is(html`<p>${0}${null}${undefined}${false}${[]}</p>`.toString(), '<p>0</p>');
+});
+
+test('a template that would let a value be more than text is refused, whatever the value is', (t) => {
+  // By another name, or the formatter would mend the templates.
+  const raw = html;
+  const x = 'x';
+  const refused = [
+    () => raw`<p title=${x}></p>`,
+    () => raw`<p title='${x}'></p>`,
+    () => raw`<${x}>`,
+    () => raw`<p ${x}></p>`,
+    () => raw`<p title="${raw`<b>x</b>`}"></p>`,
+    () => raw`<script>${x}</script>`,
+    () => raw`<style>${x}</style>`,
+    () => raw`<!-- ${x} -->`,
+    () => raw`<p title="${x}`,
+  ];
+  for (const [nth, make] of refused.entries()) t.throws(make, { instanceOf: TypeError }, String(nth));
+  t.is(raw`<input ${raw`checked`} ${false}>`.toString(), '<input checked >');
+});
+
+test('a name from outside is one short line that shows all it holds', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(NASTY, fc.string({ maxLength: 3_000, unit: 'grapheme' })), (text) => {
+      const name = plainName(text);
+      t.true(Array.from(name).length <= 60);
+      t.notRegex(name, /[\p{Cc}\p{Cf}\p{Cs}\u2066-\u2069\u202a-\u202e]/u);
+      t.is(plainName(name), name);
+    }),
+  );
+  t.is(plainName('Block\u202e\u2066 Launcher\u0007\u200b'), 'Block Launcher');
+  t.is(plainName(`Z${'\u0300'.repeat(500)}`), 'Z\u0300\u0300');
+  t.is(plainName('x'.repeat(10_000)), `${'x'.repeat(59)}…`);
+  t.is(plainName(' \n\t\u3164'), '');
+});
+
+test('only https pages are linked, by the host they really lead to', (t) => {
+  t.deepEqual(homepageLink('https://Bücher.example/a?b'), {
+    href: 'https://xn--bcher-kva.example/a?b',
+    host: 'xn--bcher-kva.example',
+  });
+  const others = [
+    'http://a.example',
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'https://dormouse.example@evil.example',
+    '',
+    '//x',
+  ];
+  for (const other of others) t.is(homepageLink(other), undefined);
+});
+
+test('sign-in goes on to pages of ours only', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(NASTY, fc.webUrl(), fc.webPath()), (wanted) => {
+      t.regex(nextPage(wanted), /^\/(?:device(?:\?code=[A-Z]{4}-[A-Z]{4})?|profile(?:\/\w+)?)?$/);
+    }),
+  );
+  t.is(nextPage('/device?code=wdjb mjht&x=y'), '/device?code=WDJB-MJHT');
+  t.is(nextPage('/device?code=nonsense'), '/device');
+  t.is(nextPage('/profile/keys'), '/profile/keys');
+  for (const foreign of ['//evil.example', '/\\evil.example', 'https://evil.example', '/profile/../sign-out', null]) {
+    t.is(nextPage(foreign), '/profile');
+  }
+});
+
+test('a secret is shown to its session for a while, and then to nobody', async (t) => {
+  const clock = fakeClock(0);
+  const reveals = createReveals<string>(clock);
+  reveals.put('a', 'first');
+  reveals.put('a', 'second');
+  t.is(reveals.see('a'), 'second');
+  t.is(reveals.see('b'), undefined);
+  await clock.advance(REVEAL_MS);
+  t.is(reveals.see('a'), undefined);
+});
+
+test('browsers are called by their names', (t) => {
+  t.is(
+    browserText('Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/130.0 Safari/537.36 Edg/130.0'),
+    'Edge on Windows',
+  );
+  t.is(
+    browserText(
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605 Version/18.0 Mobile/1 Safari/604',
+    ),
+    'Safari on iOS',
+  );
+  t.is(browserText('curl/8.0\u202e'), 'curl/8.0');
+  t.is(browserText(''), 'An unknown browser');
+});
+
+test('every pair of colours that text is written in has the contrast of WCAG AA, by day and by night', (t) => {
+  const css = readFileSync(join(import.meta.dirname, '../../src/web/assets/style.css'), 'utf8');
+  const palettes = [...css.matchAll(/:root \{([^}]*)\}/g)].map(([, body = '']) =>
+    Object.fromEntries(
+      [...body.matchAll(/--([\w-]+): (#[\da-f]{6});/g)].map(([, name = '', colour = '']) => [name, colour]),
+    ),
+  );
+  const written: Record<string, string[]> = {
+    ink: ['card', 'ground', 'sunken', 'bad-ground'],
+    soft: ['card', 'ground', 'sunken'],
+    link: ['card', 'ground', 'sunken', 'warn-ground'],
+    bad: ['card', 'bad-ground'],
+    good: ['good-ground'],
+    warn: ['warn-ground'],
+    'on-accent': ['accent', 'accent-over'],
+    'on-even': ['even', 'even-over'],
+    'on-danger': ['danger', 'danger-over'],
+    'on-night': ['night'],
+  };
+  // WCAG 1.4.11: what only has to be made out.
+  const drawn: Record<string, string[]> = { line: ['card'], ring: ['card', 'ground', 'sunken'], accent: ['card'] };
+  t.is(palettes.length, 2);
+  for (const palette of palettes) {
+    for (const [pairs, least] of [
+      [written, 4.5],
+      [drawn, 3],
+    ] as const) {
+      for (const [front, backs] of Object.entries(pairs)) {
+        for (const back of backs) {
+          const ratio = contrast(palette[front] ?? '', palette[back] ?? '');
+          t.true(ratio >= least, `${front} on ${back}: ${ratio.toFixed(2)}`);
+        }
+      }
+    }
+  }
+});
+
+test('every page is sent with the headers that keep it from being kept, framed, or made to run anything', async (t) => {
+  const site = await openSite(t);
+  const reader = await signedUp(site);
+  const { user_code: code } = await site.startDevice();
+  const paths = [
+    '/',
+    '/nothing',
+    '/verify-email?token=x',
+    '/sign-in',
+    ...getPaths(site),
+    `/device?code=${code}`,
+    '/device?code=x',
+  ];
+  for (const headers of [{}, { cookie: reader.cookie }]) {
+    for (const path of paths) {
+      const reply = await fetch(site.origin + path, {
+        headers: { ...headers, accept: 'text/html' },
+        redirect: 'manual',
+      });
+      t.is(reply.headers.get('content-security-policy'), CSP, path);
+      t.is(reply.headers.get('x-frame-options'), 'DENY', path);
+      t.is(reply.headers.get('referrer-policy'), 'no-referrer', path);
+      t.is(reply.headers.get('cross-origin-opener-policy'), 'same-origin', path);
+      t.is(reply.headers.get('x-content-type-options'), 'nosniff', path);
+      t.is(
+        reply.headers.get('cache-control'),
+        path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-store',
+        path,
+      );
+      t.true([200, 303, 404].includes(reply.status), `${path}: ${reply.status}`);
+    }
+  }
+  t.is(pageHeaders('https://d.example')['Referrer-Policy'], 'no-referrer');
+  t.is(pageHeaders('http://localhost:8080')['Referrer-Policy'], 'no-referrer');
+  // Where browsers send no Sec-Fetch-Site, the Origin is all there is, and under no-referrer it would be null.
+  t.is(pageHeaders('http://192.168.1.5:8080')['Referrer-Policy'], 'same-origin');
+});
+
+test('style and picture are named after what they hold', async (t) => {
+  const site = await openSite(t);
+  const assets = getPaths(site).filter((path) => path.startsWith('/assets/'));
+  t.is(assets.length, 2);
+  for (const path of assets) {
+    const body = Buffer.from(await (await fetch(site.origin + path)).arrayBuffer());
+    t.true(path.includes(createHash('sha256').update(body).digest('hex').slice(0, 12)));
+    t.notRegex(body.toString().replace('http://www.w3.org/2000/svg', ''), /https?:|@import|url\(/);
+  }
+});
+
+test('addresses that nothing serves: a page for browsers, the API of its own for programs', async (t) => {
+  const site = await openSite(t);
+  const browser = await fetch(`${site.origin}/nothing/<b>`, { headers: { accept: 'text/html,*/*;q=0.8' } });
+  t.is(browser.status, 404);
+  t.regex(await browser.text(), /There is nothing here/);
+  const program = await fetch(`${site.origin}/nothing`);
+  t.is(await program.text(), 'Not Found');
+  const below = await fetch(`${site.origin}/v1/nothing`, { headers: { accept: 'text/html' } });
+  t.is(await below.text(), 'Not Found');
+});
+
+test('looking at pages changes nothing', async (t) => {
+  const site = await openSite(t);
+  const reader = await signedUp(site);
+  const { user_code: code } = await site.startDevice();
+  await site.clock.advance(1_000);
+  const before = await everything(site);
+  for (const path of [...getPaths(site), `/device?code=${code}`, '/device?code=BCDF-GHJK', '/verify-email?token=x']) {
+    await fetch(site.origin + path, { headers: { cookie: reader.cookie }, redirect: 'manual' });
+  }
+  t.deepEqual(await everything(site), before);
+});
+
+test('no form is taken from another site, without its token, or with that of another session', async (t) => {
+  const site = await openSite(t);
+  const reader = await signedUp(site, 'reader@example.org');
+  const other = await signedUp(site, 'other@example.org');
+  const { user_code: code } = await site.startDevice();
+  const fields = {
+    code,
+    decision: 'approve',
+    name: 'k',
+    scope: 'servers:read',
+    expiry: '30',
+    email: 'reader@example.org',
+    password: PASSWORD,
+  };
+  const forged: [string, Record<string, string>, Record<string, string>][] = [
+    ['no token', {}, {}],
+    ['the token of another session', {}, { csrf: other.csrf }],
+    ['a token that was made up', {}, { csrf: 'x'.repeat(43) }],
+    ['a foreign origin', { origin: 'https://evil.example' }, { csrf: reader.csrf }],
+    ['no origin that can be told', { origin: 'null' }, { csrf: reader.csrf }],
+    ['another site', { 'sec-fetch-site': 'cross-site' }, { csrf: reader.csrf }],
+    ['a neighbour', { 'sec-fetch-site': 'same-site', origin: 'https://neighbour.example' }, { csrf: reader.csrf }],
+  ];
+  const before = await everything(site);
+  const paths = postPaths(site);
+  t.true(paths.length >= 13, paths.join());
+  for (const path of paths) {
+    for (const [what, headers, token] of forged) {
+      const reply = await post(site, path, { ...fields, ...token }, { cookie: reader.cookie, ...headers });
+      t.is(reply.status, 403, `${path}: ${what}`);
+      t.is(reply.headers.get('set-cookie'), null);
+    }
+    const json = await fetch(site.origin + path, {
+      method: 'POST',
+      headers: { cookie: reader.cookie, 'content-type': 'text/plain' },
+      body: `csrf=${reader.csrf}`,
+    });
+    t.is(json.status, 415, path);
+    const large = await post(site, path, { csrf: reader.csrf, name: 'x'.repeat(40_000) }, { cookie: reader.cookie });
+    t.is(large.status, 413, path);
+  }
+  t.deepEqual(await everything(site), before);
+  // Were the right token refused as well, all this would show nothing.
+  const good = await post(
+    site,
+    '/device',
+    { ...fields, csrf: reader.csrf },
+    { cookie: reader.cookie, 'sec-fetch-site': 'same-origin' },
+  );
+  t.is(good.headers.get('location'), '/device/approved');
+});
+
+test('who is not signed in is sent to do so, and nothing is done', async (t) => {
+  const site = await openSite(t);
+  const { user_code: code } = await site.startDevice();
+  const before = await everything(site);
+  for (const path of postPaths(site).filter((each) => !/^\/(?:sign-|verify)/.test(each))) {
+    const reply = await post(site, path, { code, decision: 'approve' }, {});
+    t.is(reply.status, 303, path);
+    t.regex(reply.headers.get('location') ?? '', /^\/sign-in(?:\?next=%2F[\w%]+)?$/);
+  }
+  const asked = await fetch(`${site.origin}/device?code=${code.toLowerCase()}`, { redirect: 'manual' });
+  t.is(asked.headers.get('location'), `/sign-in?next=${encodeURIComponent(`/device?code=${code}`)}`);
+  t.deepEqual(await everything(site), before);
+});
+
+test('a name for the host that the caller made up is nowhere repeated', async (t) => {
+  const site = await openSite(t);
+  const headers = { 'x-forwarded-host': 'evil.example', accept: 'text/html', forwarded: 'host=evil.example' };
+  for (const path of [...getPaths(site), '/nothing']) {
+    const reply = await fetch(site.origin + path, { headers, redirect: 'manual' });
+    t.notRegex((await reply.text()) + JSON.stringify([...reply.headers]), /evil/);
+  }
+});
+
+test('an account cannot be made where the operator makes them', async (t) => {
+  const site = await openSite(t, { signup: 'closed' });
+  const page = await fetch(`${site.origin}/sign-up`);
+  t.regex(await page.text(), /made by the operator/);
+  const reply = await post(
+    site,
+    '/sign-up',
+    { ...(await visitorForm(site)), email: 'a@example.org', password: PASSWORD },
+    {},
+  );
+  t.is(reply.status, 403);
+});
+
+test('cookies cannot be read by a script, are not sent along by other sites, and over https not set by a neighbour', async (t) => {
+  const site = await openSite(t);
+  const { headers } = await fetch(`${site.origin}/sign-in`);
+  t.regex(headers.get('set-cookie') ?? '', /^visitor=[\w-]{22}; Path=\/; HttpOnly; SameSite=Lax$/);
+  t.regex(sessionCookie('https://d.example', 'x'), /^__Host-sid=x; Path=\/; .*HttpOnly; SameSite=Lax; Secure$/);
+});
+
+test('too many wrong passwords: the page says for how long', async (t) => {
+  const site = await openSite(t);
+  await signedUp(site, 'reader@example.org');
+  const { csrf, cookie } = await visitorForm(site);
+  let reply: Response | undefined;
+  for (let i = 0; i < 4; i++) {
+    reply = await post(site, '/sign-in', { csrf, email: 'reader@example.org', password: `wrong ${i}` }, { cookie });
+  }
+  t.is(reply?.status, 429);
+  t.regex(reply?.headers.get('retry-after') ?? '', /^[1-9]\d*$/);
+  t.regex((await reply?.text()) ?? '', /Too many tries\. Wait \d+ seconds/);
+});
+
+const PASSWORD = 'correct horse battery';
+
+function unescaped(text: string): string {
+  const names: Record<string, string> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+  return text.replaceAll(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => names[name] ?? '');
+}
+
+/** WCAG 2.2, relative luminance and contrast ratio. */
+function contrast(one: string, other: string): number {
+  const [dark = 0, light = 0] = [one, other].map(luminance).sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5]
+    .map((at) => parseInt(colour.slice(at, at + 2), 16) / 255)
+    .map((part) => (part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function pathsOf(site: Site, method: string): string[] {
+  const router = new Router();
+  mountPages(router, site);
+  return router.stack.filter(({ methods }) => methods.includes(method)).map(({ path }) => String(path));
+}
+
+function getPaths(site: Site): string[] {
+  return pathsOf(site, 'GET');
+}
+
+function postPaths(site: Site): string[] {
+  return pathsOf(site, 'POST');
+}
+
+async function post(
+  site: Site,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const { cookie = headers['cookie'] ?? '', ...form } = fields;
+  return fetch(site.origin + path, {
+    method: 'POST',
+    headers: { accept: 'text/html', ...headers, cookie },
+    body: new URLSearchParams(form),
+    redirect: 'manual',
+  });
+}
+
+/** The cookie and the token of somebody who looks at a form. */
+async function visitorForm(site: Site): Promise<{ cookie: string; csrf: string }> {
+  const reply = await fetch(`${site.origin}/sign-in`);
+  const cookie = reply.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return { cookie, csrf: csrfIn(await reply.text()) };
+}
+
+async function signedUp(site: Site, email = 'reader@example.org'): Promise<{ cookie: string; csrf: string }> {
+  const reply = await post(site, '/sign-up', { ...(await visitorForm(site)), email, password: PASSWORD }, {});
+  const cookie = reply.headers.get('set-cookie')?.split(';')[0] ?? '';
+  return { cookie, csrf: csrfIn(await (await fetch(`${site.origin}/profile`, { headers: { cookie } })).text()) };
+}
+
+function csrfIn(page: string): string {
+  return /name="csrf" value="([^"]+)"/.exec(page)?.[1] ?? '';
+}
+
+/** All that is stored. */
+async function everything(site: Site): Promise<unknown[]> {
+  const tables = ['users', 'sessions', 'email_tokens', 'api_keys', 'grants', 'app_tokens', 'members', 'audit'];
+  return Promise.all(tables.map((table) => site.store.query(`SELECT * FROM "${table}"`)));
+}
