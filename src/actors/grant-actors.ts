@@ -12,7 +12,7 @@ import { isAdmitted } from '../access/clients.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
-import { advanceGrant } from '../store/grants.ts';
+import { advanceGrant, getGrant } from '../store/grants.ts';
 import type { GrantRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -67,8 +67,8 @@ const WAITING: ReadonlySet<string> = new Set<GrantAnswer>(['authorization_pendin
 
 /**
  * A grant gets its events in the line of the store's writes, each within the one write that stores its snapshot and all
- * that follows, a token included. The update holds only from the snapshot that the actor came from; where it does not, or
- * the write fails, the actor is dropped and the grant loaded anew.
+ * that follows, a token included. It gets them only where its actor is at what the database holds, and the update holds
+ * only from there; otherwise, or where the write fails, the actor is dropped and the grant loaded anew.
  */
 export function createGrantActors({ store, clock, log }: { store: Store; clock: Clock; log: Log }): GrantActors {
   /** In order of last use. */
@@ -99,7 +99,9 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
   async function advance(tx: Tx, entry: Entry, eventOf: (admitted: boolean) => GrantEvent): Promise<GrantStep> {
     const { actor, row, stored } = entry;
     const event = eventOf(await isAdmitted(tx, row.clientId));
-    if (entry.dropped) throw new Outrun('the grant was let go of');
+    const present = await getGrant(tx, row.id);
+    // An actor may hold what a write in front of this one could not store, or was let go of meanwhile.
+    if (entry.dropped || present?.snapshot !== stored) throw new Outrun('the actor is not where its grant is');
     const before = actor.getSnapshot();
     if (!before.can(event)) throw refusal(before, event);
     actor.send(event);
@@ -109,7 +111,7 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
     const snapshot = JSON.stringify(actor.getPersistedSnapshot());
     if (snapshot !== stored) {
       const step = { snapshot, state: answer, userId: context.userId };
-      if (!(await advanceGrant(tx, row.id, stored, step))) throw new Outrun('the grant has gone on');
+      if (!(await advanceGrant(tx, row.id, stored, step))) throw new Outrun('another process was faster');
       entry.stored = snapshot;
     }
     return { tx, row, answer, context };
@@ -122,15 +124,7 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
         if (!row) return undefined;
         const entry = entryOf(row);
         try {
-          return await store.write(async (tx) => {
-            try {
-              return await follow(await advance(tx, entry, event));
-            } catch (error) {
-              // Now, and not when the caller is told: the next in line must not meet an actor whose step is undone.
-              drop(entry);
-              throw error;
-            }
-          });
+          return await store.write(async (tx) => follow(await advance(tx, entry, event)));
         } catch (error) {
           drop(entry);
           if (!(error instanceof Outrun) || attempt === ATTEMPTS) throw error;

@@ -262,11 +262,12 @@ test('11: a grant is approved once, by one user', async (t) => {
   const { id, deviceCode } = await it.start();
   const users = ['test', 'other', 'test', 'other'].map((name) => ({ userId: `usr_${name}`, accountId: `acc_${name}` }));
   const approvals = await Promise.allSettled(users.map((user) => it.grants.approve(id, user)));
-  t.is(approvals.filter(({ status }) => status === 'fulfilled').length, 1);
+  const winners = users.filter((_, index) => approvals[index]?.status === 'fulfilled');
+  t.is(winners.length, 1);
   t.is(answerOf(await it.grants.poll(deviceCode)), 'app');
   t.deepEqual(
     (await it.tokens()).map(({ userId }) => userId),
-    ['usr_test'],
+    winners.map(({ userId }) => userId),
   );
   await refused(t, it.grants.deny(id, USER), 'GRANT_NOT_FOUND');
   await refused(t, it.grants.approve('grt_unknown', USER), 'GRANT_NOT_FOUND');
@@ -448,14 +449,19 @@ test('a stored state that this version does not know is no token', async (t) => 
 /** How a write can end other than well. */
 type Failure = 'not begun' | 'undone' | 'done, but nobody was told';
 
-/** A store whose n-th write from now on fails. */
-function failing(): {
+interface Faults {
   wrap: (store: Store) => Store;
   fail: (nth: number, how: Failure) => void;
   failed: () => boolean;
-} {
+  /** Writes that were ever asked for. */
+  asked: () => number;
+}
+
+/** A store whose n-th write from now on fails. */
+function failing(): Faults {
   let [left, how]: [number, Failure] = [0, 'undone'];
   let failed = false;
+  let asked = 0;
   const crash = () => {
     failed = true;
     return new Error('killed');
@@ -464,6 +470,7 @@ function failing(): {
     ...store,
     query: (sql, parameters) => store.query(sql, parameters),
     async write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+      asked++;
       if (left === 0 || --left > 0) return store.write(work);
       if (how === 'not begun') throw crash();
       if (how === 'done, but nobody was told') {
@@ -476,7 +483,8 @@ function failing(): {
       });
     },
   });
-  return { wrap, fail: (nth, as) => ([left, how, failed] = [nth, as, false]), failed: () => failed };
+  const fail = (nth: number, as: Failure) => ([left, how, failed] = [nth, as, false]);
+  return { wrap, fail, failed: () => failed, asked: () => asked };
 }
 
 const HAPPY_WRITES = 4;
@@ -536,4 +544,29 @@ test('26: polls in line behind one that is undone are answered from what is stor
   const answers = polled.map((each) => (each.status === 'fulfilled' ? answerOf(each.value) : 'failed'));
   t.deepEqual(answers.sort(), ['app', ...Array<string>(18).fill('expired_token'), 'failed']);
   t.is((await it.tokens()).length, 1);
+});
+
+test('26: nor is a decision that is undone told to a poll behind it', async (t) => {
+  const faults = failing();
+  const it = await bench(t, faults.wrap);
+  const { id, deviceCode } = await it.start();
+  await it.grants.poll(deviceCode);
+  await it.clock.advance(5 * SECOND);
+  faults.fail(1, 'undone');
+  const before = faults.asked();
+  // So that both wait for the same commit.
+  const hold = Promise.withResolvers<void>();
+  const held = it.store.write(() => hold.promise);
+  const waiting = async (writes: number) => {
+    while (faults.asked() < before + writes) await it.store.query('SELECT 1');
+  };
+  const denied = t.throwsAsync(it.grants.deny(id, USER), { message: 'killed' });
+  await waiting(1);
+  const polled = it.grants.poll(deviceCode);
+  await waiting(2);
+  hold.resolve();
+  await Promise.all([held, denied]);
+  t.is(answerOf(await polled), 'authorization_pending');
+  await it.grants.approve(id, USER);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'app');
 });
