@@ -1,4 +1,5 @@
 import { unreachable } from './errors.ts';
+import { USER_AGENT } from './version.ts';
 
 const ANSWER_MS = 30_000;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -61,6 +62,7 @@ async function send(
       method,
       headers: {
         accept,
+        'user-agent': USER_AGENT,
         ...(key === undefined ? {} : { 'x-api-key': key }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },

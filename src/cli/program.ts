@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createApi } from './api.ts';
 import type { Command, Context } from './command.ts';
@@ -13,6 +11,7 @@ import { errorJson, errorLines } from './report.ts';
 import { DEFAULT_URL, serviceUrl } from './service-url.ts';
 import { createTerminal } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
+import { VERSION } from './version.ts';
 
 /** The variables this program heeds. */
 export type Env = Readonly<
@@ -38,7 +37,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   let json = argv.includes('--json');
   try {
     const { globals, name, rest } = splitCommandLine(argv);
-    if (globals.version) return await version(terminal);
+    if (globals.version) return version(terminal);
     if (name === undefined) return help(terminal, programHelp(commands), globals.help);
     if (name === 'help') return help(terminal, rest[0] ? commandHelp(named(rest[0])) : programHelp(commands), true);
     const command = named(name);
@@ -69,9 +68,8 @@ function help({ out, err }: Terminal, text: string, asked = false): number {
   return asked ? 0 : EXIT.usage;
 }
 
-async function version({ out }: Terminal): Promise<number> {
-  const text = await readFile(join(import.meta.dirname, '../../package.json'), 'utf8');
-  out.line((JSON.parse(text) as { version: string }).version);
+function version({ out }: Terminal): number {
+  out.line(VERSION);
   return 0;
 }
 

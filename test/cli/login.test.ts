@@ -3,6 +3,8 @@ import { dirname } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { mintToken } from '../../src/ids.ts';
+import { startService } from '../support/service.ts';
+import { decide } from './pages.ts';
 import { newProgram, startStandIn } from './program.ts';
 import type { Asked, StandIn } from './program.ts';
 
@@ -198,4 +200,28 @@ test('a damaged file of keys is as none, and is replaced by the next sign-in', a
   }
   t.is((await program.run(['login', '--key'], { input: key })).code, 0);
   t.is((await program.run(['whoami'])).code, 0);
+});
+
+test('sign-in at the service itself, confirmed on its pages', async (t) => {
+  t.timeout(60_000);
+  const service = await startService(t);
+  const program = await newProgram(t, service.baseUrl);
+  const login = program.start(['login', '--json']);
+  const answers = await decide(service, await login.says(/http:[^"\s]+\?code=[A-Z-]+/), 'approve');
+  t.regex(answers.question, /full access to your account/);
+  t.regex(answers.question, /dormouse-cli/);
+  t.is(answers.to, '/device/approved');
+  const { code, out, err } = await login.ended;
+  t.is(code, 0, err);
+  t.like(JSON.parse(out), { email: 'operator@localhost' });
+  t.like(await program.json('servers'), { servers: [] });
+  t.is((await program.run(['create', 'Lobby', '--ram=256'])).code, 0, 'the key may all');
+  const { keys } = JSON.parse(await readFile(program.credentials, 'utf8')) as { keys: Record<string, string> };
+  t.false((out + err).includes(keys[service.baseUrl] ?? '?'));
+
+  const declined = program.start(['login']);
+  await decide(service, await declined.says(/http:[^"\s]+\?code=[A-Z-]+/), 'deny');
+  const { code: refused, err: why } = await declined.ended;
+  t.is(refused, 1);
+  t.regex(why, /declined/);
 });

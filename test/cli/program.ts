@@ -23,8 +23,8 @@ export interface Ended {
 /** A command that runs. */
 export interface Running {
   child: ChildProcessWithoutNullStreams;
-  /** Resolves once the text is on either stream; rejects if the program ends before. */
-  says(text: string | RegExp, withinMs?: number): Promise<void>;
+  /** Resolves with the words once they are on either stream; rejects if the program ends before. */
+  says(words: string | RegExp, withinMs?: number): Promise<string>;
   ended: Promise<Ended>;
 }
 
@@ -92,21 +92,24 @@ export function follow(child: ChildProcessWithoutNullStreams, gone: () => void):
   return {
     child,
     ended,
-    async says(text, withinMs = 15_000) {
-      const there = () => {
+    async says(words, withinMs = 15_000) {
+      const found = () => {
         const all = said.out + said.err;
-        return typeof text === 'string' ? all.includes(text) : text.test(all);
+        return typeof words === 'string' ? (all.includes(words) ? words : undefined) : words.exec(all)?.[0];
       };
-      const heard = Promise.withResolvers<void>();
-      const listen = () => there() && heard.resolve();
-      const late = () => heard.reject(new Error(`not said: ${text}, but: ${said.out}${said.err}`));
+      const heard = Promise.withResolvers<string>();
+      const listen = () => {
+        const there = found();
+        if (there !== undefined) heard.resolve(there);
+      };
+      const late = () => heard.reject(new Error(`not said: ${words}, but: ${said.out}${said.err}`));
       const timer = setTimeout(late, withinMs);
       child.stdout.on('data', listen);
       child.stderr.on('data', listen);
       child.on('close', late);
       listen();
       try {
-        await heard.promise;
+        return await heard.promise;
       } finally {
         clearTimeout(timer);
         child.stdout.off('data', listen);
