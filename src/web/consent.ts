@@ -53,7 +53,7 @@ function appHeading({ name, homepage }: NonNullable<ConsentRequest['client']>): 
 }
 
 const COMMAND_LINE_HEADING = html`<h1>Give a command line full access to your account?</h1>
-  <p>Somebody has signed in with the Dormouse command line, and it waits for your answer.</p>`;
+  <p>Somebody has asked for it with the Dormouse command line, which waits for your answer.</p>`;
 
 const COMMAND_LINE_REACH = html`<p class="note bad">
     <strong>This is full access to your account.</strong> Whoever holds the device can do nearly everything you can:

@@ -67,7 +67,10 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   ctx.status = status;
   ctx.type = 'html';
   // Who is signed in is not asked for: whatever failed may be just that.
-  ctx.body = layout({ title: heading, main }, { principal: undefined, csrf: '', path: '/' }).toString();
+  ctx.body = layout(
+    { title: heading, main },
+    { principal: undefined, csrf: '', path: '/', query: new URLSearchParams() },
+  ).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // What is left of such a body is not read, so the connection cannot be used again.
   if (status === 408 || status === 413) ctx.set('Connection', 'close');

@@ -5,8 +5,11 @@ import type { Html } from './html.ts';
 import { signInPath } from './next.ts';
 import type { Page, Visit } from './visit.ts';
 
+/** What the frame of a page depends on. */
+type Surroundings = Pick<Visit, 'principal' | 'csrf' | 'path' | 'query'>;
+
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
-export function layout({ title, main }: Page, visit: Pick<Visit, 'principal' | 'csrf' | 'path'>): Html {
+export function layout({ title, main }: Page, visit: Surroundings): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -14,6 +17,7 @@ export function layout({ title, main }: Page, visit: Pick<Visit, 'principal' | '
         <title>${title} · Dormouse</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
+        <meta name="theme-color" content="#211c47" />
         <meta name="robots" content="noindex" />
         <link rel="icon" type="image/svg+xml" href="${ASSETS.logo}" />
         <link rel="stylesheet" href="${ASSETS.style}" />
@@ -33,10 +37,11 @@ export function layout({ title, main }: Page, visit: Pick<Visit, 'principal' | '
     </html> `;
 }
 
-function navigation({ principal, csrf, path }: Pick<Visit, 'principal' | 'csrf' | 'path'>): Html {
+function navigation({ principal, csrf, path, query }: Surroundings): Html {
   if (!principal) {
+    const wanted = path.startsWith('/sign-') ? (query.get('next') ?? '') : path;
     return html`<nav aria-label="Main">
-      <a href="${signInPath(path)}">Sign in</a>
+      <a href="${signInPath(wanted)}">Sign in</a>
     </nav>`;
   }
   return html`<nav aria-label="Main">

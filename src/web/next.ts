@@ -1,7 +1,7 @@
 import { readUserCode } from '../access/user-codes.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
-  ['', '/keys', '/apps', '/sessions', '/invitations'].map((page) => `/profile${page}`).concat('/', '/device'),
+  ['', '/keys', '/apps', '/sessions', '/invitations'].map((page) => `/profile${page}`).concat('/device'),
 );
 
 /** Where a sign-in leads when nothing else was asked for. */

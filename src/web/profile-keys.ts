@@ -81,11 +81,12 @@ export function mountKeys(serve: Serve, people: PageDeps): void {
 
 function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMap<string, string>): Html {
   const { id, name, last4, createdAt, lastUsedAt, expiresAt, scopes, serverIds } = key;
+  const called = plainName(name) || 'Unnamed';
   const over = expiresAt !== null && expiresAt <= now;
   const expiry = expiresAt === null ? 'does not expire' : `${over ? 'expired' : 'expires'} ${dateText(expiresAt)}`;
   return html`<li>
     <h3>
-      <bdi>${plainName(name) || 'Unnamed'}</bdi>
+      <bdi>${called}</bdi>
       <code>…${last4}</code> ${over && html`<span class="tag bad">expired</span>`}
     </h3>
     <p>
@@ -93,7 +94,7 @@ function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMa
       ${expiry}
     </p>
     <details>
-      <summary>What it may do<span class="unseen"> (${name})</span></summary>
+      <summary>What it may do<span class="unseen"> (${called})</span></summary>
       <ul>
         ${scopes.map((scope) => html`<li>${isScope(scope) ? SCOPES[scope] : scope} <code>${scope}</code></li>`)}
       </ul>
@@ -108,7 +109,7 @@ function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMa
     ${confirmed(
       'Programs that use this key stop working at once. It cannot be brought back.',
       'Revoke…',
-      name,
+      called,
       html`<form method="post" action="/profile/keys/revoke">
         ${csrfField(csrf)}${hidden('key', id)}
         <button class="danger" type="submit">Yes, revoke this key</button>

@@ -9,6 +9,7 @@ import { nextPage, signInPath } from './next.ts';
 import { invalid, problemOf, withProblem } from './problem.ts';
 import type { Problem } from './problem.ts';
 import type { Form, Serve } from './serve.ts';
+import { plainName } from './text.ts';
 import type { Page, Visit } from './visit.ts';
 
 /** What of a form is shown again when it has a problem: never a password. */
@@ -48,9 +49,9 @@ export function mountSignIn(serve: Serve, people: People): void {
     }
   });
 
-  serve.submit('/sign-out', async ({ principal }, form) => {
+  serve.submitSignedIn('/sign-out', async ({ principal }, form) => {
     const next = form.get('next');
-    if (principal) await endSession(people, principal, principal.sessionId);
+    await endSession(people, principal, principal.sessionId);
     return { to: next === null ? '/' : signInPath(next), session: null };
   });
 }
@@ -73,7 +74,7 @@ function credentialsOf(form: Form): Credentials {
 }
 
 function whatIsWrong(form: Form, { email, password }: Credentials): Problem | undefined {
-  if (email === '') return invalid('email', `“${form.get('email') ?? ''}” is not an e-mail address.`);
+  if (email === '') return invalid('email', `“${plainName(form.get('email') ?? '')}” is not an e-mail address.`);
   if (isPassword(password)) return undefined;
   return invalid('password', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
 }

@@ -28,6 +28,8 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-dev-shm-usage',
+  // Hosts of a test's own.
+  '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
 let running: Promise<Browser> | undefined;

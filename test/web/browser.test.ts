@@ -335,6 +335,16 @@ test('another site can neither frame a page, nor send a form, nor read one', asy
   t.regex(await page.innerText('main'), /full access/);
 });
 
+test('over plain http at a name of its own, where browsers tell less about themselves, forms work as well', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const site = await openSite(t, { host: 'panel.test' });
+  const { page } = await openTab(t, { javaScriptEnabled: false });
+  await signUp(page, site, 'alex@example.org');
+  t.is(page.url(), `${site.origin}/profile`);
+  await press(page, 'Sign out');
+  t.is(page.url(), `${site.origin}/`);
+});
+
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`every page, ${colorScheme}: fits a phone, is labelled, is big enough to touch, and loads nothing from elsewhere`, async (t) => {
     if (!(await needs(t, 'chromium'))) return;

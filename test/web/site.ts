@@ -24,7 +24,10 @@ export interface Started {
 /** The pages over HTTP, with the endpoints of devices beside them, and all that is behind them on a store of the test's own. */
 export type Site = Awaited<ReturnType<typeof openSite>>;
 
-export async function openSite(t: ExecutionContext, { signup = 'open' }: { signup?: 'open' | 'closed' } = {}) {
+export async function openSite(
+  t: ExecutionContext,
+  { signup = 'open', host = '127.0.0.1' }: { signup?: 'open' | 'closed'; host?: string } = {},
+) {
   const behind = await api(t);
   const { store, clock, log, secret } = behind.services;
   const app = new Koa();
@@ -37,7 +40,7 @@ export async function openSite(t: ExecutionContext, { signup = 'open' }: { signu
     server.close();
   });
   await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://${host}:${(server.address() as AddressInfo).port}`;
 
   const config = { ...behind.services.config, baseUrl: origin, signup };
   const grants = createGrants({ store, clock, secret, log });
