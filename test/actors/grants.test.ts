@@ -7,6 +7,7 @@ import type { GrantedToken } from '../../src/access/grant-tokens.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import type { KeyPrincipal } from '../../src/access/principal.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../../src/access/scopes.ts';
+import { createStartLimit } from '../../src/access/start-limit.ts';
 import type { Secret } from '../../src/access/secrets.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import type { Grants, PollError, StartedGrant } from '../../src/actors/grants.ts';
@@ -20,6 +21,8 @@ import type { AppTokenRow, GrantRow } from '../../src/store/rows.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import type { FakeClock } from '../fakes/clock.ts';
+import { startPostgres } from '../store/postgres.ts';
+import { needs } from '../support/needs.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 
 const SECOND = 1_000;
@@ -50,8 +53,12 @@ interface Bench {
   tokens(): Promise<AppTokenRow[]>;
 }
 
-async function bench(t: ExecutionContext, wrap: (store: Store) => Store = (store) => store): Promise<Bench> {
-  const real = await freshStore(t);
+async function bench(
+  t: ExecutionContext,
+  wrap: (store: Store) => Store = (store) => store,
+  url?: string,
+): Promise<Bench> {
+  const real = await freshStore(t, url);
   const store = wrap(real);
   const clock = fakeClock();
   const make = () => createGrants({ store, clock, secret, log });
@@ -132,6 +139,38 @@ test('the command line gets a key of all scopes but the operator’s, named afte
   );
   t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
   t.deepEqual(await it.tokens(), []);
+});
+
+test('PostgreSQL holds grants as well', async (t) => {
+  if (!(await needs(t, 'postgres'))) return;
+  const postgres = await startPostgres();
+  t.teardown(() => postgres.stop());
+  const it = await bench(t, undefined, await postgres.database());
+  const [app, cli, declined] = [await it.start(), await it.start(null), await it.start()];
+  t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'authorization_pending' });
+  t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'slow_down' });
+  await it.grants.approve(app.id, USER);
+  await it.grants.approve(cli.id, USER);
+  await it.grants.deny(declined.id, USER);
+  const polled = await Promise.all(Array.from({ length: 20 }, () => it.grants.poll(app.deviceCode)));
+  t.is(polled.filter((each) => !('error' in each)).length, 1);
+  const { token } = granted(polled.find((each) => !('error' in each))!);
+  t.is((await authenticateApp(it.store, it.clock, token))?.clientId, it.clientId);
+  t.is(answerOf(await it.grants.poll(cli.deviceCode)), 'key');
+  t.is(answerOf(await it.grants.poll(declined.deviceCode)), 'access_denied');
+  const [connected] = await listConnectedApps(it.store, 'usr_test');
+  t.is(connected?.connectedAt, it.clock.now());
+  await disableClient(it, OPERATOR, it.clientId);
+  t.is(await authenticateApp(it.store, it.clock, token), undefined);
+  await enableClient(it, OPERATOR, it.clientId);
+  t.true(await revokeApp(it, USER, it.clientId));
+  const limit = createStartLimit({ store: it.store, clock: it.clock, limit: 3, kept: 2 });
+  for (let nth = 0; nth < 3; nth++) await limit.take('192.0.2.1');
+  await refused(t, limit.take('192.0.2.1'), 'RATE_LIMITED');
+  for (let nth = 0; nth < 100; nth++) await limit.take(`192.0.2.${nth + 2}`);
+  await it.clock.advance(4_201 * SECOND);
+  await it.start();
+  t.is((await it.store.query('SELECT * FROM "grants"')).length, 1);
 });
 
 test('an account that has all the keys it may have is told so when it approves', async (t) => {
@@ -569,4 +608,27 @@ test('26: nor is a decision that is undone told to a poll behind it', async (t) 
   t.is(answerOf(await polled), 'authorization_pending');
   await it.grants.approve(id, USER);
   t.is(answerOf(await it.grants.poll(deviceCode)), 'app');
+});
+
+test('a grant that is let go of while it waits for its turn is loaded again', async (t) => {
+  const faults = failing();
+  const it = await bench(t, faults.wrap);
+  const [first, second] = [await it.start(), await it.start()];
+  await it.grants.approve(first.id, USER);
+  const hold = Promise.withResolvers<void>();
+  const held = it.store.write(() => hold.promise);
+  const asked = faults.asked();
+  const polled = it.grants.poll(first.deviceCode);
+  while (faults.asked() === asked) await it.store.query('SELECT 1');
+  await it.clock.advance(60 * SECOND);
+  const other = it.grants.poll(second.deviceCode);
+  while (faults.asked() === asked + 1) await it.store.query('SELECT 1');
+  t.deepEqual(
+    it.grants.live().map(({ context }) => context.id),
+    [second.id],
+  );
+  hold.resolve();
+  await held;
+  t.is(answerOf(await polled), 'app');
+  t.is(answerOf(await other), 'authorization_pending');
 });
