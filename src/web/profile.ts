@@ -76,8 +76,8 @@ function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
     <section class="card">
       <h2>Change your password</h2>
       <p>
-        All your other browsers are signed out. API keys and connected apps stay; end those
-        <a href="/profile/keys">here</a> and <a href="/profile/apps">there</a>.
+        All your other browsers are signed out. <a href="/profile/keys">API keys</a> and
+        <a href="/profile/apps">connected apps</a> stay; end those there.
       </p>
       <form method="post" action="/profile/password">
         ${csrfField(visit.csrf)}
