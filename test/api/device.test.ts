@@ -10,14 +10,19 @@ import { authenticateApp } from '../../src/access/app-tokens.ts';
 import { createClientAddress } from '../../src/access/client-address.ts';
 import { authenticate } from '../../src/access/keys.ts';
 import { createStartLimit } from '../../src/access/start-limit.ts';
+import { createGuessLimit } from '../../src/access/user-codes.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import type { Grants } from '../../src/actors/grants.ts';
 import { createAuthorize } from '../../src/api/auth.ts';
 import { clientOperations } from '../../src/api/clients.ts';
+import { devicePaths } from '../../src/api/device-openapi.ts';
 import { mountDevice } from '../../src/api/device.ts';
 import { renderErrors } from '../../src/api/errors.ts';
+import type { DeviceDeps } from '../../src/api/grant-replies.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { mount, plainColons } from '../../src/api/mount.ts';
+import { deviceOperations } from '../../src/api/session-device.ts';
+import { mountSession } from '../../src/api/session-mount.ts';
 import { mintToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -72,6 +77,10 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
   });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
+  mountSession(router, deviceOperations({ grants, guessLimit: createGuessLimit(clock) }), () => {}, {
+    ...services,
+    config: { ...services.config, baseUrl: ORIGIN },
+  });
   mount(
     router,
     clientOperations,
@@ -96,7 +105,7 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
     const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     if (path !== '/.well-known/oauth-authorization-server') {
-      t.is(response.headers.get('cache-control'), path.startsWith('/v1/operator') ? null : 'no-store', '28');
+      t.is(response.headers.get('cache-control'), /^\/v1\/(?:operator|session)/.test(path) ? null : 'no-store', '28');
     }
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }
@@ -532,4 +541,76 @@ test('operators register apps, disable and enable them', async (t) => {
   await it.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1', [0]));
   await it.clock.advance(30_000);
   t.is((await call('GET', '/v1/operator/clients')).reason, 'NOT_OPERATOR');
+});
+
+test('11, 12, 13, 15: a device is let in by who is signed in, on purpose, and not by guessing', async (t) => {
+  const it = await device(t);
+  const browser = await it.browser('usr_test');
+  // The cookie of an https origin has another name.
+  const cookie = browser.cookie.replace(/^sid=/, '__Host-sid=');
+  const full = { cookie, 'x-csrf-token': browser.csrf, origin: ORIGIN };
+  const decide = (verb: string, userCode: string, headers: Record<string, string> = full) =>
+    it.post(`/v1/session/device:${verb}`, { userCode }, headers);
+  const { code, userCode } = await it.begin();
+  const shown = await decide('lookUp', userCode.toLowerCase());
+  t.deepEqual(shown.json, {
+    userCode,
+    client: { clientId: APP, name: 'Launcher', homepage: 'https://launcher.example' },
+    scopes: ['servers:list'],
+    ip: '127.0.0.1',
+    userAgent: 'node',
+    createdAt: new Date(it.clock.now()).toISOString(),
+    expiresAt: new Date(it.clock.now() + 600_000).toISOString(),
+  });
+  const { cookie: _, ...noSession } = full;
+  const { 'x-csrf-token': __, ...noToken } = full;
+  for (const headers of [
+    noSession,
+    noToken,
+    { ...full, 'x-csrf-token': 'x' },
+    { ...full, origin: 'https://evil.example' },
+  ]) {
+    for (const verb of ['approve', 'deny']) {
+      const refused = await decide(verb, userCode, headers);
+      t.true(refused.status === 401 || refused.status === 403, refused.text);
+    }
+  }
+  t.is(errorOf(t, await it.post(POLL, { device_code: code })), '400 authorization_pending');
+  t.is((await decide('approve', userCode)).status, 200);
+  t.is((await decide('approve', userCode)).reason, 'GRANT_NOT_FOUND');
+  t.is((await it.post(POLL, { device_code: code })).status, 200);
+
+  const declined = await it.begin({});
+  t.is((await decide('lookUp', declined.userCode)).json['client'], null);
+  t.is((await decide('deny', declined.userCode)).status, 200);
+  t.is(errorOf(t, await it.post(POLL, { device_code: declined.code })), '400 access_denied');
+
+  const expired = await it.begin();
+  const right = await it.begin();
+  await it.clock.advance(599_000);
+  const later = await it.begin();
+  await it.clock.advance(1_000);
+  const answers = [
+    await decide('lookUp', 'BCDF-GHJK'),
+    await decide('approve', expired.userCode),
+    await decide('deny', right.userCode),
+    await decide('lookUp', userCode),
+    await decide('lookUp', 'nonsense'),
+  ];
+  t.is(new Set(answers.map(({ text }) => text)).size, 1, '16: unknown, expired and used look alike');
+  t.is(answers[0]?.reason, 'GRANT_NOT_FOUND');
+  const throttled = await decide('approve', later.userCode);
+  t.is(throttled.reason, 'TOO_MANY_ATTEMPTS', 'however right it is');
+  t.is(throttled.status, 429);
+});
+
+test('every endpoint of device grants is described', (t) => {
+  const router = new Router();
+  const unused = {} as DeviceDeps;
+  mountDevice(router, { ...unused, config: { baseUrl: ORIGIN } });
+  const described = Object.entries(devicePaths()).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  const mounted = router.stack.map(({ path, methods }) => `${methods.at(-1)?.toLowerCase()} ${String(path)}`);
+  t.deepEqual(mounted.sort(), described.sort());
 });
