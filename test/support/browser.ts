@@ -32,14 +32,14 @@ const FLAGS = [
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
-let running: Promise<Browser> | undefined;
+let running: Promise<{ browser: Browser; home: string }> | undefined;
 
 /** Opens a tab, in the one Chromium of this process; closed when the test ends. */
 export async function openTab(t: ExecutionContext, options: BrowserContextOptions = {}): Promise<Tab> {
   // A browser takes its time where others use the machine, too.
   t.timeout(120_000);
   running ??= launch();
-  const context = await (await running).newContext(options);
+  const context = await (await running).browser.newContext(options);
   t.teardown(() => context.close());
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
@@ -52,12 +52,14 @@ export async function openTab(t: ExecutionContext, options: BrowserContextOption
 
 /** To be called when all tests of a file are through. */
 export async function closeBrowser(): Promise<void> {
-  const browser = await running?.catch(() => undefined);
+  const launched = await running?.catch(() => undefined);
   running = undefined;
-  await browser?.close();
+  if (!launched) return;
+  await launched.browser.close();
+  await rm(launched.home, { recursive: true, force: true, maxRetries: 5 });
 }
 
-async function launch(): Promise<Browser> {
+async function launch(): Promise<{ browser: Browser; home: string }> {
   const home = await mkdtemp(join(tmpdir(), 'dormouse-chromium-'));
   const browser = await chromium.launch({
     executablePath: PROGRAM,
@@ -65,6 +67,5 @@ async function launch(): Promise<Browser> {
     // Where Chromium keeps what a profile does not hold, such as crash reports.
     env: { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home },
   });
-  browser.on('disconnected', () => void rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  return browser;
+  return { browser, home };
 }
