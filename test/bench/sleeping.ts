@@ -14,24 +14,27 @@ interface Memory {
   heapUsed: number;
 }
 
-/** What a sleeping server costs in memory: the service's own parts in a process of their own, with and without the servers. */
+/**
+ * What a sleeping server costs in memory: the service's own parts in a process of their own, with and without the servers. What
+ * the resident size shows beyond the heap is room that reading all of them at the start took and the runtime keeps.
+ */
 export async function run(report: Report): Promise<void> {
   const none = await measured(0, '');
   for (const [kind, lastStatus] of [
     ['never woken', ''],
-    ['with a last status of 1 KB', JSON.stringify({ description: 'x'.repeat(STATUS_BYTES) })],
+    ['1 KB of last status', JSON.stringify({ description: 'x'.repeat(STATUS_BYTES) })],
   ] as const) {
     report.progress(`${SLEEPING} servers, ${kind}`);
     const some = await measured(SLEEPING, lastStatus);
     const note = `${SLEEPING} of them, median of ${RUNS} processes`;
     report.row({
-      figure: `memory of a sleeping server, ${kind}, heap`,
+      figure: `sleeping server, ${kind}, heap`,
       value: (some.heapUsed - none.heapUsed) / SLEEPING,
       unit: 'B',
       note,
     });
     report.row({
-      figure: `memory of a sleeping server, ${kind}, RSS`,
+      figure: `sleeping server, ${kind}, RSS`,
       value: (some.rss - none.rss) / SLEEPING,
       unit: 'B',
     });

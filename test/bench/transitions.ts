@@ -16,14 +16,13 @@ export async function run(report: Report): Promise<void> {
     try {
       await addServers(control, SERVERS);
       for (const at of [1, SERVERS]) {
-        report.progress(`starts and stops of ${at} at once`);
         await cycles(control, at, WARM_UP_MS);
         const [cpu, begun] = [process.cpuUsage(), performance.now()];
         const count = await cycles(control, at, MEASURED_MS);
         const { user, system } = process.cpuUsage(cpu);
         const seconds = (performance.now() - begun) / 1_000;
         const name = at === 1 ? 'transitions, one server' : `transitions, ${at} servers at once`;
-        const note = 'stored with their cause; among them one boot in four, with its files';
+        const note = 'each stored with its cause; one in four begins a boot, with its files';
         report.row({ figure: name, value: count / seconds, unit: '1/s', note });
         report.row({ figure: `${name}, CPU each`, value: (user + system) / count, unit: 'µs' });
       }
