@@ -18,7 +18,7 @@ export interface Api {
 /** `key` undefined: nobody is signed in, and no call is made. `signal` ends whatever is under way. */
 export function createApi(url: string, key: string | undefined, signal: AbortSignal): Api {
   function signed(request: Request): Request {
-    if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: dormouse login`);
+    if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: npx dormouse login`);
     return { ...request, key };
   }
 
@@ -46,7 +46,7 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
 /** The path of a server, or of something below it. Throws wrong usage for what cannot be an id. */
 export function serverPath(id: string, rest = ''): string {
   if (!/^[a-z0-9-]{1,64}$/.test(id)) {
-    throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: dormouse servers`);
+    throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
   }
   return `/v1/servers/${id}${rest}`;
 }
@@ -54,7 +54,8 @@ export function serverPath(id: string, rest = ''): string {
 /** An answer that is no success, as the error it is. */
 export function refusal({ status, body, retryAfterSeconds }: Answer, url: string): CommandError {
   const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
-  if (status === 401) return notSignedIn(`Your key is not valid at ${url}, or no longer. Run: dormouse login`);
+  if (status === 401)
+    return notSignedIn(`Your key is not valid at ${url}, or no longer. Run: npx dormouse login${OR_CORRECT}`);
   return refused({
     code: typeof code === 'number' ? code : 2,
     message: typeof message === 'string' && message !== '' ? message : `The service answered HTTP ${status}.`,
@@ -62,6 +63,8 @@ export function refusal({ status, body, retryAfterSeconds }: Answer, url: string
   });
 }
 
+/** It wins over whatever was signed in with. */
+const OR_CORRECT = ' (or correct DORMOUSE_KEY, where it is set)';
 const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 
 function retryInfo(details: unknown, seconds: number | undefined): Detail[] {

@@ -21,7 +21,7 @@ export async function startDeviceGrant(url: string, signal: AbortSignal): Promis
   const device = read(DEVICE, answer.body);
   if (answer.status === 200 && device.device_code !== '' && device.user_code !== '') return device;
   if (answer.status === 404) {
-    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: dormouse login --key`);
+    throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: npx dormouse login --key`);
   }
   if (answer.status === 429) {
     const { retryAfterSeconds } = answer;
@@ -57,7 +57,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
     else if (error === 'expired_token') break;
     else throw grantError(answer, url);
   }
-  throw failed('EXPIRED', 'The code was not confirmed in time. Get a new one with: dormouse login');
+  throw failed('EXPIRED', 'The code was not confirmed in time. Get a new one with: npx dormouse login');
 }
 
 /** Undefined: no answer. */

@@ -26,7 +26,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The service's own refusal. No valid key means "not signed in". */
+/** The service's own refusal. */
 export function refused(status: WireStatus): CommandError {
   return new CommandError(EXIT.refused, status);
 }
@@ -44,6 +44,11 @@ export function notSignedIn(message: string): CommandError {
 /** Nothing answers there, or nothing that speaks this API. */
 export function unreachable(message: string): CommandError {
   return own(EXIT.noAccess, 'UNAVAILABLE', 'SERVICE_UNREACHABLE', message);
+}
+
+/** The file of keys cannot be read or written. */
+export function noCredentialsFile(message: string): CommandError {
+  return own(EXIT.noAccess, 'FAILED_PRECONDITION', 'NO_CREDENTIALS_FILE', message);
 }
 
 /** What was asked for was accepted, but did not come about. */

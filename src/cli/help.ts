@@ -7,7 +7,7 @@ export function programHelp(commands: readonly Command[]): string {
   return lines(
     'Minecraft servers that sleep until somebody joins.',
     '',
-    'Usage: dormouse <command> [options]',
+    'Usage: npx dormouse <command> [options]',
     '',
     ...aligned(commands.map((each) => ['', [each.name, ...(each.args ?? []).map(argument)].join(' '), each.summary])),
     '',
@@ -27,7 +27,7 @@ export function commandHelp({ name, summary, args = [], options = {}, details }:
   return lines(
     summary,
     '',
-    `Usage: ${['dormouse', name, ...args.map(argument), '[options]'].join(' ')}`,
+    `Usage: ${['npx dormouse', name, ...args.map(argument), '[options]'].join(' ')}`,
     ...(details === undefined ? [] : ['', details.trim()]),
     '',
     'Options:',

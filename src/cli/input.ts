@@ -4,12 +4,19 @@ import type { Context } from './command.ts';
 
 const MAX_LINE = 4096;
 
-/** The first line that comes in; '' where none does. Rejects when the signal is aborted. */
+/**
+ * The first line that comes in; '' where none does. Rejects when the signal is aborted. The input is closed afterwards, as
+ * whoever feeds it may keep it open for long.
+ */
 export async function firstLine(input: Context['input'], signal: AbortSignal): Promise<string> {
   let text = '';
-  for await (const chunk of chunks(input, signal)) {
-    text += chunk;
-    if (/[\r\n]/.test(text) || text.length > MAX_LINE) break;
+  try {
+    for await (const chunk of chunks(input, signal)) {
+      text += chunk;
+      if (/[\r\n]/.test(text) || text.length > MAX_LINE) break;
+    }
+  } finally {
+    input.destroy();
   }
   return text.split(/[\r\n]/, 1)[0] ?? '';
 }
@@ -32,6 +39,7 @@ export async function secretLine(input: Context['input'], signal: AbortSignal): 
     return text;
   } finally {
     input.setRawMode(false);
+    input.destroy();
   }
 }
 

@@ -83,9 +83,10 @@ function apart(rest: readonly string[], named: number): { ours: string[]; raw: s
 
 function checkCount({ name }: Command, names: readonly string[], args: string[], takesRest: boolean): void {
   const missing = names.filter((each) => !each.startsWith('['))[args.length];
-  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: dormouse ${name} --help`);
+  if (missing !== undefined) throw wrongUsage(`${name} needs <${missing}>. See: npx dormouse ${name} --help`);
   // What is too much is not repeated: it may be a key.
-  if (args.length > names.length && !takesRest) throw wrongUsage(`Too many arguments. See: dormouse ${name} --help`);
+  if (args.length > names.length && !takesRest)
+    throw wrongUsage(`Too many arguments. See: npx dormouse ${name} --help`);
 }
 
 function told<Result>(parse: () => Result): Result {

@@ -3,7 +3,7 @@ import { createApi } from './api.ts';
 import type { Command, Context } from './command.ts';
 import { commands } from './commands.ts';
 import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
-import { CommandError, EXIT, interrupted, unreachable, wrongUsage } from './errors.ts';
+import { CommandError, EXIT, interrupted, noCredentialsFile, wrongUsage } from './errors.ts';
 import { commandHelp, programHelp } from './help.ts';
 import { parseCommand, splitCommandLine } from './parse.ts';
 import type { GlobalValues } from './parse.ts';
@@ -48,8 +48,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     return 0;
   } catch (thrown) {
     const error = commandError(thrown, host.signal);
-    terminal.clear();
-    for (const line of json ? [errorJson(error)] : errorLines(error, terminal.err)) terminal.err.line(line);
+    for (const line of json ? [errorJson(error)] : errorLines(error, terminal.err)) terminal.note(line);
     return error.exitCode;
   } finally {
     terminal.clear();
@@ -58,7 +57,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
 
 function named(name: string): Command {
   const command = commands.find((each) => each.name === name);
-  if (!command) throw wrongUsage(`There is no command ${JSON.stringify(name)}. See: dormouse --help`);
+  if (!command) throw wrongUsage(`There is no command ${JSON.stringify(name)}. See: npx dormouse --help`);
   return command;
 }
 
@@ -98,7 +97,7 @@ function fileError(error: unknown, file: string): Error {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined
     ? (error as Error)
-    : unreachable(`Keys cannot be kept in ${file} (${code}). Make it yours.`);
+    : noCredentialsFile(`${file} cannot be used to keep keys in (${code}). Make it yours, or set XDG_CONFIG_HOME.`);
 }
 
 function commandError(thrown: unknown, signal: AbortSignal): CommandError {

@@ -26,6 +26,7 @@ export async function readServer(api: Api, id: string): Promise<Seen> {
 /** Polls a server until `settled` says so, showing each reading to `progress`. Bears a minute without the service. */
 export async function untilSettled(
   api: Api,
+  id: string,
   first: Seen,
   {
     settled,
@@ -40,7 +41,7 @@ export async function untilSettled(
     if (settled(seen.server)) return seen;
     await delay(Date.now() - begun < EAGER_FOR_MS ? EAGER_MS : PATIENT_MS, undefined, { signal });
     try {
-      seen = await readServer(api, first.server.id);
+      seen = await readServer(api, id);
       heardAt = Date.now();
     } catch (error) {
       if (!isTransient(error) || Date.now() - heardAt > OUTAGE_MS) throw error;

@@ -117,7 +117,9 @@ test('events come whole however the stream is cut', async (t) => {
 
 test('of a replay, only what is new is shown', async (t) => {
   await assert(
-    asyncProperty(nat(80), nat(80), nat(80), async (seen, overlap, more) => {
+    asyncProperty(nat(80), nat(80), nat(80), async (given, overlap, more) => {
+      // By one line alone, one that comes again and again, no place can be known.
+      const seen = given === 1 ? 0 : given;
       const log = Array.from({ length: 200 }, (_, n) => (n % 7 === 0 ? 'again' : `line ${n}`));
       const tail = new Tail();
       for (const line of log.slice(0, seen)) tail.note(line);
@@ -125,7 +127,7 @@ test('of a replay, only what is new is shown', async (t) => {
       const shown = await all(withoutSeen(from(replay), tail));
       t.deepEqual(shown, seen > 0 && overlap === 0 ? replay : log.slice(seen, seen + more));
     }),
-    { numRuns: 200 },
+    { numRuns: 300 },
   );
 });
 

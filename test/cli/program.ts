@@ -40,6 +40,8 @@ export interface Program {
 }
 
 export async function newProgram(t: ExecutionContext, url?: string): Promise<Program> {
+  // Each command is a process: on a busy machine many of them take their time.
+  t.timeout(180_000);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
   const running = new Set<ChildProcessWithoutNullStreams>();
   t.teardown(async () => {
@@ -92,7 +94,7 @@ export function follow(child: ChildProcessWithoutNullStreams, gone: () => void):
   return {
     child,
     ended,
-    async says(words, withinMs = 15_000) {
+    async says(words, withinMs = 90_000) {
       const found = () => {
         const all = said.out + said.err;
         return typeof words === 'string' ? (all.includes(words) ? words : undefined) : words.exec(all)?.[0];

@@ -11,8 +11,8 @@ export const consoleCommand: Command = command({
   details: `What follows the id goes to the console as it is written; the options below are taken out of it, unless they
 stand behind --.
 
-Examples: dormouse command lobby say Hello there
-          dormouse command lobby tp Steve -10 64 -3`,
+Examples: npx dormouse command lobby say Hello there
+          npx dormouse command lobby tp Steve -10 64 -3`,
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
     const reply = await api.post(serverPath(id, ':command'), { command: words.join(' ') });
     if (json) return document(reply);

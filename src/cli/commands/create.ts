@@ -17,13 +17,13 @@ export const createServer: Command = command({
     version: {
       type: 'string',
       value: 'version',
-      help: 'Minecraft version, for example 1.21.8; see: dormouse versions',
+      help: 'Minecraft version, for example 1.21.8; see: npx dormouse versions',
     },
     ram: { type: 'string', value: 'size', help: `Memory: 512M, 2G, or a number of MB (${DEFAULT_RAM_MB}).` },
     motd: { type: 'string', value: 'text', help: 'The line in the server list of the game.' },
     property: { type: 'string', multiple: true, value: 'k=v', help: 'A line of server.properties.' },
   },
-  details: 'Example: dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
+  details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
   async run({ api, json, document, terminal: { out } }, [name = ''], { type, version, ram, motd, property }) {
     const reply = await api.post('/v1/servers', {
       name,
@@ -36,8 +36,9 @@ export const createServer: Command = command({
     if (json) return document(reply);
     const server = read(SERVER, reply);
     out.line(`Created ${out.style('bold', server.id)}: ${software(server)}, ${memory(server.ramMb)}.`);
-    if (server.state === 'installing') out.line(`It is being installed. Watch it with: dormouse machine ${server.id}`);
-    else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: dormouse start ${server.id} --wait`);
+    if (server.state === 'installing')
+      out.line(`It is being installed. Watch it with: npx dormouse machine ${server.id}`);
+    else out.line(`Join ${out.style('bold', server.addr)}, or wake it with: npx dormouse start ${server.id} --wait`);
   },
 });
 

@@ -48,7 +48,7 @@ export const stop: Command = command({
     };
     const settled = ({ state }: Server) => state !== 'stopping';
     const last = await awaited(context, id, 'stopping', () =>
-      untilSettled(context.api, first, { settled, progress, signal: context.signal }),
+      untilSettled(context.api, id, first, { settled, progress, signal: context.signal }),
     );
     if (['starting', 'running'].includes(last.server.state)) {
       throw failed('WOKEN_AGAIN', `${id} was stopped, but somebody has woken it again.`, { server: id });
@@ -71,7 +71,7 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
   const first = await send(context, id, verb);
   if (!wait) return told(context, first);
   const last = await awaited(context, id, 'starting', () =>
-    untilSettled(context.api, first, {
+    untilSettled(context.api, id, first, {
       settled: ({ state }) => STARTED.has(state),
       progress: context.json ? () => {} : startProgress(context.terminal),
       signal: context.signal,
@@ -91,7 +91,7 @@ async function awaited(context: Context, id: string, doing: string, wait: () => 
     return await wait();
   } catch (error) {
     if (!context.signal.aborted) throw error;
-    throw interrupted(`${id} goes on ${doing} without you. Look after it with: dormouse machine ${id}`);
+    throw interrupted(`${id} goes on ${doing} without you. Look after it with: npx dormouse machine ${id}`);
   } finally {
     context.terminal.clear();
   }

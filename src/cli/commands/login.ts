@@ -43,11 +43,13 @@ async function keepGiven(context: Context): Promise<void> {
 
 /** A key that is granted is handed out once: it is kept before anything else can fail. */
 async function keepGranted(context: Context): Promise<void> {
-  const { url, signal } = context;
+  const { url, credentials, signal } = context;
+  // Is there somewhere to keep it? Afterwards would be too late to find out.
+  await credentials.save(await credentials.load());
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
   if (parseToken(key) !== 'key')
-    throw notSignedIn(`${url} handed out what is no key. Sign in with: dormouse login --key`);
+    throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
   await keep(context, key);
   signedIn(context, await createApi(url, key, signal).get('/v1/whoami'));
 }

@@ -39,7 +39,7 @@ export const servers: Command = command({
         server.role,
       ]),
     ];
-    if (rows.length === 0) return out.line('No servers yet. Create one with: dormouse create <name>');
+    if (rows.length === 0) return out.line('No servers yet. Create one with: npx dormouse create <name>');
     const [headings = '', ...lines] = table(HEADINGS, rows);
     out.line(out.style('dim', headings));
     for (const line of [...lines, ...servers.flatMap(failure)]) out.line(line);
