@@ -13,7 +13,6 @@ import { authenticate } from './access/keys.ts';
 import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { createStartLimit } from './access/start-limit.ts';
-import { createGuessLimit } from './access/user-codes.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -136,6 +135,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     }
 
     async function listenHttp(): Promise<AddressInfo> {
+      const grants = createGrants({ store, clock, secret, log });
       const services: Services = {
         ...createPeopleMemory(clock),
         config,
@@ -144,6 +144,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        grants,
         engine,
         console,
         rconPassword,
@@ -154,7 +155,6 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         playersPort: () => players.port,
         findUser: (id) => getUser(store, id),
       };
-      const grants = createGrants({ store, clock, secret, log });
       const startLimit = createStartLimit({ store, clock });
       const api = createApi({
         log,
@@ -168,7 +168,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
           proxy: async () => proxy.stats(),
         },
       });
-      api.use(createPages({ ...services, grants, guessLimit: createGuessLimit(clock) }));
+      api.use(createPages(services));
       const server = createHttpServer(api);
       server.listen(config.httpPort, config.httpHost);
       await once(server, 'listening');

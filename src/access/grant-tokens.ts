@@ -1,12 +1,10 @@
 import { insertAppToken } from '../store/app-tokens.ts';
 import { getUser } from '../store/accounts.ts';
-import { StatusError } from '../status.ts';
-import { insertKey, listKeys } from '../store/keys.ts';
+import { insertKey } from '../store/keys.ts';
 import type { Tx } from '../store/store.ts';
 import { mintAppToken } from './app-tokens.ts';
 import { recordDeed } from './audit.ts';
 import { mintKey } from './keys.ts';
-import { MOST_KEYS } from './own-keys.ts';
 import { FULL_SCOPES } from './scopes.ts';
 
 /** What an approved device grant turns into: an app's token, or for the command-line client an API key. */
@@ -31,16 +29,6 @@ export interface Redemption {
 }
 
 const KEY_NAME_CHARS = 64;
-
-/** RESOURCE_EXHAUSTED MAX_KEYS where an account has as many live keys as it may. Asked while there is a person to read it. */
-export async function requireRoomForKey(tx: Tx, accountId: string, at: number): Promise<void> {
-  const keys = await listKeys(tx, accountId);
-  const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
-  if (live.length < MOST_KEYS) return;
-  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account may have ${MOST_KEYS} keys. Revoke some.`, {
-    metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
-  });
-}
 
 /** Makes what a grant is redeemed for, in the write that redeems it. */
 export async function redeem(tx: Tx, { clientId, scope, userId, userAgent, at }: Redemption): Promise<GrantedToken> {

@@ -57,15 +57,18 @@ export async function mintOwnKey(
 
 /** Stores a new key unless its account has too many. RESOURCE_EXHAUSTED MAX_KEYS. */
 export async function addKey(tx: Tx, row: ApiKeyRow): Promise<void> {
-  const live = (await listKeys(tx, row.accountId)).filter(
-    ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > row.createdAt),
-  );
-  if (live.length >= MOST_KEYS) {
-    throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account may have ${MOST_KEYS} keys. Revoke some.`, {
-      metadata: { subject: `account:${row.accountId}`, limit: String(MOST_KEYS) },
-    });
-  }
+  await requireRoomForKey(tx, row.accountId, row.createdAt);
   await insertKey(tx, row);
+}
+
+/** RESOURCE_EXHAUSTED MAX_KEYS where an account has as many live keys as it may. Asked while there is a person to read it. */
+export async function requireRoomForKey(tx: Tx, accountId: string, at: number): Promise<void> {
+  const keys = await listKeys(tx, accountId);
+  const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
+  if (live.length < MOST_KEYS) return;
+  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account may have ${MOST_KEYS} keys. Revoke some.`, {
+    metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
+  });
 }
 
 /** Ends a key of the caller's: once this resolves, no call passes with it. NOT_FOUND KEY_NOT_FOUND. */

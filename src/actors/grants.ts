@@ -9,7 +9,8 @@ import {
 } from '../../machines/device-grant.ts';
 import { recordDeed } from '../access/audit.ts';
 import { findClient, scopeOf } from '../access/clients.ts';
-import { type GrantedToken, redeem, requireRoomForKey } from '../access/grant-tokens.ts';
+import { type GrantedToken, redeem } from '../access/grant-tokens.ts';
+import { requireRoomForKey } from '../access/own-keys.ts';
 import { FULL_SCOPES } from '../access/scopes.ts';
 import type { Secret } from '../access/secrets.ts';
 import { hashUserCode, mintUserCode, readUserCode } from '../access/user-codes.ts';

@@ -1,3 +1,4 @@
+import { devicePaths } from './device-openapi.ts';
 import { z } from 'zod';
 import { sessionCookieName } from '../access/session-cookie.ts';
 import type { Declared } from './declared.ts';
@@ -110,6 +111,7 @@ function publicPaths(): Record<string, Json> {
       '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
     }),
     '/openapi.json': get('OpenApi', 'This document'),
+    ...devicePaths(),
   };
 }
 

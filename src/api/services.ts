@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Grants } from '../actors/grants.ts';
 import type { ServerNow, Servers } from '../actors/servers.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
@@ -8,6 +9,8 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
+import { createGuessLimit } from '../access/user-codes.ts';
+import type { GuessLimit } from '../access/user-codes.ts';
 import type { Config } from '../config.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
@@ -26,6 +29,9 @@ export interface Services extends People {
   config: ApiConfig;
   secret: Secret;
   servers: Servers;
+  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  /** Counts wrong user codes, wherever they are taken. */
+  guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
@@ -42,8 +48,15 @@ export interface Services extends People {
 }
 
 /** The part of the services that only this process's memory holds: one for all of them. */
-export function createPeopleMemory(clock: Clock): Pick<Services, 'loginLimits' | 'accessChanges' | 'inTurn'> {
-  return { loginLimits: createLoginLimits(clock), accessChanges: createAccessChanges(), inTurn: createTurns() };
+export function createPeopleMemory(
+  clock: Clock,
+): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn'> {
+  return {
+    guessLimit: createGuessLimit(clock),
+    loginLimits: createLoginLimits(clock),
+    accessChanges: createAccessChanges(),
+    inTurn: createTurns(),
+  };
 }
 
 /**

@@ -1,19 +1,12 @@
 import { z } from 'zod';
 import type { SessionPrincipal } from '../access/principal.ts';
-import type { GuessLimit } from '../access/user-codes.ts';
-import type { ConsentRequest, Grants } from '../actors/grants.ts';
+import type { ConsentRequest } from '../actors/grants.ts';
 import { grantNotFound } from '../actors/grant-actors.ts';
 import { message, reply, text } from './fields.ts';
 import { Nothing } from './schemas.ts';
+import type { Services } from './services.ts';
 import { sessionOperation } from './session-operation.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
-
-/** What deciding about a device needs. */
-export interface DeviceDecisions {
-  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
-  /** The same one wherever user codes are taken. */
-  guessLimit: GuessLimit;
-}
 
 const UserCode = message({ userCode: text(64).min(1, 'is required') });
 
@@ -33,60 +26,63 @@ const DeviceRequest = z
   })
   .meta({ id: 'DeviceRequest' });
 
+async function waiting(
+  { grants, guessLimit }: Services,
+  typed: string,
+  principal: SessionPrincipal,
+  browser: Browser,
+): Promise<ConsentRequest> {
+  const { sessionId, accountId } = principal;
+  const guess = guessLimit.take({ sessionId, accountId, address: browser.address });
+  const request = await grants.find(typed);
+  if (!request) throw grantNotFound();
+  guess.forgive();
+  return request;
+}
+
+const lookUp = sessionOperation({
+  id: 'LookUpDevice',
+  method: 'post',
+  path: '/v1/session/device:lookUp',
+  summary: 'Look a code up',
+  description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
+  body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
+  reply: DeviceRequest,
+}).handle(async ({ body, principal, browser }, services) => {
+  const { client, ...request } = await waiting(services, body.userCode, principal, browser);
+  return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
+});
+
+const approve = sessionOperation({
+  id: 'ApproveDevice',
+  method: 'post',
+  path: '/v1/session/device:approve',
+  summary: 'Let a device in',
+  description: 'It gets its token with its next poll.',
+  body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
+  reply: Nothing,
+}).handle(async ({ body, principal, browser }, services) => {
+  const { id } = await waiting(services, body.userCode, principal, browser);
+  await services.grants.approve(id, principal);
+  return {};
+});
+
+const deny = sessionOperation({
+  id: 'DenyDevice',
+  method: 'post',
+  path: '/v1/session/device:deny',
+  summary: 'Decline a device',
+  description: 'It is told so with its next poll.',
+  body: UserCode.meta({ id: 'DenyDeviceRequest' }),
+  reply: Nothing,
+}).handle(async ({ body, principal, browser }, services) => {
+  const { id } = await waiting(services, body.userCode, principal, browser);
+  await services.grants.deny(id, principal);
+  return {};
+});
+
 /**
  * Deciding about a device by the code it shows. All three count wrong codes: NOT_FOUND GRANT_NOT_FOUND alike for unknown,
  * expired and used ones, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
-export function deviceOperations({ grants, guessLimit }: DeviceDecisions): SessionOperation[] {
-  async function waiting(typed: string, principal: SessionPrincipal, browser: Browser): Promise<ConsentRequest> {
-    const { sessionId, accountId } = principal;
-    const guess = guessLimit.take({ sessionId, accountId, address: browser.address });
-    const request = await grants.find(typed);
-    if (!request) throw grantNotFound();
-    guess.forgive();
-    return request;
-  }
-
-  const lookUp = sessionOperation({
-    id: 'LookUpDevice',
-    method: 'post',
-    path: '/v1/session/device:lookUp',
-    summary: 'Look a code up',
-    description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
-    body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
-    reply: DeviceRequest,
-  }).handle(async ({ body, principal, browser }) => {
-    const { client, ...request } = await waiting(body.userCode, principal, browser);
-    return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
-  });
-
-  const approve = sessionOperation({
-    id: 'ApproveDevice',
-    method: 'post',
-    path: '/v1/session/device:approve',
-    summary: 'Let a device in',
-    description: 'It gets its token with its next poll.',
-    body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
-    reply: Nothing,
-  }).handle(async ({ body, principal, browser }) => {
-    const { id } = await waiting(body.userCode, principal, browser);
-    await grants.approve(id, principal);
-    return {};
-  });
-
-  const deny = sessionOperation({
-    id: 'DenyDevice',
-    method: 'post',
-    path: '/v1/session/device:deny',
-    summary: 'Decline a device',
-    description: 'It is told so with its next poll.',
-    body: UserCode.meta({ id: 'DenyDeviceRequest' }),
-    reply: Nothing,
-  }).handle(async ({ body, principal, browser }) => {
-    const { id } = await waiting(body.userCode, principal, browser);
-    await grants.deny(id, principal);
-    return {};
-  });
-
-  return [lookUp, approve, deny];
-}
+export const deviceOperations: readonly SessionOperation[] = [lookUp, approve, deny];

@@ -1,3 +1,4 @@
+import { deviceOperations } from './session-device.ts';
 import { disconnectAppOperation, listConnectedAppsOperation } from './session-apps.ts';
 import type { SessionOperation } from './session-operation.ts';
 import {
@@ -33,4 +34,5 @@ export const sessionOperations: readonly SessionOperation[] = [
   listInvitations,
   acceptInvitationOperation,
   declineInvitationOperation,
+  ...deviceOperations,
 ];

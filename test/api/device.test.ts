@@ -3,6 +3,7 @@ import { BlockList, connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Router } from '@koa/router';
+import * as oauth from 'oauth4webapi';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
@@ -10,7 +11,6 @@ import { authenticateApp } from '../../src/access/app-tokens.ts';
 import { createClientAddress } from '../../src/access/client-address.ts';
 import { authenticate } from '../../src/access/keys.ts';
 import { createStartLimit } from '../../src/access/start-limit.ts';
-import { createGuessLimit } from '../../src/access/user-codes.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import type { Grants } from '../../src/actors/grants.ts';
 import { createAuthorize } from '../../src/api/auth.ts';
@@ -77,8 +77,9 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
   });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
-  mountSession(router, deviceOperations({ grants, guessLimit: createGuessLimit(clock) }), () => {}, {
+  mountSession(router, deviceOperations, () => {}, {
     ...services,
+    grants,
     config: { ...services.config, baseUrl: ORIGIN },
   });
   mount(
@@ -613,4 +614,37 @@ test('every endpoint of device grants is described', (t) => {
   );
   const mounted = router.stack.map(({ path, methods }) => `${methods.at(-1)?.toLowerCase()} ${String(path)}`);
   t.deepEqual(mounted.sort(), described.sort());
+});
+
+test('an OAuth library signs somebody in, knowing only the issuer', async (t) => {
+  const it = await device(t);
+  const issuer = new URL(ORIGIN);
+  // It keeps to the issuer's addresses, and the endpoints of this test listen elsewhere.
+  const options = {
+    [oauth.customFetch]: (url: string, init: oauth.CustomFetchOptions<string, oauth.ProtectedResourceRequestBody>) =>
+      fetch(it.origin + new URL(url).pathname, init as RequestInit),
+  };
+  const discovered = await oauth.discoveryRequest(issuer, { ...options, algorithm: 'oauth2' });
+  const server = await oauth.processDiscoveryResponse(issuer, discovered);
+  const client: oauth.Client = { client_id: APP };
+  const scope = new URLSearchParams({ scope: 'servers:list' });
+  const asked = await oauth.deviceAuthorizationRequest(server, client, oauth.None(), scope, options);
+  const grant = await oauth.processDeviceAuthorizationResponse(server, client, asked);
+  t.is(grant.verification_uri_complete, `${ORIGIN}/device?code=${grant.user_code}`);
+  const poll = async () => {
+    const answer = await oauth.deviceCodeGrantRequest(server, client, oauth.None(), grant.device_code, options);
+    return oauth.processDeviceCodeResponse(server, client, answer);
+  };
+  const told = async () => (await t.throwsAsync(poll(), { instanceOf: oauth.ResponseBodyError }))?.error;
+  t.is(await told(), 'authorization_pending');
+  t.is(await told(), 'slow_down');
+  await it.grants.approve((await it.grants.find(grant.user_code))!.id, USER);
+  const { access_token: token, token_type: type, scope: granted } = await poll();
+  t.deepEqual([type, granted], ['bearer', 'servers:list']);
+  const headers = { authorization: `Bearer ${token}` };
+  t.is((await it.call('GET', '/v1/whoami', { key: null, headers })).status, 200);
+  t.is(await told(), 'expired_token');
+  const declined = await oauth.deviceAuthorizationRequest(server, { client_id: 'x' }, oauth.None(), scope, options);
+  const refusal = oauth.processDeviceAuthorizationResponse(server, client, declined);
+  t.is((await t.throwsAsync(refusal, { instanceOf: oauth.ResponseBodyError }))?.error, 'invalid_client');
 });

@@ -7,7 +7,9 @@ import { csrfToken } from '../../src/access/csrf.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
 import type { Scope } from '../../src/access/scopes.ts';
+import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
+import { createGrants } from '../../src/actors/grants.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
@@ -92,6 +94,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const logged: string[] = [];
   const letters: Mail[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const secret: Secret = {
+    derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
+  };
   const services: Services = {
     config: {
       baseUrl: 'http://panel.example',
@@ -107,10 +112,11 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clock,
     store,
     log,
-    secret: { derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url') },
+    secret,
     mailer: { send: async (mail) => void letters.push(mail) },
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     servers: base.servers,
+    grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
