@@ -16,6 +16,8 @@ import { prepareSpawnArea } from './start.ts';
 
 /** How long a player's client gets to read why it is disconnected. */
 const goodbyeMs = 150;
+/** The most that players whose connection does not end are waited for. */
+const mostGoodbyeMs = 2_000;
 
 /** What a run starts from. */
 export interface Run {
@@ -133,7 +135,12 @@ function end(game: Game, listener: Listener, rcon: NetServer | undefined): void 
     exitCode = 1;
   }
   listener.close();
-  setTimeout(() => process.exit(exitCode), goodbyeMs);
+  const leaveBy = Date.now() + mostGoodbyeMs;
+  const leave = () => {
+    if (game.players.size === 0 || Date.now() >= leaveBy) process.exit(exitCode);
+    setTimeout(leave, 20);
+  };
+  setTimeout(leave, goodbyeMs);
 }
 
 function once(action: () => void): () => void {

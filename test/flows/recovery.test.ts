@@ -91,7 +91,7 @@ for (const engine of ['process', 'docker'] as const) {
 }
 
 test('a game that died while nobody watched is started again', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const service = await startService(t);
   await service.create('lobby', '1.20.4');
   await service.call('POST', '/v1/servers/lobby:start');
