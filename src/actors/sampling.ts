@@ -7,7 +7,7 @@ import type { ServerNow } from './servers.ts';
 export const SAMPLE_MS = 15_000;
 const PING_TIMEOUT_MS = 3_000;
 /** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
-const MAX_STATUS_CHARS = 64 * 1024;
+const MAX_STATUS_CHARS = 16 * 1024;
 
 interface SamplingOptions {
   pinger: Pinger;

@@ -55,7 +55,8 @@ function serve(operation: Operation, authorize: Authorize, services: Services): 
     const principal = await authorize(ctx.headers, operation);
     ctx.state.credential = credentialId(principal);
     const gone = new AbortController();
-    ctx.res.once('close', () => gone.abort());
+    // After a whole answer there is nothing left to call off, and an abort costs an exception.
+    ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
     ctx.body = await operation.run({ ...sentBy(ctx, operation), principal, signal: gone.signal }, services);
   };
 }

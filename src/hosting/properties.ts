@@ -115,6 +115,8 @@ async function readPlain(path: string): Promise<string> {
 
 /** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
 async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
+  // The usual case, and two syncs of the disk less between a join and its game.
+  if ((await readPlain(path)) === text) return;
   const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   const file = await open(
     temp,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
+import { freePort } from '../support/service.ts';
 import { assert, dictionary, property, string } from 'fast-check';
 import { formatProperties, parseProperties } from '../../src/sandbox/properties.ts';
 import { levelDirectory } from '../../src/sandbox/storage.ts';
@@ -166,10 +166,3 @@ test('properties: what is written is read back, whatever it is', (t) => {
 });
 
 /** A port nobody has now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' ? address!.port : 0;
-}

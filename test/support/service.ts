@@ -149,12 +149,18 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 
-/** A port nobody listens on; somebody may take it before we do, but hardly from the whole ephemeral range. */
+/**
+ * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
+ * below those of games, so that hardly anybody takes it before the caller does.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = 12_000 + Math.floor(Math.random() * 14_000);
+    const server = createServer();
+    const free = await new Promise<boolean>((resolve) => {
+      server.on('error', () => resolve(false));
+      server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)));
+    });
+    if (free) return port;
+  }
 }
