@@ -145,6 +145,7 @@ test('a game sees nothing of the environment of its service, and what it left be
     'EULA',
     'HOME',
     'LANG',
+    'NODE_COMPILE_CACHE',
     'PATH',
     'RCON_PORT',
     'SERVER_IP',
