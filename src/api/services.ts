@@ -8,6 +8,7 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
+import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
@@ -25,6 +26,7 @@ export type ApiConfig = Pick<
 export interface Services extends People {
   config: ApiConfig;
   secret: Secret;
+  prices: Prices;
   servers: Servers;
   engine: Pick<Engine, 'inspect' | 'logs'>;
   console: Pick<Console, 'run'>;

@@ -21,11 +21,11 @@ export async function addToBalance(tx: Tx, accountId: string, amountMicros: numb
   await tx.run(sql, [amountMicros, accountId]);
 }
 
-/** Counts what was spent in a month (`2026-11`) against the spend cap; what is earlier than counted already is left out. */
+/** Counts what was spent in a month (`2026-11`) against the spend cap; a clock set back does not begin anew. */
 export async function addToSpent(tx: Tx, accountId: string, month: string, micros: number): Promise<void> {
-  const sql = `UPDATE "wallets" SET "spentMonth" = $1,
-      "spentMicros" = CASE WHEN "spentMonth" = $1 THEN "spentMicros" ELSE 0 END + $2
-    WHERE "accountId" = $3 AND "spentMonth" <= $1`;
+  const sql = `UPDATE "wallets" SET "spentMonth" = CASE WHEN "spentMonth" >= $1 THEN "spentMonth" ELSE $1 END,
+      "spentMicros" = CASE WHEN "spentMonth" >= $1 THEN "spentMicros" ELSE 0 END + $2
+    WHERE "accountId" = $3`;
   await tx.run(sql, [month, micros, accountId]);
 }
 
@@ -45,7 +45,7 @@ export async function markCapNotified(tx: Tx, accountId: string, month: string):
 /** Wallets that have come to their end, or to their cap in `month`, while servers of theirs are metered. */
 export async function listSpentWallets(db: Sql, month: string): Promise<WalletRow[]> {
   const sql = `SELECT * FROM "wallets" w
-    WHERE ("balanceMicros" <= 0 OR ("spendCapMicros" > 0 AND "spentMonth" = $1 AND "spentMicros" >= "spendCapMicros"))
+    WHERE ("balanceMicros" <= 0 OR ("spendCapMicros" > 0 AND "spentMonth" >= $1 AND "spentMicros" >= "spendCapMicros"))
       AND EXISTS (SELECT 1 FROM "awake_sessions" s
         WHERE s."endedAt" IS NULL AND s."accountId" = w."accountId" AND s."rateMicros" > 0)`;
   return db.query<WalletRow>(sql, [month]);

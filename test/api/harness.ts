@@ -110,6 +110,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     secret: { derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url') },
     mailer: { send: async (mail) => void letters.push(mail) },
     clientAddress: (request) => request.socket.remoteAddress ?? '',
+    prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
     engine: base.engine,
     console: base.games,
