@@ -79,9 +79,9 @@ export function runwayMinutes({
   const coming = renewals.map((renewal) => ({ ...renewal }));
   let left = balanceMicros;
   let now = at;
-  for (let count = 0; count < MOST_RENEWALS && left > 0; count++) {
+  for (let count = 0; count < MOST_RENEWALS; count++) {
     const next = coming.reduce<Renewal | undefined>((a, b) => (a === undefined || b.at < a.at ? b : a), undefined);
-    const emptyAt = perMs > 0 ? now + left / perMs : Infinity;
+    const emptyAt = perMs > 0 ? now + Math.max(0, left) / perMs : Infinity;
     if (next === undefined || emptyAt <= next.at) return minutes(emptyAt - at);
     left -= (next.at - now) * perMs;
     now = next.at;

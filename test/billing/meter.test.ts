@@ -10,8 +10,7 @@ const CREDIT = 5_000_000;
 
 async function awake(it: Metered, id = 'abc', fields = {}): Promise<void> {
   await it.create(id, fields);
-  await it.command(id, 'START');
-  await it.reach(id, 'running');
+  await it.wake(id);
   it.games.players.set(id, 1);
 }
 
@@ -64,8 +63,7 @@ test('B-03: only full minutes cost: the same in usage, ledger and wallet', async
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
   t.is(await it.balance(), CREDIT);
-  await it.command('abc', 'START');
-  await it.reach('abc', 'running');
+  await it.wake('abc');
   await it.minutes(1);
   await it.clock.advance(65_000);
   await it.command('abc', 'STOP');
@@ -135,8 +133,7 @@ test('B-06: a top-up unblocks at once, within the grace too, and what follows is
   t.true(before <= 0 && before > -cost(1), String(before));
   await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
   await topUp(it, CREDIT);
-  await it.command('abc', 'START');
-  await it.reach('abc', 'running');
+  await it.wake('abc');
   await it.minutes(1);
   t.is(await it.balance(), before + CREDIT - cost(1));
 });
@@ -210,16 +207,14 @@ test('B-11: failed starts, endless ones and false wakes are free, and shown as s
   await it.command('slow', 'START');
   await it.minutes(11);
   await it.create('false');
-  await it.command('false', 'JOIN', STEVE);
-  await it.reach('false', 'running');
+  await it.wake('false', STEVE);
   await it.minutes(2);
   t.is(await it.balance(), CREDIT);
   await it.reach('false', 'hibernated', 300_000);
   const endings = Object.fromEntries((await it.sessions()).map((each) => [each.serverId, [each.ending, each.ticks]]));
   t.deepEqual(endings, { abc: ['start_failed', 0], slow: ['start_failed', 0], false: ['false_wake', 0] });
   t.is(await it.balance(), CREDIT);
-  await it.command('false', 'JOIN', STEVE);
-  await it.reach('false', 'running');
+  await it.wake('false', STEVE);
   await it.minutes(1);
   it.games.players.set('false', 1);
   await it.minutes(1);
@@ -247,8 +242,7 @@ test('B-13: a session is charged with the RAM and the price of its start', async
   t.is(await it.balance(), CREDIT - cost(3));
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated');
-  await it.command('abc', 'START');
-  await it.reach('abc', 'running');
+  await it.wake('abc');
   await it.minutes(1);
   t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
 });
@@ -271,8 +265,7 @@ test('a flat server pays once for 30 days, at its first start, and more for more
   await it.minutes(1);
   t.is(await it.balance(), CREDIT);
   for (let start = 0; start < 2; start++) {
-    await it.command('abc', 'START');
-    await it.reach('abc', 'running');
+    await it.wake('abc');
     await it.minutes(2);
     await it.command('abc', 'STOP');
     await it.reach('abc', 'hibernated');
@@ -281,8 +274,7 @@ test('a flat server pays once for 30 days, at its first start, and more for more
   await it.servers.patch('abc', { ramMb: 4_096 });
   await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
   await it.servers.patch('abc', { ramMb: 1_536 });
-  await it.command('abc', 'START');
-  await it.reach('abc', 'running');
+  await it.wake('abc');
   const after = await it.balance();
   t.true(after < CREDIT - 4_400_000 && after >= CREDIT - 4_500_000, String(after));
   t.deepEqual(await unbalanced(it.store), []);

@@ -1,4 +1,5 @@
 import type { ExecutionContext } from 'ava';
+import type { Cause } from '../../machines/server.ts';
 import { type Deed, recordDeed } from '../../src/access/audit.ts';
 import { createFunds } from '../../src/billing/funds.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
@@ -11,7 +12,7 @@ import type { Mail } from '../../src/ports.ts';
 import { listLedger } from '../../src/store/ledger.ts';
 import type { AwakeSessionRow, LedgerRow } from '../../src/store/rows.ts';
 import type { Tx } from '../../src/store/store.ts';
-import { type World, world } from '../support/world.ts';
+import { KEY, type World, world } from '../support/world.ts';
 
 export const ACCOUNT = 'acc_test';
 export const PRICES: Prices = { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 };
@@ -21,6 +22,8 @@ export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
   readonly meter: Meter;
   letters: Mail[];
+  /** Starts a server, and is back when it runs: files are written meanwhile, which takes real time. */
+  wake(id: string, cause?: Cause): Promise<void>;
   balance(): Promise<number>;
   /** Newest first. */
   ledger(): Promise<LedgerRow[]>;
@@ -30,6 +33,10 @@ export interface Metered extends Omit<World, 'servers'> {
   minutes(count: number): Promise<void>;
   /** Somebody sets the machine's clock; time goes on as ever. */
   setClock(byMs: number): Promise<void>;
+  /** How long games were awake in truth, all together. */
+  awakeMs(): number;
+  /** As much of it as nobody may have been there to see. */
+  unprovenMs(): number;
   /** The process dies and comes back after so long; games ran on. */
   restart(awayMs?: number): Promise<void>;
   /** The meter alone stops and starts again. */
@@ -50,6 +57,17 @@ export async function metered(
   const letters: Mail[] = [];
   const mailer = { send: async (mail: Mail) => void letters.push(mail) };
   let setBy = 0;
+  let awake = 0;
+  let unproven = 0;
+  const since = new Map<string, number>();
+  const truly = () => clock.now() - setBy;
+  const watch = () =>
+    base.servers.observe((id, now) => {
+      const began = since.get(id);
+      if (now?.state === 'running') since.set(id, began ?? truly());
+      else if (began !== undefined && since.delete(id)) awake += truly() - began;
+    });
+  watch();
   let meter = await startAll();
   await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
   t.teardown(() => meter.close());
@@ -96,6 +114,11 @@ export async function metered(
     get meter() {
       return meter;
     },
+    async wake(id, cause = KEY) {
+      await base.command(id, cause.kind === 'player' ? 'JOIN' : 'START', cause);
+      await base.until(async () => (await engine.inspect(id))?.up === true);
+      await base.reach(id, 'running');
+    },
     balance: () => balance(store, ACCOUNT),
     ledger: () => listLedger(store, ACCOUNT, 1_000),
     sessions: () => store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions" ORDER BY "startedAt", "id"'),
@@ -113,14 +136,19 @@ export async function metered(
       await clock.jump(clock.now() + byMs);
       await store.write(async () => {});
     },
+    awakeMs: () => awake + [...since.values()].reduce((sum, began) => sum + truly() - began, 0),
+    unprovenMs: () => unproven,
     async restart(awayMs = 0) {
+      unproven += awayMs * since.size;
       await meter.close();
       await base.servers.close();
       await clock.advance(awayMs);
       await base.killAndRestart();
+      watch();
       meter = await startAll();
     },
     async restartMeter(awayMs = 0) {
+      unproven += awayMs * since.size;
       await meter.close();
       await clock.advance(awayMs);
       meter = await startAll();
