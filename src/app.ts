@@ -7,11 +7,13 @@ import { createProxy } from '../proxy/index.ts';
 import { pingStatus } from '../proxy/ping.ts';
 import type { ServerLimits } from '../machines/server.ts';
 import { authenticateApp } from './access/app-tokens.ts';
+import { type Deed, recordDeed } from './access/audit.ts';
 import { createClientAddress } from './access/client-address.ts';
 import { type FirstRun, firstRun } from './access/first-run.ts';
 import { authenticate } from './access/keys.ts';
 import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
+import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
@@ -32,6 +34,12 @@ import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
+import { createFunds } from './billing/funds.ts';
+import { openWallet } from './billing/ledger.ts';
+import { startMeter } from './billing/meter.ts';
+import type { Prices } from './billing/prices.ts';
+import { createSessions } from './billing/sessions.ts';
+import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -39,7 +47,7 @@ import type { Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
-import { openStore } from './store/store.ts';
+import { openStore, type Tx } from './store/store.ts';
 import { createPages } from './web/pages.ts';
 
 /** The running service. */
@@ -80,17 +88,28 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => lease.release());
     await store.migrate();
     const secret = await openSecret(store, config.dataDir);
-    const operator = await firstRun(store, { clock, dataDir: config.dataDir, baseUrl: config.baseUrl });
+    const { dataDir, baseUrl } = config;
+    const onAccount = async (tx: Tx, id: string, at: number) =>
+      void (await openWallet(tx, id, at, config.signupCreditMicros));
+    const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
     const rconPassword = (serverId: string) => secret.derive('rcon', serverId);
 
     const console = createRconConsole();
     closers.push(() => console.close());
     const engine = await openEngine(config, log, installationOf(secret));
+    const mailer = openMailer();
     let outages = 0;
+    const prices: Prices = {
+      perGbHourMicros: config.pricePerGbHourMicros,
+      perGbMonthMicros: config.pricePerGbMonthMicros,
+    };
+    const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
+    const sessions = createSessions({ clock, steady, prices });
     const servers = createServers({
       store,
       clock,
       log,
+      onStep: sessions.onStep,
       limits: limitsOf(config),
       effects: createEffects({
         engine,
@@ -118,7 +137,25 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     });
     closers.push(() => routing.close());
     await servers.restore();
-    closers.push(await startReconcile({ engine, servers, clock, log, onReturn: () => outages++ }));
+    const onReturn = () => outages++;
+    closers.push(await startReconcile({ engine, servers, clock, log, onReturn, onLook: sessions.observed }));
+    const funds = createFunds({
+      store,
+      clock,
+      servers,
+      console,
+      rconPassword,
+      mailer,
+      prices,
+      baseUrl,
+      log,
+      record: recordOfSystem,
+    });
+    closers.push(() => funds.close());
+    servers.checkWakes(funds.check);
+    const billing = { store, clock, steady, engine, servers, sessions, prices, log };
+    const meter = await startMeter({ ...billing, afterRound: funds.enforce });
+    closers.push(() => meter.close());
 
     const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
     closers.push(() => proxy.close());
@@ -148,7 +185,9 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         engine,
         console,
         rconPassword,
-        mailer: openMailer(),
+        mailer,
+        prices,
+        onAccount,
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
@@ -204,6 +243,11 @@ async function openEngine(config: Config, log: Log, installation: string): Promi
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
   return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, sandboxEntry });
+}
+
+/** What the service does to an account by itself. */
+function recordOfSystem(tx: Tx, deed: Deed): Promise<void> {
+  return recordDeed(tx, { userId: '', through: 'system' }, deed);
 }
 
 function limitsOf(config: Config): ServerLimits {

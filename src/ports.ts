@@ -181,3 +181,56 @@ export interface Mailer {
   /** Resolves once somebody has taken the letter over; rejects where nobody would. */
   send(mail: Mail): Promise<void>;
 }
+
+/** What the machine has for games. */
+export interface Machine {
+  cores: number;
+  ramMb: number;
+  /** Of the file system that holds the servers; both 0 where it cannot be asked. */
+  diskFreeMb: number;
+  diskTotalMb: number;
+}
+
+/** Reads what the machine has; never rejects. */
+export type MachineProbe = () => Promise<Machine>;
+
+/** A payment that somebody is about to make. */
+export interface CheckoutOrder {
+  /** Ours. Asked twice for the same one, a provider opens one page. */
+  checkoutId: string;
+  /** Whole dollars. */
+  amountUsd: number;
+  /** Our own page about the checkout, where the payer comes back to. */
+  returnUrl: string;
+}
+
+/** A provider's page on which an order can be paid. */
+export interface CheckoutPage {
+  url: string;
+  /** What the provider calls it; '' where it needs no name of its own. */
+  providerRef: string;
+}
+
+/** What a provider reports of an order. It says that money came, never how much of it is whose: that is ours to know. */
+export interface CheckoutEvent {
+  /** The provider's; unique among its events. */
+  id: string;
+  /** Anything but `paid` and `expired` is of no concern. */
+  type: 'paid' | 'expired' | 'other';
+  checkoutId: string;
+  providerRef: string;
+  /** What was really paid, to be held against the order; null unless paid. In cents of a US dollar. */
+  amountCents: number | null;
+}
+
+/** Takes payments, on pages of its own. */
+export interface Checkout {
+  readonly provider: 'stripe' | 'test';
+  /** Rejects with StatusError UNAVAILABLE where the provider cannot be reached or refuses. */
+  open(order: CheckoutOrder): Promise<CheckoutPage>;
+  /**
+   * Reads a provider's callback, of which nothing is believed unless its signature over the very bytes is right and
+   * recent. Throws StatusError INVALID_ARGUMENT SIGNATURE_INVALID. Absent: the provider calls nobody.
+   */
+  readCallback?(body: Buffer, signature: string, at: number): CheckoutEvent;
+}

@@ -3,7 +3,7 @@ import { newId, randomBase62 } from '../ids.ts';
 import type { Clock } from '../ports.ts';
 import { hasUsers, insertAccount, insertUser } from '../store/accounts.ts';
 import { insertKey } from '../store/keys.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { writePrivateFile } from './durable-file.ts';
 import { mintKey } from './keys.ts';
 import { hashPassword } from './passwords.ts';
@@ -22,6 +22,8 @@ export interface FirstRunOptions {
   clock: Clock;
   dataDir: string;
   baseUrl: string;
+  /** Runs in the write that makes the account. */
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
 }
 
 /**
@@ -53,6 +55,7 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
     };
     const { key, row } = mintKey(wanted);
     await insertAccount(tx, { id: accountId, name: 'Operator', createdAt });
+    await options.onAccount?.(tx, accountId, createdAt);
     await insertUser(tx, {
       id: userId,
       email,

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 import type { Clock, Mail, Mailer } from '../ports.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { AccessChanges } from './changes.ts';
 import type { LoginLimits } from './login-limits.ts';
 
@@ -12,6 +12,8 @@ export interface People {
   mailer: Mailer;
   loginLimits: LoginLimits;
   accessChanges: AccessChanges;
+  /** Runs in the write that makes an account. */
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   config: {
     /** Where browsers find the pages: links in letters begin with it. */
     baseUrl: string;

@@ -56,6 +56,7 @@ export async function signUp(people: People, { email, password }: Credentials, v
   };
   const { token, verification } = await store.write(async (tx) => {
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
+    await people.onAccount?.(tx, user.accountId, user.createdAt);
     await insertUser(tx, user);
     await recordSession(tx, user, 'session.signUp', user.createdAt);
     return {

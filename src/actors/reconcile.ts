@@ -12,6 +12,8 @@ export interface ReconcileOptions {
   log: Log;
   /** Called each time the engine has come back. */
   onReturn?: () => void;
+  /** Called with what the engine has just shown of a server, before the server hears of it. */
+  onLook?: (serverId: string, game: Game | undefined) => void;
 }
 
 /** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL, SIGTERM. */
@@ -24,7 +26,8 @@ const RETRY_MS = 5_000;
  * Holds what the engine shows against what the actors believe, at the start, after the engine was away, and at each of its
  * events; the machines decide what follows. Games without a server are removed. Returns the function that ends it.
  */
-export async function startReconcile({ engine, servers, clock, log, onReturn }: ReconcileOptions): Promise<() => void> {
+export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
+  const { engine, servers, clock, log, onReturn, onLook } = options;
   let closed = false;
   let cancelRetry = () => {};
 
@@ -62,6 +65,7 @@ export async function startReconcile({ engine, servers, clock, log, onReturn }: 
     const failure = failureOf(now, game, lines);
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
+    onLook?.(id, game);
     const how = endingOf(game?.exit ?? null, missed, lines);
     return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
   }

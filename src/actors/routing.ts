@@ -104,6 +104,8 @@ function refusalOf(error: unknown): JoinRefused {
 }
 
 const REFUSALS: Record<string, string> = {
+  INSUFFICIENT_FUNDS: 'This server has to rest: its owner has to top up first.',
+  SPEND_CAP_REACHED: 'This server rests for this month; its owner can wake it sooner.',
   SERVER_NOT_FOUND: 'This server is no more.',
   SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
   SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',

@@ -64,6 +64,8 @@ export interface Servers {
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
+  /** From now on asks `check` before a command wakes a sleeping server. Returns the cancellation. */
+  checkWakes(check: WakeCheck): () => void;
   /** Brings every server that is not at rest back to life. */
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
@@ -71,6 +73,12 @@ export interface Servers {
   /** Stops all actors as they are, after their last change is stored; games run on. */
   close(): Promise<void>;
 }
+
+/**
+ * Whether a server may wake. What has to be read for that is read first; the function it gives is called in the turn of the
+ * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
+ */
+export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
 
 export interface ServersOptions {
   store: Store;
@@ -80,6 +88,8 @@ export interface ServersOptions {
   effects: (host: EffectHost) => Effects;
   /** Runs in the write of every step of every server. Default: into the audit log. */
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
+  /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
+  onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
 }
 
 interface Entry {
@@ -94,16 +104,20 @@ interface Entry {
 }
 
 const RELOAD_MS = 1_000;
+const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
+const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
 /**
  * Keeps one live actor per server that is not at rest; sleeping ones cost a row. Each transition is stored with its cause
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
-export function createServers({ store, clock, log, limits, effects, audit = recordStep }: ServersOptions): Servers {
+export function createServers(options: ServersOptions): Servers {
+  const { store, clock, log, limits, effects, audit = recordStep, onStep = async () => {} } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
+  const wakeChecks = new Set<WakeCheck>();
   let closed = false;
 
   const host: EffectHost = {
@@ -159,6 +173,7 @@ export function createServers({ store, clock, log, limits, effects, audit = reco
     const { row, seen } = entry;
     const id = row.id;
     const at = event.at ?? clock.now();
+    const now = nowOf(entry);
     const [from, to] = [serverState(before), serverState(seen)];
     const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
@@ -173,7 +188,9 @@ export function createServers({ store, clock, log, limits, effects, audit = reco
         transitions: sameValue(before, seen) ? [] : [transition],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
-      await audit(tx, row, { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause });
+      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause };
+      await audit(tx, row, step);
+      await onStep(tx, now, step);
     });
     entry.commit.then(
       () => evict(entry),
@@ -246,14 +263,41 @@ export function createServers({ store, clock, log, limits, effects, audit = reco
     }
   }
 
-  async function send(id: string, command: ServerCommand): Promise<ServerNow> {
-    const entry = await loaded(id);
-    if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-    if (!entry.actor.getSnapshot().can(command)) throw notAllowed(entry, command);
-    entry.actor.send(command);
-    const now = nowOf(entry);
+  /** Hands a command to the actor in the very turn in which it was found to be allowed. */
+  async function give(id: string, command: ServerCommand): Promise<{ now: ServerNow; stored: Promise<void> }> {
+    for (;;) {
+      const entry = await loaded(id);
+      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
+      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(entry, command);
+      const { seen } = entry;
+      if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
+        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
+        if (entry.dropped || entry.seen !== seen) continue;
+        askAll(checks, entry);
+      }
+      entry.actor.send(command);
+      // Read before anything else can happen to it.
+      return { now: nowOf(entry), stored: entry.commit };
+    }
+  }
+
+  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
     try {
-      await entry.commit;
+      for (const check of checks) check(nowOf(entry));
+    } catch (error) {
+      // A refused sleeper needs no actor.
+      entry.commit.then(
+        () => evict(entry),
+        () => {},
+      );
+      throw error;
+    }
+  }
+
+  async function send(id: string, command: ServerCommand): Promise<ServerNow> {
+    const { now, stored } = await give(id, command);
+    try {
+      await stored;
     } catch (error) {
       if (error instanceof StatusError) throw error;
       throw new StatusError(
@@ -350,6 +394,10 @@ export function createServers({ store, clock, log, limits, effects, audit = reco
     observe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    checkWakes(check) {
+      wakeChecks.add(check);
+      return () => wakeChecks.delete(check);
     },
     async until(id, satisfies, signal) {
       const present = (await get(id)) ?? null;

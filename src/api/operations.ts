@@ -1,4 +1,5 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
+import { billingOperations, reconcileLedger } from './billing.ts';
 import { listMinecraftVersions } from './catalogue.ts';
 import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
@@ -12,11 +13,13 @@ import { listMyServers } from './my-servers.ts';
 import type { Operation } from './operation.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
+import { getServerUsage } from './usage.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
   whoAmI,
   listMyServers,
+  ...billingOperations,
   listAccountAuditOperation,
   listMinecraftVersions,
   listServers,
@@ -34,9 +37,11 @@ export const operations: readonly Operation[] = [
   getServerLogs,
   listServerAuditOperation,
   inspectMachine,
+  getServerUsage,
   listMembers,
   inviteMember,
   setMemberRole,
   removeMember,
   ...clientOperations,
+  reconcileLedger,
 ];

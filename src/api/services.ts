@@ -11,6 +11,7 @@ import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
+import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
@@ -28,6 +29,7 @@ export type ApiConfig = Pick<
 export interface Services extends People {
   config: ApiConfig;
   secret: Secret;
+  prices: Prices;
   servers: Servers;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
   /** Counts wrong user codes, wherever they are taken. */

@@ -33,6 +33,12 @@ export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | 
   return rows.map(userRow)[0];
 }
 
+/** Those whose own account it is: to them letters about it go. Only addresses that have been seen to take mail. */
+export async function listOwners(db: Sql, accountId: string): Promise<UserRow[]> {
+  const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "id"';
+  return (await db.query<StoredUser>(sql, [accountId])).map(userRow).filter(({ emailVerified }) => emailVerified);
+}
+
 /** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
 export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
   const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';

@@ -2,21 +2,27 @@ import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { exact } from './exact.ts';
 import type {
+  AccountLimitsRow,
   AccountRow,
   ApiKeyRow,
   AppTokenRow,
   AuditRow,
+  AwakeSessionRow,
+  CheckoutRow,
   ClientRow,
   EmailTokenRow,
   GrantRow,
   GrantStartRow,
   LeaseRow,
+  LedgerRow,
   MemberRow,
   MetaRow,
   ServerRow,
   SessionRow,
+  TickRow,
   TransitionRow,
   UserRow,
+  WalletRow,
 } from './rows.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
@@ -237,6 +243,104 @@ export const audit = new EntitySchema<AuditRow>({
   indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'id'] }],
 });
 
+export const wallets = new EntitySchema<WalletRow>({
+  name: 'wallets',
+  columns: {
+    accountId: id,
+    balanceMicros: bigint,
+    spendCapMicros: bigint,
+    spendCapAction: text,
+    spentMonth: text,
+    spentMicros: bigint,
+    capNotifiedMonth: text,
+    createdAt: bigint,
+  },
+  foreignKeys: [ofAccount],
+});
+
+export const ledger = new EntitySchema<LedgerRow>({
+  name: 'ledger',
+  columns: {
+    id: { ...bigint, primary: true },
+    accountId: text,
+    serverId: text,
+    kind: text,
+    amountMicros: bigint,
+    note: text,
+    ref: text,
+    ts: bigint,
+    closedAt: maybeAt,
+  },
+  uniques: [{ columns: ['kind', 'ref'] }],
+  indices: [{ columns: ['accountId', 'id'] }],
+  foreignKeys: [ofAccount],
+});
+
+export const awakeSessions = new EntitySchema<AwakeSessionRow>({
+  name: 'awake_sessions',
+  columns: {
+    id,
+    serverId: text,
+    accountId: text,
+    cause: text,
+    plan: text,
+    ramMb: integer,
+    rateMicros: bigint,
+    startedAt: bigint,
+    readyAt: maybeAt,
+    endedAt: maybeAt,
+    ending: text,
+    billable: integer,
+    provenAt: bigint,
+    awakeMs: bigint,
+    ticks: integer,
+    remainder: integer,
+    amountMicros: bigint,
+  },
+  indices: [{ columns: ['serverId', 'startedAt'] }, { columns: ['endedAt'] }],
+  foreignKeys: [ofAccount],
+});
+
+export const ticks = new EntitySchema<TickRow>({
+  name: 'ticks',
+  columns: {
+    serverId: id,
+    sessionId: id,
+    n: { ...integer, primary: true },
+    ramMb: integer,
+    rateMicros: bigint,
+    amountMicros: bigint,
+    at: bigint,
+  },
+  indices: [{ columns: ['at'] }],
+});
+
+const maybeInteger: EntitySchemaColumnOptions = { ...integer, nullable: true };
+
+export const accountLimits = new EntitySchema<AccountLimitsRow>({
+  name: 'account_limits',
+  columns: { accountId: id, maxServers: maybeInteger, maxRamMb: maybeInteger },
+  foreignKeys: [ofAccount],
+});
+
+export const checkouts = new EntitySchema<CheckoutRow>({
+  name: 'checkouts',
+  columns: {
+    id,
+    accountId: text,
+    provider: text,
+    amountUsd: integer,
+    amountMicros: bigint,
+    state: text,
+    providerRef: maybeText,
+    createdAt: bigint,
+    paidAt: maybeAt,
+  },
+  uniques: [{ columns: ['providerRef'] }],
+  indices: [{ columns: ['accountId'] }],
+  foreignKeys: [ofAccount],
+});
+
 /** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
 export const entities = [
   accounts,
@@ -254,4 +358,10 @@ export const entities = [
   appTokens,
   members,
   audit,
+  wallets,
+  ledger,
+  awakeSessions,
+  ticks,
+  accountLimits,
+  checkouts,
 ];

@@ -212,3 +212,106 @@ export interface AuditRow {
   detail: string;
   createdAt: number;
 }
+
+/** What an account has, and what it may spend. */
+export interface WalletRow {
+  accountId: string;
+  /** The sum of the account's ledger at every moment. */
+  balanceMicros: number;
+  /** Per calendar month (UTC); 0: none. */
+  spendCapMicros: number;
+  spendCapAction: SpendCapAction;
+  /** The month `spentMicros` counts, as `2026-11`; '' before anything was spent. */
+  spentMonth: string;
+  spentMicros: number;
+  /** The last month in which the cap was said to be reached; '' for none. */
+  capNotifiedMonth: string;
+  createdAt: number;
+}
+
+/** What happens when the spend cap is reached. */
+export type SpendCapAction = 'notify' | 'stop';
+
+/** `usage` of the metered plan and `flat` for a period of the other are spent; the others are given or corrected. */
+export type LedgerKind = 'usage' | 'flat' | 'topup' | 'credit' | 'refund' | 'adjustment';
+
+/** One movement of money. Never changes once closed; corrections are new entries. */
+export interface LedgerRow {
+  /** Grows with time. */
+  id: number;
+  accountId: string;
+  /** '' where it is not about a server. */
+  serverId: string;
+  kind: LedgerKind;
+  /** Negative where it is spent. */
+  amountMicros: number;
+  note: string;
+  /** What it was for: one entry of a kind each. */
+  ref: string;
+  ts: number;
+  /** Null while a usage entry still grows. */
+  closedAt: number | null;
+}
+
+/** One time a server was awake, from the wish to its end. */
+export interface AwakeSessionRow {
+  id: string;
+  serverId: string;
+  accountId: string;
+  /** Who or what woke it, as JSON text of machines' `Cause`. */
+  cause: string;
+  plan: string;
+  /** RAM and price per GB and hour at its start; the price is 0 on the flat plan. */
+  ramMb: number;
+  rateMicros: number;
+  startedAt: number;
+  /** Null until the game was ready: until then it is free. */
+  readyAt: number | null;
+  endedAt: number | null;
+  /** '' while it lasts; then `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `funds`, … */
+  ending: string;
+  /** 0 while nobody has come in who was waited for: a false wake is free. */
+  billable: number;
+  /** Up to when it is known to have been up, on the meter's steady clock. */
+  provenAt: number;
+  /** How long it is known to have been up. */
+  awakeMs: number;
+  /** How many minutes are charged, what they cost, and the part of a micro that is carried on (61 440ths). */
+  ticks: number;
+  remainder: number;
+  amountMicros: number;
+}
+
+/** One charged minute: the n-th of its session. */
+export interface TickRow {
+  serverId: string;
+  sessionId: string;
+  n: number;
+  ramMb: number;
+  rateMicros: number;
+  amountMicros: number;
+  at: number;
+}
+
+/** Where an account's limits are not the installation's. */
+export interface AccountLimitsRow {
+  accountId: string;
+  /** Null: as the installation's; 0: unlimited. */
+  maxServers: number | null;
+  /** Null: as the installation's. */
+  maxRamMb: number | null;
+}
+
+/** One hosted payment. */
+export interface CheckoutRow {
+  id: string;
+  accountId: string;
+  provider: 'stripe' | 'test';
+  amountUsd: number;
+  amountMicros: number;
+  state: 'open' | 'paid' | 'expired';
+  /** The provider's name for it; null until it has one. */
+  providerRef: string | null;
+  createdAt: number;
+  paidAt: number | null;
+}

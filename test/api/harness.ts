@@ -115,6 +115,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     secret,
     mailer: { send: async (mail) => void letters.push(mail) },
     clientAddress: (request) => request.socket.remoteAddress ?? '',
+    prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
 import { createEffects } from '../../src/actors/effects.ts';
-import { startReconcile } from '../../src/actors/reconcile.ts';
-import { createServers, type ServerNow, type Servers } from '../../src/actors/servers.ts';
+import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
+import { createServers, type ServerNow, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
 import { createLog } from '../../src/log.ts';
 import type { Address, Console, Pinger } from '../../src/ports.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
@@ -47,6 +47,8 @@ export interface World {
 
 export interface WorldOptions {
   store?: (store: Store) => Store;
+  onStep?: ServersOptions['onStep'];
+  onLook?: ReconcileOptions['onLook'];
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -74,7 +76,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     killAndRestart,
     servers: make(),
   };
-  let endReconcile = await startReconcile({ engine, servers: it.servers, clock, log, onReturn: () => outages++ });
+  let endReconcile = await reconcile();
   t.teardown(async () => {
     endReconcile();
     await it.servers.close();
@@ -97,7 +99,14 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       outages: () => outages,
       rconPassword: () => 'secret',
     });
-    return createServers({ store, clock, log, limits: LIMITS, effects });
+    const { onStep } = options;
+    return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
+  }
+
+  function reconcile(): Promise<() => void> {
+    const { onLook } = options;
+    const onReturn = () => void outages++;
+    return startReconcile({ engine, servers: it.servers, clock, log, onReturn, ...(onLook && { onLook }) });
   }
 
   function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
@@ -131,7 +140,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     await it.servers.close();
     it.servers = make();
     await it.servers.restore();
-    endReconcile = await startReconcile({ engine, servers: it.servers, clock, log, onReturn: () => outages++ });
+    endReconcile = await reconcile();
   }
 
   return it;

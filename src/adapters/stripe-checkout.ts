@@ -1,0 +1,106 @@
+import { Stripe } from 'stripe';
+import { StatusError } from '../status.ts';
+import type { Checkout, CheckoutEvent } from '../ports.ts';
+
+export interface StripeOptions {
+  secretKey: string;
+  /** Of the webhook endpoint, `whsec_…`. */
+  webhookSecret: string;
+  /** Where the API answers; for tests. Default: Stripe's own. */
+  apiUrl?: string;
+  /** What one attempt may take, in ms. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRIES = 2;
+/** How old a callback may be: a recorded one is of no use later. Stripe signs every retry anew. */
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events about it at
+ * our webhook (https://docs.stripe.com/webhooks), which has to be subscribed to `checkout.session.*`.
+ */
+export function createStripeCheckout({ secretKey, webhookSecret, ...options }: StripeOptions): Checkout {
+  const stripe = new Stripe(secretKey, {
+    ...(options.apiUrl && apiAt(new URL(options.apiUrl))),
+    timeout: options.timeoutMs ?? TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+  });
+
+  return {
+    provider: 'stripe',
+
+    async open({ checkoutId, amountUsd, returnUrl }) {
+      try {
+        const session = await stripe.checkout.sessions.create(
+          {
+            mode: 'payment',
+            submit_type: 'pay',
+            client_reference_id: checkoutId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: 'usd',
+                  unit_amount: amountUsd * 100,
+                  product_data: { name: 'Game server credit' },
+                },
+              },
+            ],
+            success_url: returnUrl,
+            cancel_url: returnUrl,
+          },
+          { idempotencyKey: checkoutId },
+        );
+        if (session.url === null) throw new Error('the session has no page');
+        return { url: session.url, providerRef: session.id };
+      } catch (cause) {
+        const message = 'The payment provider cannot be reached now; nothing was charged. Try again in a minute.';
+        throw new StatusError('UNAVAILABLE', 'CHECKOUT_UNAVAILABLE', message, { cause, retryAfterSeconds: 30 });
+      }
+    },
+
+    readCallback(body, signature, at) {
+      let event: Stripe.Event;
+      try {
+        event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS, undefined, at);
+      } catch (cause) {
+        throw new StatusError('INVALID_ARGUMENT', 'SIGNATURE_INVALID', 'The signature is not right, or too old.', {
+          cause,
+        });
+      }
+      return eventOf(event);
+    },
+  };
+}
+
+/** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
+function eventOf(event: Stripe.Event): CheckoutEvent {
+  const { id, type } = event;
+  if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
+    const session = event.data.object;
+    return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
+  }
+  if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
+    return about('expired', id, event.data.object);
+  }
+  return { id, type: 'other', checkoutId: '', providerRef: '', amountCents: null };
+}
+
+function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout.Session): CheckoutEvent {
+  return {
+    id,
+    type,
+    checkoutId: session.client_reference_id ?? '',
+    providerRef: session.id,
+    // Another currency is another amount: the order is in US dollars.
+    amountCents: type === 'paid' && session.currency === 'usd' ? session.amount_total : null,
+  };
+}
+
+function apiAt({ protocol, hostname, port }: URL): Stripe.StripeConfig {
+  const scheme = protocol === 'http:' ? 'http' : 'https';
+  return { protocol: scheme, host: hostname, port: port || (scheme === 'http' ? '80' : '443') };
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { doerOf, recordDeed } from '../access/audit.ts';
+import type { Principal } from '../access/principal.ts';
+import { post } from '../billing/ledger.ts';
+import type { Posting } from '../billing/ledger.ts';
+import { randomBase62 } from '../ids.ts';
+import { StatusError } from '../status.ts';
+import { findListedAccount, listAccounts } from '../store/account-list.ts';
+import type { ListedAccount } from '../store/account-list.ts';
+import type { Tx } from '../store/store.ts';
+import { int32, line, message, reply, text } from './fields.ts';
+import { moneyOf } from './money-services.ts';
+import type { MoneyServices } from './money-services.ts';
+import { operation } from './operation.ts';
+import type { Services } from './services.ts';
+
+const DEFAULT_LIMIT = 100;
+const MOST = 1_000;
+/** A billion: what is more is a slip of the finger. */
+const MOST_MICROS = 1e15;
+const INHERITED = -1;
+
+/** An account as operators see it. */
+const Account = z
+  .object({
+    accountId: reply.text,
+    name: reply.text,
+    email: reply.text.describe('Of its first user.'),
+    createdAt: reply.timestamp,
+    balanceMicros: reply.int64,
+    servers: reply.int32.describe('How many it has, asleep or awake.'),
+    maxRamMb: reply.int32.describe('In force.'),
+    maxServers: reply.int32.describe('In force; 0: no limit.'),
+  })
+  .meta({ id: 'OperatorAccount' });
+
+const Params = message({ accountId: z.string().regex(/^[\w-]{1,64}$/) });
+
+/** A signed 64-bit integer, as a number or a decimal string (protojson), within what money can be here. */
+const Micros = z.preprocess(
+  (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
+  z
+    .int('must be an integer')
+    .min(-MOST_MICROS, `must be at least ${-MOST_MICROS}`)
+    .max(MOST_MICROS, `must be at most ${MOST_MICROS}`)
+    .refine((value) => value !== 0, 'must not be 0')
+    .meta({ format: 'int64' }),
+);
+
+const of = { scope: 'operator', tag: 'operator' } as const;
+
+export const listAccountsOperation = operation({
+  ...of,
+  id: 'ListAccounts',
+  method: 'get',
+  path: '/v1/operator/accounts',
+  summary: 'List accounts',
+  description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
+  query: message({
+    limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+    after: text(64).default(''),
+  }),
+  reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
+}).handle(async ({ principal, query }, services) => {
+  requireOperator(principal);
+  const rows = await listAccounts(services.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
+  return { accounts: rows.map((row) => accountView(row, moneyOf(services))) };
+});
+
+export const creditAccount = operation({
+  ...of,
+  id: 'CreditAccount',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:credit',
+  summary: "Change an account's balance",
+  description:
+    'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
+    'asking again changes nothing.',
+  params: Params,
+  body: message({
+    amountMicros: Micros,
+    kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
+    note: line(256).trim().min(1, 'is required'),
+    ref: line(128).trim().default('').describe('Of your choice; one entry of a kind each. Empty: none.'),
+  }).meta({ id: 'CreditAccountRequest' }),
+  example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
+  reply: Account,
+}).handle(async ({ principal, params, body }, services) => {
+  requireOperator(principal);
+  const { accountId } = params;
+  const { amountMicros, kind, note } = body;
+  const at = services.clock.now();
+  // Of one namespace each, so that no operator's reference can be taken for another account's.
+  const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
+  await services.store.write(async (tx) => {
+    await knownAccount(tx, accountId);
+    if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
+    const detail = `${kind} ${amountMicros} micros: ${note}`;
+    await recordDeed(tx, doerOf(principal), { action: 'wallet.credit', accountId, detail, at });
+  });
+  return shown(services, accountId);
+});
+
+export const setAccountLimits = operation({
+  ...of,
+  id: 'SetAccountLimits',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:setLimits',
+  summary: "Set an account's limits",
+  description: 'What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.',
+  params: Params,
+  body: message({
+    maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
+    maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
+  }).meta({ id: 'SetAccountLimitsRequest' }),
+  example: { maxRamMb: 32_768, maxServers: 20 },
+  reply: Account,
+}).handle(async ({ principal, params, body }, services) => {
+  requireOperator(principal);
+  const { accountLimits } = moneyOf(services);
+  const { accountId } = params;
+  await knownAccount(services.store, accountId);
+  await services.inTurn(`limits ${accountId}`, async () => {
+    const now = accountLimits.ownOf(accountId);
+    const own = {
+      maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
+      maxServers: inherited(body.maxServers, now.maxServers),
+    };
+    await accountLimits.set(accountId, own, async (tx) => {
+      const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
+      const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+      const deed = { action: 'account.setLimits', accountId, detail, at: services.clock.now() };
+      await recordDeed(tx, doerOf(principal), deed);
+    });
+  });
+  return shown(services, accountId);
+});
+
+/** Accounts and their money, for operators. */
+export const accountOperations = [listAccountsOperation, creditAccount, setAccountLimits] as const;
+
+function inherited(asked: number | undefined, now: number | null): number | null {
+  return asked === undefined ? now : asked === INHERITED ? null : asked;
+}
+
+/** A key keeps its scopes when its user is no operator any more. */
+function requireOperator({ operator }: Principal): void {
+  if (operator) return;
+  throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+}
+
+async function posted(tx: Tx, posting: Posting): Promise<boolean> {
+  try {
+    return await post(tx, posting);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const message = 'The balance would be more than can be kept exactly.';
+    throw new StatusError('OUT_OF_RANGE', 'BALANCE_OUT_OF_RANGE', message, { cause });
+  }
+}
+
+async function knownAccount(db: Pick<Tx, 'query'>, accountId: string): Promise<ListedAccount> {
+  const account = await findListedAccount(db, accountId);
+  if (account) return account;
+  throw new StatusError('NOT_FOUND', 'ACCOUNT_NOT_FOUND', 'There is no such account.', { metadata: { accountId } });
+}
+
+async function shown(services: Services, accountId: string): Promise<z.input<typeof Account>> {
+  return accountView(await knownAccount(services.store, accountId), moneyOf(services));
+}
+
+function accountView({ id, ...account }: ListedAccount, services: MoneyServices): z.input<typeof Account> {
+  return { ...account, accountId: id, ...services.accountLimits.of(id) };
+}

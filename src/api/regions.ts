@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { CapacityResponse, capacityView } from './capacity.ts';
+import { reply } from './fields.ts';
+import { moneyOf } from './money-services.ts';
+import { operation } from './operation.ts';
+
+const RegionInfo = z
+  .object({
+    region: reply.text,
+    label: reply.text.describe('For people.'),
+    available: reply.flag.describe('A machine there can be reached and runs servers.'),
+    capacity: CapacityResponse.prefault({}).describe('All zero where not available.'),
+  })
+  .meta({ id: 'RegionInfo' });
+
+/** Codes that installations commonly use. */
+const LABELS: Record<string, string> = {
+  af: 'Africa',
+  ap: 'Asia Pacific',
+  as: 'Asia',
+  eu: 'Europe',
+  me: 'Middle East',
+  na: 'North America',
+  oc: 'Oceania',
+  sa: 'South America',
+};
+
+export const listRegions = operation({
+  id: 'ListRegions',
+  method: 'get',
+  path: '/v1/regions',
+  scope: 'servers:read',
+  tag: 'control',
+  summary: 'List regions',
+  description: 'Where servers can be, whether anything runs there now, and what room is left.',
+  reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
+}).handle(async ({ principal }, services) => {
+  const { capacity, accountLimits, config } = moneyOf(services);
+  const { region } = config;
+  const label = LABELS[region] ?? region.toUpperCase();
+  if (!(await capacity.reachable())) return { regions: [{ region, label, available: false }] };
+  const { maxServers } = accountLimits.of(principal.accountId);
+  return { regions: [{ region, label, available: true, capacity: capacityView(await capacity.read(), maxServers) }] };
+});

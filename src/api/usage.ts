@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import type { Cause } from '../../machines/server.ts';
+import { gbHoursOf } from '../billing/usage.ts';
+import { listSessions } from '../store/awake-sessions.ts';
+import type { AwakeSessionRow } from '../store/rows.ts';
+import { message, reply } from './fields.ts';
+import { serverOperation } from './operation.ts';
+import { ServerParams } from './schemas.ts';
+
+const DEFAULT_SPAN_MS = 30 * 86_400_000;
+/** The newest ones, where a span has more. */
+const MOST = 1_000;
+
+const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
+
+const AwakeSession = z
+  .object({
+    startedAt: reply.timestamp.describe('When it was woken.'),
+    readyAt: reply.timestamp.describe('From then on it was metered; null: it never got ready, and was free.'),
+    endedAt: reply.timestamp.describe('Null: awake now.'),
+    ending: reply.text.describe(
+      '`stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `cancelled`, `funds`, …; empty: awake now.',
+    ),
+    cause: z
+      .object({
+        kind: reply.text.describe('`player`, `key`, `user`, `schedule`, `operator` or `system`.'),
+        id: reply.text,
+        note: reply.text,
+      })
+      .describe('Who or what woke it.'),
+    plan: reply.text,
+    ramMb: reply.int32,
+    minutes: reply.int32.describe('Charged, each when it was full.'),
+    gbHours: z.number().default(0),
+    amountMicros: reply.int64,
+  })
+  .meta({ id: 'AwakeSession' });
+
+export const getServerUsage = serverOperation({
+  id: 'GetServerUsage',
+  method: 'get',
+  path: '/v1/servers/{id}/usage',
+  scope: 'billing:read',
+  role: 'owner',
+  tag: 'control',
+  summary: "Read a server's usage",
+  description: `When it was awake, who woke it and what that cost, oldest first. At most the newest ${MOST} of the span.`,
+  params: ServerParams,
+  query: message({
+    from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
+    to: instant.optional().describe('RFC 3339. Default: now.'),
+  }),
+  reply: z
+    .object({
+      sessions: z.array(AwakeSession).default([]),
+      gbHours: z.number().default(0),
+      amountMicros: reply.int64,
+    })
+    .meta({ id: 'ServerUsage' }),
+}).handle(async ({ server: { row }, query }, { store, clock }) => {
+  const to = query.to ?? clock.now() + 1;
+  const sessions = await listSessions(store, row, { from: query.from ?? to - DEFAULT_SPAN_MS, to, limit: MOST });
+  return {
+    sessions: sessions.map(sessionView),
+    gbHours: gbHoursOf(sessions),
+    amountMicros: sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
+  };
+});
+
+function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
+  const { startedAt, readyAt, endedAt, ending, plan, ramMb, ticks, amountMicros } = session;
+  const cause = JSON.parse(session.cause) as Cause;
+  const gbHours = gbHoursOf([session]);
+  return { startedAt, readyAt, endedAt, ending, cause, plan, ramMb, minutes: ticks, gbHours, amountMicros };
+}

@@ -1,0 +1,50 @@
+import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from '../store/account-limits.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** What an account may have. */
+export interface Limits {
+  /** RAM of its awake servers together. */
+  maxRamMb: number;
+  /** Servers, asleep or awake; 0: no limit. */
+  maxServers: number;
+}
+
+/** What operators have set for one account; null: as the installation has it. */
+export type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
+
+/** The limits of all accounts, in memory, so that they can be asked for between two turns. */
+export interface AccountLimits {
+  of(accountId: string): Limits;
+  ownOf(accountId: string): OwnLimits;
+  /** Stores an account's own limits; in force from the commit on. `also` runs in the same write. */
+  set(accountId: string, own: OwnLimits, also?: (tx: Tx) => Promise<void>): Promise<void>;
+}
+
+const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
+
+/** Reads what has been set. Only the accounts that have limits of their own take memory. */
+export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
+  const own = new Map<string, OwnLimits>();
+  for (const { accountId, maxRamMb, maxServers } of await listAccountLimits(store)) {
+    own.set(accountId, { maxRamMb, maxServers });
+  }
+  const ownOf = (accountId: string) => own.get(accountId) ?? NONE;
+
+  return {
+    ownOf,
+    of(accountId) {
+      const { maxRamMb, maxServers } = ownOf(accountId);
+      return { maxRamMb: maxRamMb ?? defaults.maxRamMb, maxServers: maxServers ?? defaults.maxServers };
+    },
+    async set(accountId, { maxRamMb, maxServers }, also = async () => {}) {
+      const none = maxRamMb === null && maxServers === null;
+      await store.write(async (tx) => {
+        if (none) await deleteAccountLimits(tx, accountId);
+        else await saveAccountLimits(tx, { accountId, maxRamMb, maxServers });
+        await also(tx);
+      });
+      if (none) own.delete(accountId);
+      else own.set(accountId, { maxRamMb, maxServers });
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { StatusError } from '../status.ts';
+import type { AccountLimits } from './account-limits.ts';
+import type { Capacity } from './capacity.ts';
+import { loadOf, reserves } from './reservations.ts';
+import type { Reserving } from './reservations.ts';
+
+/** Decides whether a server may wake. */
+export interface Admission {
+  /**
+   * Throws unless the server may wake now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may have awake,
+   * NODE_CAPACITY for what the machine has left. One that is awake already, or on its way, has its place.
+   *
+   * Synchronous, and what awake servers reserve is read off their actors: in the turn of the event that wakes the server
+   * there is nothing between the question and the reservation, and whatever brings the actor to rest has given it back.
+   */
+  admit(server: Reserving): void;
+}
+
+export interface AdmissionOptions {
+  live: () => Reserving[];
+  capacity: Pick<Capacity, 'now' | 'cpusFor'>;
+  limits: Pick<AccountLimits, 'of'>;
+  /** How the machine is called towards owners. */
+  nodeLabel: string;
+}
+
+/** A server's CPU time is a ceiling that it seldom touches, so that a core is promised several times over. */
+const CEILINGS_A_CORE = 4;
+/** A world that cannot be saved is worse than one that sleeps. */
+const LEAST_DISK_MB = 256;
+
+export function createAdmission({ live, capacity, limits, nodeLabel }: AdmissionOptions): Admission {
+  return {
+    admit(server) {
+      if (reserves(server)) return;
+      const others = live().filter(({ row }) => row.id !== server.row.id);
+      admitToAccount(server, others);
+      admitToNode(server);
+    },
+  };
+
+  function admitToAccount({ row }: Reserving, others: Reserving[]): void {
+    const { accountId, ramMb } = row;
+    const { maxRamMb, maxServers } = limits.of(accountId);
+    const awake = loadOf(
+      others.filter((other) => other.row.accountId === accountId),
+      capacity.cpusFor,
+    );
+    const subject = `account:${accountId}`;
+    if (maxServers > 0 && awake.servers >= maxServers) {
+      throw exhausted('MAX_SERVERS', subject, `The account may have ${maxServers} servers, and so many are awake.`, {
+        limit: String(maxServers),
+      });
+    }
+    if (awake.ramMb + ramMb > maxRamMb) {
+      const message =
+        `The account's awake servers may use ${maxRamMb} MB of RAM together; ${awake.ramMb} MB are in use and this ` +
+        `server needs ${ramMb} MB. Stop another server, or give this one less.`;
+      const metadata = { limitMb: String(maxRamMb), usedMb: String(awake.ramMb), neededMb: String(ramMb) };
+      throw exhausted('MAX_RAM', subject, message, metadata);
+    }
+  }
+
+  function admitToNode({ row: { ramMb } }: Reserving): void {
+    const { machine, ramUsableMb, used } = capacity.now();
+    const cpus = capacity.cpusFor(ramMb);
+    if (used.ramMb + ramMb > ramUsableMb) throw full('RAM', `${ramUsableMb - used.ramMb} MB of RAM are free`);
+    if (used.cpus + cpus > machine.cores * CEILINGS_A_CORE) throw full('CPU', 'all CPU time is promised');
+    // A disk that could not be asked is no full one.
+    if (machine.diskTotalMb > 0 && machine.diskFreeMb < LEAST_DISK_MB) {
+      throw full('disk', `${machine.diskFreeMb} MB of disk are free`);
+    }
+  }
+
+  function full(resource: string, found: string): StatusError {
+    const message = `${nodeLabel} has no room for this server now: ${found}. Try again when another server sleeps.`;
+    return exhausted('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
+  }
+}
+
+function exhausted(reason: string, subject: string, message: string, metadata: Record<string, string>): StatusError {
+  const violations = [{ subject, description: message }];
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
+  return new StatusError('RESOURCE_EXHAUSTED', reason, message, { metadata, details });
+}

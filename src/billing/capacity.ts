@@ -1,0 +1,118 @@
+import type { Clock, Engine, Machine, MachineProbe } from '../ports.ts';
+import { loadOf } from './reservations.ts';
+import type { Load, Reserving } from './reservations.ts';
+
+/** How much CPU time a server of at most `ramMb` may use at once, in cores. */
+export interface CpuTier {
+  ramMb: number;
+  cpus: number;
+}
+
+/** What the machine has for games, and how much of it awake servers have reserved. */
+export interface CapacityNow {
+  machine: Machine;
+  /** What games may have: the rest is for the system and the service itself. */
+  ramUsableMb: number;
+  used: Load;
+  /** The table by which a server's RAM decides its CPU time, smallest first; its last line holds for all above. */
+  cpuTiers: CpuTier[];
+  /** The most that one server gets. */
+  cpusPerServer: number;
+}
+
+/** What the machine can still take. */
+export interface Capacity {
+  /** By the newest probe; at once, so that nothing can happen between asking and acting. */
+  now(): CapacityNow;
+  /** The same, probed anew where the last probe is no longer fresh. */
+  read(): Promise<CapacityNow>;
+  /** CPU time of a server, in cores. */
+  cpusFor(ramMb: number): number;
+  /** Whether the engine answers; asked at most once in a few seconds. */
+  reachable(): Promise<boolean>;
+  close(): void;
+}
+
+export interface CapacityOptions {
+  probe: MachineProbe;
+  engine: Pick<Engine, 'list'>;
+  live: () => Reserving[];
+  clock: Clock;
+}
+
+const TIERS: readonly CpuTier[] = [
+  { ramMb: 2_048, cpus: 1 },
+  { ramMb: 4_096, cpus: 2 },
+  { ramMb: 6_144, cpus: 3 },
+  { ramMb: 8_192, cpus: 4 },
+];
+/** Left to the system and the service: an eighth of the RAM, at most this much. */
+const KEPT_RAM_MB = 512;
+const PROBE_MS = 15_000;
+const REACHABLE_MS = 5_000;
+const ENGINE_MS = 3_000;
+
+/** Probes the machine, and goes on doing so every quarter of a minute: disks fill up. */
+export async function createCapacity({ probe, engine, live, clock }: CapacityOptions): Promise<Capacity> {
+  let machine = await probe();
+  let probedAt = clock.now();
+  let cancel = clock.at(probedAt + PROBE_MS, again);
+  let asked: { at: number; answer: Promise<boolean> } | undefined;
+
+  async function refresh(): Promise<void> {
+    machine = await probe();
+    probedAt = clock.now();
+  }
+
+  function again(): void {
+    cancel = clock.at(clock.now() + PROBE_MS, again);
+    void refresh();
+  }
+
+  function cpusFor(ramMb: number): number {
+    const tier = TIERS.find((each) => ramMb <= each.ramMb) ?? TIERS.at(-1);
+    return Math.min(tier?.cpus ?? 1, machine.cores);
+  }
+
+  function now(): CapacityNow {
+    const cpuTiers = TIERS.map(({ ramMb }) => ({ ramMb, cpus: cpusFor(ramMb) }));
+    return {
+      machine,
+      ramUsableMb: machine.ramMb - Math.min(KEPT_RAM_MB, Math.floor(machine.ramMb / 8)),
+      used: loadOf(live(), cpusFor),
+      cpuTiers,
+      cpusPerServer: Math.max(...cpuTiers.map(({ cpus }) => cpus)),
+    };
+  }
+
+  return {
+    now,
+    cpusFor,
+    async read() {
+      if (clock.now() - probedAt >= PROBE_MS) await refresh();
+      return now();
+    },
+    reachable() {
+      if (asked === undefined || clock.now() - asked.at >= REACHABLE_MS) {
+        asked = { at: clock.now(), answer: answers(engine) };
+      }
+      return asked.answer;
+    },
+    close: () => cancel(),
+  };
+}
+
+/** In real time: an engine that hangs does so whatever the service's clock says. */
+async function answers(engine: Pick<Engine, 'list'>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ENGINE_MS);
+  try {
+    const listed = engine.list().then(
+      () => true,
+      () => false,
+    );
+    return await Promise.race([listed, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,181 @@
+import { randomBase62 } from '../ids.ts';
+import type { Log } from '../log.ts';
+import type { Checkout, CheckoutEvent, Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import {
+  countCheckouts,
+  getCheckout,
+  insertCheckout,
+  markCheckoutExpired,
+  markCheckoutPaid,
+  nameCheckout,
+} from '../store/checkouts.ts';
+import type { CheckoutRow } from '../store/rows.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { post } from './ledger.ts';
+
+/** Who has opened or settled a checkout, for the audit log. */
+export interface CheckoutDeed {
+  accountId: string;
+  action: 'checkout.open' | 'wallet.topup';
+  detail: string;
+  at: number;
+}
+
+/** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */
+export interface Checkouts {
+  /** Where payments are made; undefined: nowhere. */
+  readonly provider: Checkout['provider'] | undefined;
+  /**
+   * Opens a checkout and gives the address of its page. UNIMPLEMENTED where wallets are not funded by checkout;
+   * RESOURCE_EXHAUSTED CHECKOUT_LIMIT for too many in an hour; UNAVAILABLE where the provider cannot be reached.
+   */
+  create(accountId: string, amountUsd: number, record: (tx: Tx, deed: CheckoutDeed) => Promise<void>): Promise<string>;
+  find(id: string): Promise<CheckoutRow | undefined>;
+  /** Credits or cancels a test payment and gives what became of it. NOT_FOUND for an unknown one. */
+  settleTest(id: string, decision: 'pay' | 'cancel'): Promise<CheckoutRow>;
+  /**
+   * Takes a provider's callback. Throws NOT_FOUND for a provider that has none here, and INVALID_ARGUMENT for a signature
+   * that is wrong. What cannot be matched with a checkout of ours is logged, and taken as read: sent again, it is the same.
+   */
+  callback(provider: string, body: Buffer, signature: string): Promise<void>;
+}
+
+export interface CheckoutsOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  /** Undefined: off. */
+  checkout: Checkout | undefined;
+  /** Where our pages are. */
+  baseUrl: string;
+  /** Writes a credit into the audit log, in the write of the credit. */
+  record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
+}
+
+const MICROS_PER_USD = 1_000_000;
+const HOUR_MS = 3_600_000;
+/** More than anybody needs, few enough to keep: each is a row, and a session at the provider. */
+const CHECKOUTS_AN_HOUR = 30;
+/** A page for a test payment that was left open is of no use later, as with real providers. */
+const TEST_EXPIRY_MS = 24 * HOUR_MS;
+
+export function createCheckouts({ store, clock, log, checkout, baseUrl, record }: CheckoutsOptions): Checkouts {
+  return {
+    provider: checkout?.provider,
+
+    async create(accountId, amountUsd, recordOpen) {
+      if (checkout === undefined) throw off();
+      const { provider } = checkout;
+      const at = clock.now();
+      const id = `chk_${randomBase62(22)}`;
+      const amountMicros = amountUsd * MICROS_PER_USD;
+      await store.write(async (tx) => {
+        if ((await countCheckouts(tx, accountId, at - HOUR_MS)) >= CHECKOUTS_AN_HOUR) throw tooMany(accountId);
+        const state = 'open';
+        const row = {
+          id,
+          accountId,
+          provider,
+          amountUsd,
+          amountMicros,
+          state,
+          providerRef: null,
+          paidAt: null,
+        } as const;
+        await insertCheckout(tx, { ...row, createdAt: at });
+        await recordOpen(tx, { accountId, action: 'checkout.open', detail: `${amountUsd} USD, ${id}`, at });
+      });
+      const page = await checkout.open({ checkoutId: id, amountUsd, returnUrl: `${baseUrl}/checkout/${id}` });
+      // The callback may be faster than this write; it goes by our own id.
+      if (page.providerRef !== '') await store.write((tx) => nameCheckout(tx, id, page.providerRef));
+      return page.url;
+    },
+
+    find: (id) => getCheckout(store, id),
+
+    async settleTest(id, decision) {
+      const { row, credited } = await store.write(async (tx) => {
+        const row = checkout?.provider === 'test' ? await getCheckout(tx, id) : undefined;
+        if (row?.provider !== 'test') throw notFound();
+        const payable = row.state === 'open' && clock.now() - row.createdAt < TEST_EXPIRY_MS;
+        const credited = payable && decision === 'pay' && (await credit(tx, row));
+        if (!credited) await markCheckoutExpired(tx, id);
+        return { row: (await getCheckout(tx, id)) ?? row, credited };
+      });
+      if (credited) announce(row);
+      return row;
+    },
+
+    async callback(provider, body, signature) {
+      if (checkout?.readCallback === undefined || checkout.provider !== provider) {
+        throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+      }
+      const event = checkout.readCallback(body, signature, clock.now());
+      const paid = event.type === 'other' ? undefined : await store.write((tx) => settle(tx, provider, event));
+      if (paid) announce(paid);
+    },
+  };
+
+  /**
+   * In one write, and writes come one by one: of the same events at once, the first finds the checkout unpaid. Gives the
+   * checkout that this event has paid.
+   */
+  async function settle(tx: Tx, provider: string, event: CheckoutEvent): Promise<CheckoutRow | undefined> {
+    const row = await getCheckout(tx, event.checkoutId);
+    const about = { event: event.id, checkout: event.checkoutId, session: event.providerRef, provider };
+    if (row === undefined || row.provider !== provider) {
+      log.warn(about, 'a payment event is about no checkout of ours');
+      return undefined;
+    }
+    if (row.providerRef !== null && row.providerRef !== event.providerRef) {
+      log.error(about, 'a payment event names another session than its checkout; not credited');
+      return undefined;
+    }
+    if (event.type === 'expired') {
+      await markCheckoutExpired(tx, row.id);
+      return undefined;
+    }
+    if (event.amountCents !== row.amountUsd * 100) {
+      log.error(
+        { ...about, paidCents: event.amountCents, amountUsd: row.amountUsd },
+        'another amount was paid; not credited',
+      );
+      return undefined;
+    }
+    return (await credit(tx, row)) ? row : undefined;
+  }
+
+  /** False where it has been credited before. One that had expired was paid all the same: the money is there. */
+  async function credit(tx: Tx, { id, accountId, provider, amountUsd, amountMicros }: CheckoutRow): Promise<boolean> {
+    const at = clock.now();
+    if (!(await markCheckoutPaid(tx, id, at))) return false;
+    const note = provider === 'test' ? `Test payment of ${amountUsd} USD` : `Payment of ${amountUsd} USD`;
+    if (!(await post(tx, { accountId, kind: 'topup', ref: id, amountMicros, note, at }))) return false;
+    await record(tx, { accountId, action: 'wallet.topup', detail: `${amountUsd} USD by ${provider}, ${id}`, at });
+    return true;
+  }
+
+  function announce({ id, accountId, provider, amountUsd }: CheckoutRow): void {
+    log.info({ account: accountId, checkout: id, amountUsd, provider }, 'a wallet was topped up');
+  }
+}
+
+function off(): StatusError {
+  const message = 'Wallets are not funded by checkout here; ask the operator for credit.';
+  return new StatusError('UNIMPLEMENTED', 'CHECKOUT_OFF', message);
+}
+
+function notFound(): StatusError {
+  return new StatusError('NOT_FOUND', 'CHECKOUT_NOT_FOUND', 'There is no such checkout.');
+}
+
+function tooMany(accountId: string): StatusError {
+  const message = `An account may open ${CHECKOUTS_AN_HOUR} checkouts an hour; use one of those that are open.`;
+  const violations = [{ subject: `account:${accountId}`, description: message }];
+  return new StatusError('RESOURCE_EXHAUSTED', 'CHECKOUT_LIMIT', message, {
+    metadata: { limit: String(CHECKOUTS_AN_HOUR) },
+    details: [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }],
+    retryAfterSeconds: HOUR_MS / 1_000,
+  });
+}

@@ -1,0 +1,47 @@
+import { lastFlatEntry } from '../store/ledger.ts';
+import type { ServerRow } from '../store/rows.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import { post } from './ledger.ts';
+import { flatMicros, PERIOD_MS, type Prices } from './prices.ts';
+
+type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
+
+/** What a flat server that is awake at an instant has to pay, and for what. */
+export interface FlatDue {
+  /** 0: it is paid for. */
+  amountMicros: number;
+  /** When the paid or payable period began. */
+  periodAt: number;
+}
+
+/**
+ * The first start in 30 days pays for them. A server that is started with more RAM than its period was paid for pays the
+ * difference for the days that are left; less RAM gives nothing back.
+ */
+export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number): Promise<FlatDue> {
+  const price = flatMicros(prices.perGbMonthMicros, server.ramMb);
+  const last = await lastFlatEntry(db, server);
+  const paid = last && readRef(last.ref);
+  if (paid === undefined || at >= paid.periodAt + PERIOD_MS) return { amountMicros: price, periodAt: at };
+  const more = price - flatMicros(prices.perGbMonthMicros, paid.ramMb);
+  if (more <= 0) return { amountMicros: 0, periodAt: paid.periodAt };
+  const leftMs = Math.min(PERIOD_MS, paid.periodAt + PERIOD_MS - at);
+  const amountMicros = Number((BigInt(more) * BigInt(leftMs) + BigInt(PERIOD_MS - 1)) / BigInt(PERIOD_MS));
+  return { amountMicros, periodAt: paid.periodAt };
+}
+
+/** Charges what is due, if anything is, in the caller's write. */
+export async function chargeFlat(tx: Tx, server: FlatServer, prices: Prices, at: number): Promise<void> {
+  const { amountMicros, periodAt } = await flatDue(tx, server, prices, at);
+  if (amountMicros === 0) return;
+  const { id: serverId, accountId, ramMb } = server;
+  const note = `${ramMb} MB for 30 days from ${new Date(periodAt).toISOString().slice(0, 10)}`;
+  const ref = `${serverId}/${server.createdAt}/${periodAt}/${ramMb}`;
+  await post(tx, { accountId, serverId, kind: 'flat', amountMicros: -amountMicros, note, ref, at });
+}
+
+/** A flat entry's `ref` says what was paid for: server, its birth, the period's beginning, MB of RAM. */
+function readRef(ref: string): { periodAt: number; ramMb: number } {
+  const [ramMb, periodAt] = ref.split('/').toReversed().map(Number);
+  return { periodAt: periodAt ?? 0, ramMb: ramMb ?? 0 };
+}

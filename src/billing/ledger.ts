@@ -1,0 +1,80 @@
+import { StatusError } from '../status.ts';
+import { insertEntry } from '../store/ledger.ts';
+import type { LedgerKind } from '../store/rows.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import { addToBalance, addToSpent, getWallet, insertWallet, listUnbalanced } from '../store/wallets.ts';
+import { monthOf } from './prices.ts';
+
+/** A movement of money. */
+export interface Posting {
+  accountId: string;
+  /** Absent where it is not about a server. */
+  serverId?: string;
+  /** `usage` entries grow with the meter's ticks; everything else is posted whole. */
+  kind: Exclude<LedgerKind, 'usage'>;
+  /** Micros; negative for what is spent. */
+  amountMicros: number;
+  /** For people. */
+  note: string;
+  /** What it is for, unique within its kind: the id of the payment, say. */
+  ref: string;
+  at: number;
+}
+
+/**
+ * Appends a closed entry to the ledger and moves the wallet, in the caller's write. False where that `ref` of that kind is
+ * there already: then nothing changes, so that whatever is told twice counts once. RangeError for an amount, or a resulting
+ * balance, that is no safe integer.
+ */
+export async function post(tx: Tx, posting: Posting): Promise<boolean> {
+  const { accountId, serverId = '', kind, amountMicros, note, ref, at } = posting;
+  requireSafe(amountMicros);
+  await insertWallet(tx, accountId, at);
+  const entry = { accountId, serverId, kind, amountMicros, note, ref, ts: at, closedAt: at };
+  if (!(await insertEntry(tx, entry))) return false;
+  requireSafe((await balance(tx, accountId)) + amountMicros);
+  await addToBalance(tx, accountId, amountMicros);
+  if (kind === 'flat') await addToSpent(tx, accountId, monthOf(at), -amountMicros);
+  return true;
+}
+
+/** What an account has, in micros; 0 for one that never had anything. */
+export async function balance(db: Sql, accountId: string): Promise<number> {
+  return (await getWallet(db, accountId))?.balanceMicros ?? 0;
+}
+
+/** Makes the wallet of a new account, with what newcomers get; false where it has one, and nothing is given again. */
+export async function openWallet(tx: Tx, accountId: string, at: number, signupCreditMicros: number): Promise<boolean> {
+  if (!(await insertWallet(tx, accountId, at))) return false;
+  if (signupCreditMicros > 0) {
+    const amountMicros = signupCreditMicros;
+    await post(tx, { accountId, kind: 'credit', amountMicros, note: 'Welcome', ref: `signup/${accountId}`, at });
+  }
+  return true;
+}
+
+/** An account whose wallet is not the sum of its ledger. */
+export interface Unbalanced {
+  accountId: string;
+  balanceMicros: number;
+  ledgerMicros: number;
+}
+
+/** Holds every wallet against its ledger and gives those that differ: none, unless somebody wrote to the database by hand. */
+export async function unbalanced(db: Sql): Promise<Unbalanced[]> {
+  return listUnbalanced(db);
+}
+
+/** FAILED_PRECONDITION INSUFFICIENT_FUNDS: what everything that must be paid for is refused with. */
+export function insufficientFunds(accountId: string, balanceMicros: number, neededMicros: number): StatusError {
+  const message = 'The wallet cannot pay for this: add money, then start the server again.';
+  const violations = [{ type: 'FUNDS', subject: `account:${accountId}`, description: message }];
+  return new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', message, {
+    metadata: { accountId, balanceMicros: String(balanceMicros), neededMicros: String(neededMicros) },
+    details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
+  });
+}
+
+function requireSafe(micros: number): void {
+  if (!Number.isSafeInteger(micros)) throw new RangeError(`${micros} micros cannot be kept exactly.`);
+}

@@ -1,0 +1,153 @@
+import type { Log } from '../log.ts';
+import type { Clock, Engine, Game } from '../ports.ts';
+import { listMetered, proveSession, proveSessions, writeOff, type MeteredSession } from '../store/awake-sessions.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { chargeNext, purgeTicks } from '../store/ticks.ts';
+import { chargeFlat, flatDue } from './flat.ts';
+import { type Unbalanced, unbalanced } from './ledger.ts';
+import type { LiveServers } from './live.ts';
+import { monthOf, type Prices, TICK_MS } from './prices.ts';
+import type { Sessions } from './sessions.ts';
+import type { SteadyClock } from './steady-clock.ts';
+
+export interface MeterOptions {
+  store: Store;
+  clock: Clock;
+  steady: SteadyClock;
+  engine: Pick<Engine, 'list' | 'inspect'>;
+  servers: Pick<LiveServers, 'live'>;
+  sessions: Sessions;
+  prices: Prices;
+  log: Log;
+  /** Called after each round, once it is stored: wallets may have come to their end. */
+  afterRound?: () => Promise<void>;
+}
+
+export interface Meter {
+  /** Proves and charges what is due now; the one a minute is such a round. Rejects where it could not be stored. */
+  round(): Promise<void>;
+  /** Ends the rounds; what is due meanwhile is charged by the next process. */
+  close(): Promise<void>;
+}
+
+/** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
+const GAP_MS = 150_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+const INSPECTIONS = 16;
+
+/**
+ * Once a minute asks the engine which games are up, and charges all due ticks in one write. After an outage of this process
+ * or of the engine the minutes in between are charged for the runs the engine proves to have lasted, and written off for the
+ * others. The wallets are held against the ledger at the start and every hour.
+ */
+export async function startMeter(options: MeterOptions): Promise<Meter> {
+  const { store, clock, steady, engine, servers, sessions, prices, log, afterRound = async () => {} } = options;
+  let provenAt = -Infinity;
+  let turn: Promise<unknown> = Promise.resolve();
+  let cancel = () => {};
+  let closed = false;
+  let rounds = 0;
+
+  async function round(): Promise<void> {
+    const until = steady.now();
+    const games = await engine.list().catch((error: unknown) => {
+      log.warn({ err: error }, 'the engine cannot be asked; what is awake is charged once it can');
+    });
+    sessions.watched = games !== undefined;
+    const up =
+      games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
+    const gap = until - provenAt > GAP_MS;
+    const doubts = up && gap ? await doubtful(up, until) : [];
+    await store.write(async (tx) => {
+      if (up && gap) await bridge(tx, doubts, until);
+      else if (up) await proveSessions(tx, until, missing(up));
+      const at = clock.now();
+      while ((await chargeNext(tx, at, monthOf(at))) > 0);
+    });
+    if (up) provenAt = until;
+    await afterRound();
+  }
+
+  /** Games that should run, and do not: their servers are about to hear of it, with the instant of their end. */
+  function missing(up: Map<string, Game>): string[] {
+    return servers.live().flatMap(({ row, state }) => (state === 'running' && !up.has(row.id) ? [row.id] : []));
+  }
+
+  /** Sessions whose game is up now, with whether it is still the run of which the session knows. */
+  async function doubtful(up: Map<string, Game>, until: number): Promise<{ session: MeteredSession; same: boolean }[]> {
+    const found: { session: MeteredSession; same: boolean }[] = [];
+    const waiting = (await listMetered(store)).filter(({ serverId, provenAt: at }) => up.has(serverId) && at < until);
+    const inspect = async () => {
+      for (let session = waiting.pop(); session; session = waiting.pop()) {
+        const listed = up.get(session.serverId)?.startedAt ?? null;
+        const startedAt = listed ?? (await engine.inspect(session.serverId))?.startedAt ?? null;
+        found.push({ session, same: startedAt !== null && startedAt <= (session.readyAt ?? 0) });
+      }
+    };
+    await Promise.all(Array.from({ length: INSPECTIONS }, inspect));
+    return found;
+  }
+
+  async function bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
+    const lost: string[] = [];
+    for (const { session, same } of found) {
+      if (same) await proveSession(tx, session.id, until);
+      else lost.push(session.serverId);
+    }
+    if (lost.length > 0) log.warn({ servers: lost.length }, 'nobody knows whether these games were up; not charged');
+    await writeOff(tx, until, lost);
+  }
+
+  /** A flat server that never sleeps begins its next period while it is awake. */
+  async function renewFlat(tx: Tx, at: number): Promise<void> {
+    for (const { row, state } of servers.live()) {
+      if (state !== 'running' || row.plan !== 'flat') continue;
+      if ((await flatDue(tx, row, prices, at)).amountMicros > 0) await chargeFlat(tx, row, prices, at);
+    }
+  }
+
+  /** Rounds in line, so that none reads what another is about to change. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
+    turn = result.catch(() => {});
+    return result;
+  }
+
+  async function minute(): Promise<void> {
+    if (closed) return;
+    cancel = clock.at(clock.now() + TICK_MS, () => void inTurn(minute));
+    try {
+      await round();
+      if (rounds++ % (HOUR_MS / TICK_MS) === 0) await hourly();
+    } catch (error) {
+      log.error({ err: error }, 'a minute could not be charged; it will be with the next');
+    }
+  }
+
+  async function hourly(): Promise<void> {
+    for (const account of await unbalanced(store)) logUnbalanced(log, account);
+    await store.write(async (tx) => {
+      await renewFlat(tx, clock.now());
+      await purgeTicks(tx, clock.now() - DAY_MS);
+    });
+  }
+
+  await store.write(async (tx) => {
+    for (const now of servers.live()) await sessions.adopt(tx, now);
+  });
+  await inTurn(minute);
+  return {
+    round: () => inTurn(round),
+    async close() {
+      closed = true;
+      cancel();
+      await turn;
+    },
+  };
+}
+
+/** Somebody has to look: nothing in the service can make a wallet differ from its ledger. */
+export function logUnbalanced(log: Log, account: Unbalanced): void {
+  log.error({ ...account }, 'a wallet is not the sum of its ledger');
+}

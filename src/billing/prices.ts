@@ -1,0 +1,39 @@
+/** Millionths of the currency, for a GB (1024 MB) of RAM. */
+export interface Prices {
+  /** Metered plan, per hour awake. */
+  perGbHourMicros: number;
+  /** Flat plan, per 30 days. */
+  perGbMonthMicros: number;
+}
+
+/** A tick is a full minute awake. */
+export const TICK_MS = 60_000;
+/** MB in a GB times minutes in an hour: what price times RAM is divided by for one tick. */
+export const TICK_DIVISOR = 61_440;
+/** The flat plan's period. */
+export const PERIOD_MS = 30 * 86_400_000;
+
+/** What n ticks of a session cost: ⌊n·p·ramMb/61 440⌋ micros, exact for every n. */
+export function chargeOf(n: number, rateMicros: number, ramMb: number): number {
+  return Number((BigInt(n) * BigInt(rateMicros) * BigInt(ramMb)) / BigInt(TICK_DIVISOR));
+}
+
+/** The most one tick can cost. */
+export function tickCeilingMicros(rateMicros: number, ramMb: number): number {
+  return chargeOf(1, rateMicros, ramMb) + 1;
+}
+
+/** What a server awake for an hour costs. */
+export function hourlyMicros(rateMicros: number, ramMb: number): number {
+  return chargeOf(60, rateMicros, ramMb);
+}
+
+/** A flat period of a server, rounded up to a micro. */
+export function flatMicros(perGbMonthMicros: number, ramMb: number): number {
+  return Number((BigInt(perGbMonthMicros) * BigInt(ramMb) + 1_023n) / 1_024n);
+}
+
+/** The calendar month of an instant, UTC: `2026-11`. */
+export function monthOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 7);
+}

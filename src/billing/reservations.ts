@@ -1,0 +1,36 @@
+import type { ServerContext, ServerState } from '../../machines/server.ts';
+import type { ServerRow } from '../store/rows.ts';
+
+/** As much of a server as tells what it reserves. */
+export interface Reserving {
+  row: Pick<ServerRow, 'id' | 'accountId' | 'ramMb'>;
+  state: ServerState;
+  context: Pick<ServerContext, 'queued' | 'wokenAt'>;
+}
+
+/** What servers reserve together. */
+export interface Load {
+  servers: number;
+  ramMb: number;
+  /** In cores. */
+  cpus: number;
+}
+
+const AWAKE: ReadonlySet<ServerState> = new Set(['starting', 'running', 'stopping', 'installing']);
+
+/** Whether a server holds RAM and CPU: from the command that wakes it, or queues its start, until nothing of it runs. */
+export function reserves({ state, context }: Reserving): boolean {
+  return AWAKE.has(state) || context.queued !== null || (state === 'deleting' && context.wokenAt !== null);
+}
+
+/** The servers' reservations; those that rest have none. */
+export function loadOf(servers: readonly Reserving[], cpusFor: (ramMb: number) => number): Load {
+  const load: Load = { servers: 0, ramMb: 0, cpus: 0 };
+  for (const server of servers) {
+    if (!reserves(server)) continue;
+    load.servers += 1;
+    load.ramMb += server.row.ramMb;
+    load.cpus += cpusFor(server.row.ramMb);
+  }
+  return load;
+}

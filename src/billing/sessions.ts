@@ -1,0 +1,129 @@
+import type { Cause } from '../../machines/server.ts';
+import { randomBase62 } from '../ids.ts';
+import type { Clock, Game } from '../ports.ts';
+import {
+  endSession,
+  insertSession,
+  markBillable,
+  markReady,
+  openSession,
+  proveSession,
+} from '../store/awake-sessions.ts';
+import type { AwakeSessionRow, ServerRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
+import { chargeNext } from '../store/ticks.ts';
+import { insertWallet } from '../store/wallets.ts';
+import { chargeFlat } from './flat.ts';
+import type { LiveServer, LiveStep } from './live.ts';
+import { monthOf, type Prices } from './prices.ts';
+import type { SteadyClock } from './steady-clock.ts';
+
+/** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
+export interface Sessions {
+  /** To be run in the write of every step of every server. */
+  onStep: (tx: Tx, now: LiveServer, step: LiveStep) => Promise<void>;
+  /** Begins the session of a server that was found running without one. */
+  adopt: (tx: Tx, now: LiveServer) => Promise<void>;
+  /** What the engine has just shown of a server, before the server hears of it. */
+  observed: (serverId: string, game: Game | undefined) => void;
+  /** Whether the engine is watched now, so that a game whose end was not reported is up. */
+  watched: boolean;
+}
+
+export interface SessionsOptions {
+  clock: Clock;
+  steady: SteadyClock;
+  prices: Prices;
+}
+
+const AWAKE = new Set(['starting', 'running']);
+
+export function createSessions({ clock, steady, prices }: SessionsOptions): Sessions {
+  /** When a game ended, where the engine saw it. */
+  const exits = new Map<string, number>();
+  const sessions: Sessions = { onStep, adopt, observed, watched: false };
+  return sessions;
+
+  async function onStep(tx: Tx, now: LiveServer, step: LiveStep): Promise<void> {
+    const { id } = now.row;
+    const { from, to, at } = step;
+    if (from === to) {
+      if (to === 'running' && (now.context.played || step.event === 'KEEP_AWAKE')) await markBillable(tx, id);
+      return;
+    }
+    if (to === 'running') return ready(tx, now, at);
+    if (AWAKE.has(from)) await end(tx, id, step);
+    if (to === 'starting') await begin(tx, now.row, now.context.cause, at);
+  }
+
+  async function begin(tx: Tx, row: ServerRow, cause: Cause, at: number): Promise<AwakeSessionRow> {
+    await insertWallet(tx, row.accountId, at);
+    const session: AwakeSessionRow = {
+      id: `ses_${randomBase62(12)}`,
+      serverId: row.id,
+      accountId: row.accountId,
+      cause: JSON.stringify(cause),
+      plan: row.plan,
+      ramMb: row.ramMb,
+      rateMicros: row.plan === 'flat' ? 0 : prices.perGbHourMicros,
+      startedAt: at,
+      readyAt: null,
+      endedAt: null,
+      ending: '',
+      billable: cause.kind === 'player' ? 0 : 1,
+      provenAt: steady.now(),
+      awakeMs: 0,
+      ticks: 0,
+      remainder: 0,
+      amountMicros: 0,
+    };
+    await insertSession(tx, session);
+    return session;
+  }
+
+  async function ready(tx: Tx, { row, context }: LiveServer, at: number): Promise<void> {
+    const readyAt = context.readyAt ?? at;
+    if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
+    await markReady(tx, row.id, readyAt, steady.at(readyAt));
+    if (row.plan === 'flat') await chargeFlat(tx, row, prices, clock.now());
+  }
+
+  async function end(tx: Tx, id: string, step: LiveStep): Promise<void> {
+    const session = await openSession(tx, id);
+    if (session === undefined) return;
+    const until = provenUntil(id, step);
+    if (until !== undefined) await proveSession(tx, session.id, until);
+    const now = clock.now();
+    while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
+    await endSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
+  }
+
+  /** Until when the game is known to have been up; undefined: no longer than was known before. */
+  function provenUntil(id: string, { event, at }: LiveStep): number | undefined {
+    const exit = exits.get(id);
+    exits.delete(id);
+    if (event === 'DOWN') return exit === undefined ? undefined : steady.at(exit);
+    return sessions.watched ? steady.at(at) : undefined;
+  }
+
+  async function adopt(tx: Tx, { row, context, state }: LiveServer): Promise<void> {
+    if (state !== 'running' || (await openSession(tx, row.id)) !== undefined) return;
+    await begin(tx, row, context.cause, clock.now());
+    await markReady(tx, row.id, clock.now(), steady.now());
+    if (context.played) await markBillable(tx, row.id);
+  }
+
+  function observed(serverId: string, game: Game | undefined): void {
+    if (game?.up || game?.exit?.at == null) exits.delete(serverId);
+    else exits.set(serverId, game.exit.at);
+  }
+}
+
+/** How a session ended, in a word. */
+function endingOf({ from, to, cause }: LiveStep): string {
+  if (to === 'deleting') return 'deleted';
+  if (from === 'starting') return to === 'start_failed' ? 'start_failed' : 'cancelled';
+  if (to === 'start_failed') return 'crashed';
+  if (to === 'starting') return cause.id === 'crash' ? 'crashed' : cause.id;
+  return cause.kind === 'system' ? cause.id : 'stopped';
+}

@@ -1,0 +1,97 @@
+import { lastFlatEntry } from '../store/ledger.ts';
+import type { SpendCapAction } from '../store/rows.ts';
+import type { Sql } from '../store/store.ts';
+import { getWallet } from '../store/wallets.ts';
+import { flatDue } from './flat.ts';
+import type { LiveServer } from './live.ts';
+import { flatMicros, hourlyMicros, monthOf, PERIOD_MS, type Prices } from './prices.ts';
+
+/** What an account may spend, has spent, and how long what it has will last. */
+export interface Spending {
+  /** Per calendar month, UTC; 0: no cap. */
+  monthlyMicros: number;
+  spentMicros: number;
+  action: SpendCapAction;
+  /** What its awake servers cost per hour, the flat ones by their share of 30 days. */
+  burnMicrosPerHour: number;
+  /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
+  runwayMinutes: number;
+}
+
+/** The spending of an account at an instant; `live` are the awake servers of all accounts. */
+export async function spendingOf(
+  db: Sql,
+  { accountId, live, prices, at }: { accountId: string; live: LiveServer[]; prices: Prices; at: number },
+): Promise<Spending> {
+  const wallet = await getWallet(db, accountId);
+  const awake = live.filter(({ row, state }) => row.accountId === accountId && state === 'running');
+  let meteredMicros = 0;
+  const renewals: Renewal[] = [];
+  for (const { row } of awake) {
+    if (row.plan !== 'flat') meteredMicros += hourlyMicros(prices.perGbHourMicros, row.ramMb);
+    else {
+      const amountMicros = flatMicros(prices.perGbMonthMicros, row.ramMb);
+      const paid = (await lastFlatEntry(db, row)) && (await flatDue(db, row, prices, at)).periodAt;
+      if (amountMicros > 0) renewals.push({ at: (paid ?? at) + PERIOD_MS, amountMicros });
+    }
+  }
+  const flatMicrosPerHour = renewals.reduce((sum, { amountMicros }) => sum + amountMicros, 0) / PERIOD_HOURS;
+  const balanceMicros = wallet?.balanceMicros ?? 0;
+  return {
+    monthlyMicros: wallet?.spendCapMicros ?? 0,
+    spentMicros: wallet !== undefined && wallet.spentMonth >= monthOf(at) ? wallet.spentMicros : 0,
+    action: wallet?.spendCapAction ?? 'notify',
+    burnMicrosPerHour: meteredMicros + Math.ceil(flatMicrosPerHour),
+    runwayMinutes: runwayMinutes({ balanceMicros, meteredMicros, renewals, at }),
+  };
+}
+
+/** A flat period that begins if its server is still awake. */
+interface Renewal {
+  at: number;
+  amountMicros: number;
+}
+
+const PERIOD_HOURS = PERIOD_MS / 3_600_000;
+const MINUTE_MS = 60_000;
+const LONGEST_MINUTES = 2 ** 31 - 1;
+/** As many periods ahead as anybody will want to know of. */
+const MOST_RENEWALS = 2_000;
+
+/**
+ * Minutes until the balance is used up by what runs per hour, or cannot pay a period that begins. −1 where nothing is spent.
+ * Metered and flat servers do not add up to one rate: the one drains steadily, the other takes its sum on its day.
+ */
+export function runwayMinutes({
+  balanceMicros,
+  meteredMicros,
+  renewals,
+  at,
+}: {
+  balanceMicros: number;
+  /** Per hour. */
+  meteredMicros: number;
+  renewals: readonly Renewal[];
+  at: number;
+}): number {
+  if (meteredMicros === 0 && renewals.length === 0) return -1;
+  const perMs = meteredMicros / 3_600_000;
+  const coming = renewals.map((renewal) => ({ ...renewal }));
+  let left = balanceMicros;
+  let now = at;
+  for (let count = 0; count < MOST_RENEWALS; count++) {
+    const next = coming.reduce<Renewal | undefined>((a, b) => (a === undefined || b.at < a.at ? b : a), undefined);
+    const emptyAt = perMs > 0 ? now + Math.max(0, left) / perMs : Infinity;
+    if (next === undefined || emptyAt <= next.at) return minutes(emptyAt - at);
+    left -= (next.at - now) * perMs;
+    now = next.at;
+    if (left < next.amountMicros) return minutes(now - at);
+    left -= next.amountMicros;
+    next.at += PERIOD_MS;
+  }
+  return minutes(now - at);
+}
+
+function minutes(ms: number): number {
+  return Math.min(LONGEST_MINUTES, Math.floor(ms / MINUTE_MS));
+}

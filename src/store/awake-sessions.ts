@@ -1,0 +1,96 @@
+import { awakeSessions } from './entities.ts';
+import type { AwakeSessionRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Sessions that last, and whose game was ready: those that are metered. */
+const METERED = `"endedAt" IS NULL AND "readyAt" IS NOT NULL`;
+/** More variables than this in one statement some databases refuse. */
+const CHUNK = 500;
+
+export async function insertSession(tx: Tx, row: AwakeSessionRow): Promise<void> {
+  await tx.manager.insert(awakeSessions, row);
+}
+
+/** The session of a server that lasts; undefined while it sleeps. */
+export async function openSession(db: Sql, serverId: string): Promise<AwakeSessionRow | undefined> {
+  const sql = 'SELECT * FROM "awake_sessions" WHERE "serverId" = $1 AND "endedAt" IS NULL';
+  const [row] = await db.query<AwakeSessionRow>(sql, [serverId]);
+  return row;
+}
+
+/** The game is ready: from now on it is metered. */
+export async function markReady(tx: Tx, serverId: string, readyAt: number, provenAt: number): Promise<void> {
+  const sql = `UPDATE "awake_sessions" SET "readyAt" = $1, "provenAt" = $2
+    WHERE "serverId" = $3 AND "endedAt" IS NULL AND "readyAt" IS NULL`;
+  await tx.run(sql, [readyAt, provenAt, serverId]);
+}
+
+/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. */
+export async function markBillable(tx: Tx, serverId: string): Promise<void> {
+  const sql = `UPDATE "awake_sessions" SET "billable" = 1 WHERE "serverId" = $1 AND "endedAt" IS NULL AND "billable" = 0`;
+  await tx.run(sql, [serverId]);
+}
+
+/** Ends a session; what of its last usage entry is still open closes. */
+export async function endSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
+  await tx.run('UPDATE "awake_sessions" SET "endedAt" = $1, "ending" = $2 WHERE "id" = $3', [endedAt, ending, session]);
+  await tx.run(
+    `UPDATE "ledger" SET "closedAt" = $1 WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
+       (SELECT "id" || '/' || (("ticks" - 1) / 60) FROM "awake_sessions" WHERE "id" = $2 AND "ticks" > 0)`,
+    [endedAt, session],
+  );
+}
+
+/** The game of one session was up until this instant of the steady clock. */
+export async function proveSession(tx: Tx, session: string, until: number): Promise<void> {
+  await tx.run(`${PROVE} AND "id" = $2`, [until, session]);
+}
+
+/** All metered games were up until this instant of the steady clock, but for these. */
+export async function proveSessions(tx: Tx, until: number, exceptServers: readonly string[]): Promise<void> {
+  if (exceptServers.length <= CHUNK) {
+    const names = exceptServers.map((_, index) => `$${index + 2}`).join(', ');
+    const but = names === '' ? '' : ` AND "serverId" NOT IN (${names})`;
+    await tx.run(PROVE + but, [until, ...exceptServers]);
+    return;
+  }
+  const except = new Set(exceptServers);
+  for (const { id, serverId } of await listMetered(tx)) if (!except.has(serverId)) await proveSession(tx, id, until);
+}
+
+const PROVE = `UPDATE "awake_sessions" SET "awakeMs" = "awakeMs" + ($1 - "provenAt"), "provenAt" = $1
+  WHERE ${METERED} AND "provenAt" < $1`;
+
+/** Nobody knows whether the games of these servers were up until this instant: it is free, and counting goes on from here. */
+export async function writeOff(tx: Tx, until: number, serverIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < serverIds.length; from += CHUNK) {
+    const some = serverIds.slice(from, from + CHUNK);
+    const names = some.map((_, index) => `$${index + 2}`).join(', ');
+    const sql = `UPDATE "awake_sessions" SET "provenAt" = $1
+      WHERE ${METERED} AND "provenAt" < $1 AND "serverId" IN (${names})`;
+    await tx.run(sql, [until, ...some]);
+  }
+}
+
+export type MeteredSession = Pick<AwakeSessionRow, 'id' | 'serverId' | 'readyAt' | 'provenAt'>;
+
+export async function listMetered(db: Sql): Promise<MeteredSession[]> {
+  return db.query<MeteredSession>(
+    `SELECT "id", "serverId", "readyAt", "provenAt" FROM "awake_sessions" WHERE ${METERED}`,
+  );
+}
+
+/** A server's sessions that touch a span of time, oldest first. */
+export async function listSessions(
+  db: Sql,
+  server: { id: string; accountId: string; createdAt: number },
+  { from, to, limit }: { from: number; to: number; limit: number },
+): Promise<AwakeSessionRow[]> {
+  // A server of the same name may have been there before, even somebody else's.
+  const sql = `SELECT * FROM "awake_sessions"
+    WHERE "serverId" = $1 AND "startedAt" >= $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
+      AND "accountId" = $5
+    ORDER BY "startedAt" DESC LIMIT $6`;
+  const found = await db.query<AwakeSessionRow>(sql, [server.id, server.createdAt, to, from, server.accountId, limit]);
+  return found.toReversed();
+}

@@ -1,0 +1,31 @@
+import type { LedgerRow } from './rows.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Appends an entry; false, and nothing has changed, where one of its kind has the same `ref`. */
+export async function insertEntry(tx: Tx, entry: Omit<LedgerRow, 'id'>): Promise<boolean> {
+  const { accountId, serverId, kind, amountMicros, note, ref, ts, closedAt } = entry;
+  // There is one writer at a time, so the next number is the highest and one; no two databases agree on sequences.
+  const sql = `INSERT INTO "ledger"
+      ("id", "accountId", "serverId", "kind", "amountMicros", "note", "ref", "ts", "closedAt")
+    VALUES ((SELECT COALESCE(MAX("id"), 0) + 1 FROM "ledger"), $1, $2, $3, $4, $5, $6, $7, $8)
+    ON CONFLICT ("kind", "ref") DO NOTHING`;
+  return (await tx.run(sql, [accountId, serverId, kind, amountMicros, note, ref, ts, closedAt])) === 1;
+}
+
+/** An account's entries, newest first. */
+export async function listLedger(db: Sql, accountId: string, limit: number): Promise<LedgerRow[]> {
+  const sql = 'SELECT * FROM "ledger" WHERE "accountId" = $1 ORDER BY "id" DESC LIMIT $2';
+  return db.query<LedgerRow>(sql, [accountId, limit]);
+}
+
+/** The end of a server's newest flat period before which it is paid for; undefined where it never was. */
+export async function lastFlatEntry(
+  db: Sql,
+  server: { id: string; accountId: string; createdAt: number },
+): Promise<LedgerRow | undefined> {
+  // A server of the same name may have been there before, even somebody else's.
+  const sql = `SELECT * FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 AND "serverId" = $2 AND "ts" >= $3
+    ORDER BY "id" DESC LIMIT 1`;
+  const [row] = await db.query<LedgerRow>(sql, [server.accountId, server.id, server.createdAt]);
+  return row;
+}

@@ -1,0 +1,223 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { openAccountLimits } from '../../src/billing/account-limits.ts';
+import type { AccountLimits } from '../../src/billing/account-limits.ts';
+import { createAdmission } from '../../src/billing/admission.ts';
+import { createCapacity } from '../../src/billing/capacity.ts';
+import type { Capacity } from '../../src/billing/capacity.ts';
+import { loadOf } from '../../src/billing/reservations.ts';
+import { createRouting } from '../../src/actors/routing.ts';
+import { createLog } from '../../src/log.ts';
+import type { Machine } from '../../src/ports.ts';
+import { StatusError } from '../../src/status.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import { listRoutes } from '../../src/store/servers.ts';
+import { KEY, STEVE, world } from '../support/world.ts';
+import type { World } from '../support/world.ts';
+
+/** 1792 MB of which games may have: three servers of 512 MB. */
+const MACHINE: Machine = { cores: 8, ramMb: 2_048, diskFreeMb: 10_000, diskTotalMb: 20_000 };
+const PLENTY: Machine = { ...MACHINE, cores: 64, ramMb: 1_000_000 };
+
+interface Gate extends World {
+  capacity: Capacity;
+  limits: AccountLimits;
+  machine: Machine;
+  reserved: () => number;
+}
+
+async function gate(
+  t: ExecutionContext,
+  { machine = MACHINE, maxRamMb = 100_000, maxServers = 0 } = {},
+): Promise<Gate> {
+  const base = await world(t);
+  const it = { machine: { ...machine } };
+  const limits = await openAccountLimits(base.store, { maxRamMb, maxServers });
+  const live = () => base.servers.live();
+  const capacity = await createCapacity({
+    probe: async () => it.machine,
+    engine: base.engine,
+    live,
+    clock: base.clock,
+  });
+  t.teardown(() => capacity.close());
+  const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1' });
+  base.servers.checkWakes(async () => (now) => admission.admit(now));
+  return Object.assign(base, {
+    capacity,
+    limits,
+    machine: it.machine,
+    reserved: () => loadOf(live(), () => 0).servers,
+  });
+}
+
+function reasons(results: PromiseSettledResult<unknown>[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const result of results) {
+    const { reason } = result.status === 'fulfilled' ? { reason: 'admitted' } : (result.reason as StatusError);
+    counts[reason] = (counts[reason] ?? 0) + 1;
+  }
+  return counts;
+}
+
+async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<StatusError> {
+  return t.throwsAsync(work, { instanceOf: StatusError });
+}
+
+/** Its files are made in real time, in which the clock of the world must stand still. */
+async function running(it: Gate, id: string): Promise<void> {
+  await it.until(() => it.engine.boots.includes(id));
+  await it.reach(id, 'running');
+}
+
+test('Q-05, Q-06: 50 starts and joins at once for the last slot of the machine give exactly one', async (t) => {
+  const it = await gate(t);
+  const ids = Array.from({ length: 50 }, (_, nth) => `s${nth}`);
+  for (const id of [...ids, 'one', 'two']) await it.create(id);
+  for (const id of ['one', 'two']) await it.command(id, 'START');
+  const results = await Promise.allSettled(
+    ids.map((id, nth) => (nth % 2 ? it.command(id, 'START') : it.command(id, 'JOIN', STEVE))),
+  );
+  t.deepEqual(reasons(results), { admitted: 1, NODE_CAPACITY: 49 });
+  t.is(it.reserved(), 3);
+  const error = await refusal(t, it.command('s49', 'START'));
+  t.is(error.code, 'RESOURCE_EXHAUSTED');
+  t.deepEqual(error.options.metadata, { node: 'node-1', resource: 'RAM' });
+  t.deepEqual(error.options.details?.[0]?.['violations'], [{ subject: 'node:node-1', description: error.message }]);
+  // Who is awake, or on its way, has its place.
+  await t.notThrowsAsync(it.command('one', 'START'));
+  await t.notThrowsAsync(it.command('one', 'JOIN', STEVE));
+  await running(it, 'one');
+  await t.notThrowsAsync(it.command('one', 'RESTART'));
+  t.is(it.reserved(), 3);
+  await it.until(() => new Set(it.engine.boots).size === 3);
+});
+
+test('Q-06: the account and its own limits, of RAM and of servers, also at once', async (t) => {
+  const it = await gate(t, { machine: PLENTY, maxRamMb: 1_024 });
+  await it.store.write((tx) => insertAccount(tx, { id: 'acc_other', name: 'other', createdAt: 0 }));
+  for (const id of ['a', 'b', 'c', 'd', 'e']) await it.create(id);
+  for (const id of ['x', 'y']) await it.create(id, { accountId: 'acc_other' });
+  await it.create('large', { ramMb: 2_048 });
+
+  const all = ['a', 'b', 'c', 'd', 'e', 'x', 'y', 'large'];
+  t.deepEqual(reasons(await Promise.allSettled(all.map((id) => it.command(id, 'START')))), { admitted: 4, MAX_RAM: 4 });
+  const error = await refusal(t, it.command('e', 'START'));
+  t.deepEqual(error.options.metadata, { limitMb: '1024', usedMb: '1024', neededMb: '512' });
+  t.deepEqual(error.options.details?.[0]?.['violations'], [
+    { subject: 'account:acc_test', description: error.message },
+  ]);
+
+  await it.limits.set('acc_test', { maxRamMb: 4_096, maxServers: 3 });
+  const asleep = (await it.servers.listByAccount('acc_test')).filter(({ state }) => state === 'hibernated');
+  const small = asleep.filter(({ row }) => row.ramMb === 512).map(({ row }) => it.command(row.id, 'START'));
+  t.deepEqual(reasons(await Promise.allSettled(small)), { admitted: 1, MAX_SERVERS: 2 });
+  // They outlive this process, and go away again.
+  const again = await openAccountLimits(it.store, { maxRamMb: 1, maxServers: 1 });
+  t.deepEqual(again.of('acc_test'), { maxRamMb: 4_096, maxServers: 3 });
+  t.deepEqual(again.of('acc_other'), { maxRamMb: 1, maxServers: 1 });
+  await again.set('acc_test', { maxRamMb: null, maxServers: 0 });
+  t.deepEqual(again.of('acc_test'), { maxRamMb: 1, maxServers: 0 });
+  await again.set('acc_test', { maxRamMb: null, maxServers: null });
+  t.deepEqual(await it.store.query('SELECT * FROM "account_limits"'), []);
+});
+
+test('what was reserved is given back on every way out: stop, kill, failed boot, refused engine, crash, deletion', async (t) => {
+  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  await it.create('waits');
+  const ways: Record<string, (id: string) => Promise<unknown>> = {
+    stopped: async (id) => {
+      await running(it, id);
+      await it.command(id, 'STOP');
+      return it.reach(id, 'hibernated', 300_000);
+    },
+    'killed-starting': async (id) => {
+      await it.command(id, 'KILL');
+      return it.reach(id, 'hibernated', 300_000);
+    },
+    'stopped-starting': async (id) => {
+      await it.command(id, 'STOP');
+      return it.reach(id, 'hibernated', 300_000);
+    },
+    'boot-fails': (id) => it.reach(id, 'start_failed', 700_000),
+    'engine-refuses': (id) => it.reach(id, 'start_failed', 700_000),
+    'never-ready': (id) => it.reach(id, 'start_failed', 700_000),
+    crashed: async (id) => {
+      await running(it, id);
+      it.engine.crash(id, { code: 1 });
+      return it.reach(id, 'start_failed', 300_000);
+    },
+    'killed-running': async (id) => {
+      await running(it, id);
+      await it.command(id, 'KILL');
+      return it.reach(id, 'hibernated', 300_000);
+    },
+    'deleted-starting': async (id) => {
+      await it.command(id, 'DELETE');
+    },
+    'deleted-running': async (id) => {
+      await running(it, id);
+      await it.command(id, 'DELETE');
+    },
+  };
+  it.engine.script('boot-fails', { exitCode: 1 });
+  it.engine.script('engine-refuses', { refuse: 'image_pull_failed' });
+  it.games.silent.add('never-ready');
+  for (const [id, leave] of Object.entries(ways)) {
+    await it.create(id);
+    await it.command(id, 'START');
+    t.is((await refusal(t, it.command('waits', 'START'))).reason, 'MAX_SERVERS', id);
+    t.is(it.reserved(), 1, id);
+    await leave(id);
+    // Deleted servers are hidden at once, and hold their place until nothing of them runs.
+    await it.until(() => it.reserved() === 0);
+  }
+  await t.notThrowsAsync(it.command('waits', 'START'));
+});
+
+test('a server keeps its place through a restart of this process', async (t) => {
+  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  await it.create('awake');
+  await it.create('asleep');
+  await it.command('awake', 'START');
+  await running(it, 'awake');
+  await it.killAndRestart();
+  const { capacity, limits } = it;
+  const admission = createAdmission({ live: () => it.servers.live(), capacity, limits, nodeLabel: 'node-1' });
+  it.servers.checkWakes(async () => (now) => admission.admit(now));
+  t.is((await refusal(t, it.command('asleep', 'START'))).reason, 'MAX_SERVERS');
+});
+
+test('CPU time is promised several times over, and not without end; a full disk starts nothing', async (t) => {
+  const it = await gate(t, { machine: { ...PLENTY, cores: 2 } });
+  for (let nth = 0; nth < 9; nth++) await it.create(`s${nth}`);
+  const starts = Array.from({ length: 9 }, (_, nth) => it.command(`s${nth}`, 'START'));
+  t.deepEqual(reasons(await Promise.allSettled(starts)), { admitted: 8, NODE_CAPACITY: 1 });
+  const { used, machine } = it.capacity.now();
+  t.deepEqual([used, machine.cores], [{ servers: 8, ramMb: 4_096, cpus: 8 }, 2]);
+
+  const full = await gate(t);
+  await full.create('any');
+  full.machine.diskFreeMb = 100;
+  t.is((await refusal(t, full.command('any', 'START'))).options.metadata?.['resource'], 'disk');
+  // Not known is not full.
+  Object.assign(full.machine, { diskFreeMb: 0, diskTotalMb: 0 });
+  await t.notThrowsAsync(full.command('any', 'START'));
+});
+
+test('a player who comes while there is no room reads why', async (t) => {
+  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  await it.create('one');
+  await it.create('two');
+  await it.servers.send('one', { type: 'START', at: it.clock.now(), cause: KEY });
+  const { servers, clock } = it;
+  const log = createLog({ level: 'silent' });
+  const sleepers = await listRoutes(it.store);
+  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers });
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
+  const error = await t.throwsAsync(routing.wake('two', player, AbortSignal.timeout(5_000)));
+  t.regex(error.message, /^[A-Z][^_]+\.$/);
+  t.is((error.cause as StatusError).reason, 'MAX_SERVERS');
+  t.is(it.engine.boots.includes('two'), false);
+});

@@ -1,0 +1,230 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import { recordDeed } from '../../src/access/audit.ts';
+import { createStripeCheckout } from '../../src/adapters/stripe-checkout.ts';
+import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createCheckouts } from '../../src/billing/checkout.ts';
+import type { CheckoutDeed, Checkouts } from '../../src/billing/checkout.ts';
+import { balance, unbalanced } from '../../src/billing/ledger.ts';
+import { createLog } from '../../src/log.ts';
+import type { Checkout } from '../../src/ports.ts';
+import { StatusError } from '../../src/status.ts';
+import type { Store, Tx } from '../../src/store/store.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import type { FakeClock } from '../fakes/clock.ts';
+import { addPerson, freshStore } from '../support/store.ts';
+import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
+import type { StripeStandIn } from './stripe-stand-in.ts';
+
+const NOW = 1_700_000_000_000;
+const HOUR_MS = 3_600_000;
+const record = (tx: Tx, deed: CheckoutDeed) => recordDeed(tx, { userId: '', through: 'test' }, deed);
+
+interface Desk {
+  store: Store;
+  clock: FakeClock;
+  checkouts: Checkouts;
+  logged: string[];
+  open: (accountId?: string, amountUsd?: number) => Promise<string>;
+}
+
+async function desk(t: ExecutionContext, checkout: Checkout | undefined): Promise<Desk> {
+  const store = await freshStore(t);
+  const clock = fakeClock(NOW);
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const checkouts = createCheckouts({ store, clock, log, checkout, baseUrl: 'http://panel.example', record });
+  const open = (accountId = 'acc_test', amountUsd = 10) => checkouts.create(accountId, amountUsd, record);
+  return { store, clock, checkouts, logged, open };
+}
+
+async function stripeDesk(t: ExecutionContext): Promise<Desk & { stripe: StripeStandIn; deliver: Deliver }> {
+  const stripe = await stripeStandIn(t);
+  const checkout = createStripeCheckout({
+    secretKey: STRIPE_SECRET,
+    webhookSecret: WEBHOOK_SECRET,
+    apiUrl: stripe.url,
+    timeoutMs: 2_000,
+  });
+  const it = await desk(t, checkout);
+  const deliver: Deliver = (id, type, session, signed = {}) => {
+    const body = stripeEvent(id, `checkout.session.${type}`, session, it.clock.now());
+    const signature = signed.signature ?? sign(body, signed.at ?? it.clock.now(), signed.secret);
+    return it.checkouts.callback('stripe', Buffer.from(signed.body?.(body) ?? body), signature);
+  };
+  return { ...it, stripe, deliver };
+}
+
+type Deliver = (
+  id: string,
+  type: string,
+  session: object,
+  signed?: { at?: number; secret?: string; signature?: string; body?: (body: string) => string },
+) => Promise<void>;
+
+async function topups(store: Store): Promise<[accountId: string, amountMicros: number][]> {
+  const sql = `SELECT "accountId", "amountMicros" FROM "ledger" WHERE "kind" = 'topup' ORDER BY "id"`;
+  const rows = await store.query<{ accountId: string; amountMicros: number }>(sql);
+  return rows.map(({ accountId, amountMicros }) => [accountId, amountMicros]);
+}
+
+test('a session is really opened at Stripe, for the amount of the order, and paid it is credited', async (t) => {
+  const { stripe, store, open, deliver } = await stripeDesk(t);
+  const url = await open('acc_test', 25);
+  const [asked] = stripe.asked;
+  const [session] = stripe.sessions;
+  const [row] = await store.query<{ id: string; providerRef: string; state: string }>('SELECT * FROM "checkouts"');
+  t.is(url, session?.url ?? '');
+  t.is(row?.providerRef, session?.id);
+  t.is(asked?.authorization, `Bearer ${STRIPE_SECRET}`);
+  t.is(asked?.idempotencyKey, row?.id);
+  t.deepEqual(Object.fromEntries(asked?.form ?? []), {
+    mode: 'payment',
+    submit_type: 'pay',
+    client_reference_id: row?.id ?? '',
+    'line_items[0][quantity]': '1',
+    'line_items[0][price_data][currency]': 'usd',
+    'line_items[0][price_data][unit_amount]': '2500',
+    'line_items[0][price_data][product_data][name]': 'Game server credit',
+    success_url: `http://panel.example/checkout/${row?.id}`,
+    cancel_url: `http://panel.example/checkout/${row?.id}`,
+  });
+  t.deepEqual(await topups(store), []);
+  await deliver('evt_1', 'completed', paid(session!));
+  t.deepEqual(await topups(store), [['acc_test', 25_000_000]]);
+  t.is(await balance(store, 'acc_test'), 25_000_000);
+  const audit = await store.query<{ action: string; detail: string }>('SELECT * FROM "audit" ORDER BY "id"');
+  t.deepEqual(
+    audit.map(({ action, detail }) => [action, detail]),
+    [
+      ['checkout.open', `test; 25 USD, ${row?.id}`],
+      ['wallet.topup', `test; 25 USD by stripe, ${row?.id}`],
+    ],
+  );
+});
+
+test('Stripe failing for a moment is asked again without a second session; failing for good, nothing was charged', async (t) => {
+  const { stripe, store, open } = await stripeDesk(t);
+  stripe.failures.push(500);
+  t.regex(await open(), /^https:\/\/checkout\.stripe\.com\//);
+  t.is(stripe.asked.length, 2);
+  t.is(stripe.asked[0]?.idempotencyKey, stripe.asked[1]?.idempotencyKey);
+  t.is(stripe.sessions.length, 1);
+  stripe.failures.push(500, 500, 500);
+  const error = await t.throwsAsync(open(), { instanceOf: StatusError });
+  t.deepEqual([error.code, error.reason], ['UNAVAILABLE', 'CHECKOUT_UNAVAILABLE']);
+  t.deepEqual(await topups(store), []);
+});
+
+test('B-07: events twice, late, in any order, all at once or about another session give one credit or none', async (t) => {
+  const { stripe, store, clock, open, deliver, logged } = await stripeDesk(t);
+  await addPerson(store, 'other');
+  await open('acc_test', 10);
+  await open('acc_other', 7);
+  const [mine, theirs] = stripe.sessions as [(typeof stripe.sessions)[0], (typeof stripe.sessions)[0]];
+
+  // Not yet paid: a bank debit is under way.
+  await deliver('evt_unpaid', 'completed', { ...paid(mine), payment_status: 'unpaid' });
+  t.deepEqual(await topups(store), []);
+  // Of another amount, in another currency, under another session's name, for an unknown or no checkout.
+  await deliver('evt_more', 'completed', paid(mine, { amount_total: 100_000 }));
+  await deliver('evt_eur', 'completed', paid(mine, { currency: 'eur' }));
+  await deliver('evt_swap', 'completed', paid(theirs, { client_reference_id: mine['client_reference_id'] }));
+  await deliver('evt_none', 'completed', paid(mine, { client_reference_id: null }));
+  await deliver('evt_unknown', 'completed', paid(mine, { client_reference_id: 'chk_unknown' }));
+  t.deepEqual(await topups(store), []);
+  t.true(logged.some((line) => line.includes('another amount was paid') && line.includes('evt_more')));
+  t.true(logged.some((line) => line.includes('names another session') && line.includes('evt_swap')));
+
+  // It has expired, and is paid after all: the same event often, and another one of the same meaning, all at once.
+  await deliver('evt_expired', 'expired', { ...mine, status: 'expired' });
+  await clock.advance(48 * HOUR_MS);
+  await Promise.all([
+    ...Array.from({ length: 20 }, () => deliver('evt_paid', 'completed', paid(mine))),
+    ...Array.from({ length: 20 }, () => deliver('evt_async', 'async_payment_succeeded', paid(mine))),
+    deliver('evt_theirs', 'completed', paid(theirs)),
+  ]);
+  await deliver('evt_expired_late', 'expired', { ...mine, status: 'expired' });
+  await deliver('evt_paid', 'completed', paid(mine));
+  t.deepEqual(
+    new Set(await topups(store)),
+    new Set([['acc_test', 10_000_000] as const, ['acc_other', 7_000_000] as const]),
+  );
+  t.is((await topups(store)).length, 2);
+  t.deepEqual(await store.query('SELECT "state" FROM "checkouts"'), [{ state: 'paid' }, { state: 'paid' }]);
+  t.deepEqual(await unbalanced(store), []);
+});
+
+test('B-07: what Stripe did not sign just now is refused, and tells nothing', async (t) => {
+  const { stripe, store, clock, open, deliver, checkouts } = await stripeDesk(t);
+  await open();
+  const session = stripe.sessions[0]!;
+  const refused = [
+    { secret: 'whsec_another' },
+    { signature: '' },
+    { signature: 't=1,v1=00' },
+    { signature: `t=${clock.now()}` },
+    { at: clock.now() - 301_000 },
+    { body: (body: string) => body.replace('"amount_total": 1000', '"amount_total": 9000') },
+    { body: (body: string) => `${body} ` },
+  ];
+  for (const signed of refused) {
+    const error = await t.throwsAsync(deliver('evt_forged', 'completed', paid(session), signed), {
+      instanceOf: StatusError,
+    });
+    t.deepEqual([error.code, error.reason], ['INVALID_ARGUMENT', 'SIGNATURE_INVALID'], JSON.stringify(signed));
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.string({ maxLength: 200 }), async (body, signature) => {
+      await t.throwsAsync(checkouts.callback('stripe', Buffer.from(body), signature), { instanceOf: StatusError });
+    }),
+    { numRuns: 200 },
+  );
+  await t.throwsAsync(checkouts.callback('test', Buffer.from('{}'), ''), { message: /nothing at this address/ });
+  // Events of other kinds, even without anything expected in them, are taken as read.
+  const other = JSON.stringify({ id: 'evt_x', object: 'event', type: 'charge.updated', data: { object: {} } });
+  await checkouts.callback('stripe', Buffer.from(other), sign(other, clock.now()));
+  t.deepEqual(await topups(store), []);
+});
+
+test('the built-in checkout: paid once, however often and from wherever the button is pressed', async (t) => {
+  const { store, clock, checkouts, open } = await desk(t, createTestCheckout());
+  const url = await open('acc_test', 3);
+  const id = url.split('/').at(-1)!;
+  t.is(url, `http://panel.example/checkout/${id}`);
+  const rows = await Promise.all(Array.from({ length: 20 }, () => checkouts.settleTest(id, 'pay')));
+  t.true(rows.every(({ state }) => state === 'paid'));
+  t.is((await checkouts.settleTest(id, 'cancel')).state, 'paid');
+  t.deepEqual(await topups(store), [['acc_test', 3_000_000]]);
+
+  const cancelled = (await open()).split('/').at(-1)!;
+  t.is((await checkouts.settleTest(cancelled, 'cancel')).state, 'expired');
+  t.is((await checkouts.settleTest(cancelled, 'pay')).state, 'expired');
+  const forgotten = (await open()).split('/').at(-1)!;
+  await clock.advance(25 * HOUR_MS);
+  t.is((await checkouts.settleTest(forgotten, 'pay')).state, 'expired');
+  await t.throwsAsync(checkouts.settleTest('chk_unknown', 'pay'), { message: /no such checkout/ });
+  t.deepEqual(await topups(store), [['acc_test', 3_000_000]]);
+});
+
+test('the buttons of the test page do nothing to a checkout of a real provider', async (t) => {
+  const { store, open, checkouts } = await stripeDesk(t);
+  await open();
+  const [row] = await store.query<{ id: string }>('SELECT "id" FROM "checkouts"');
+  await t.throwsAsync(checkouts.settleTest(row!.id, 'pay'), { message: /no such checkout/ });
+  t.deepEqual(await topups(store), []);
+});
+
+test('no checkout at all, and too many of them', async (t) => {
+  const off = await t.throwsAsync((await desk(t, undefined)).open(), { instanceOf: StatusError });
+  t.deepEqual([off.code, off.reason], ['UNIMPLEMENTED', 'CHECKOUT_OFF']);
+  const { open, clock, store } = await desk(t, createTestCheckout());
+  const opened = await Promise.allSettled(Array.from({ length: 40 }, () => open()));
+  t.is(opened.filter(({ status }) => status === 'fulfilled').length, 30);
+  const error = await t.throwsAsync(open(), { instanceOf: StatusError });
+  t.deepEqual([error.code, error.reason], ['RESOURCE_EXHAUSTED', 'CHECKOUT_LIMIT']);
+  t.is((await store.query('SELECT 1 FROM "checkouts"')).length, 30);
+  await clock.advance(HOUR_MS + 1);
+  await t.notThrowsAsync(open());
+});

@@ -1,0 +1,281 @@
+import test from 'ava';
+import { chargeOf } from '../../src/billing/prices.ts';
+import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { KEY, STEVE } from '../support/world.ts';
+import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
+
+const RAM = 512;
+const cost = (n: number, ramMb = RAM) => chargeOf(n, PRICES.perGbHourMicros, ramMb);
+const CREDIT = 5_000_000;
+
+async function awake(it: Metered, id = 'abc', fields = {}): Promise<void> {
+  await it.create(id, fields);
+  await it.wake(id);
+  it.games.players.set(id, 1);
+}
+
+/** Top-ups of tests. */
+let paid = 0;
+function topUp(it: Metered, amountMicros: number): Promise<boolean> {
+  const ref = `paid/${paid++}`;
+  return it.store.write((tx) =>
+    post(tx, { accountId: ACCOUNT, kind: 'topup', amountMicros, note: '', ref, at: it.clock.now() }),
+  );
+}
+
+test('B-01: a server that is created and never started costs nothing', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  await it.minutes(60);
+  t.deepEqual(await it.sessions(), []);
+  t.deepEqual(
+    (await it.ledger()).map(({ kind }) => kind),
+    ['credit'],
+  );
+  t.is(await it.balance(), CREDIT);
+});
+
+test('B-02: each minute is charged once, whatever restarts and however the clock is set', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  t.is(await it.balance(), CREDIT - cost(3));
+  await Promise.all([it.meter.round(), it.meter.round()]);
+  t.is(await it.balance(), CREDIT - cost(3), 'a round twice');
+  await it.restartMeter();
+  t.is(await it.balance(), CREDIT - cost(3), 'a restart');
+  for (const jump of [3_600_000, -7_200_000]) {
+    await it.setClock(jump);
+    await it.meter.round();
+    t.is(await it.balance(), CREDIT - cost(3), `the clock set by ${jump}`);
+    await it.restartMeter();
+    t.is(await it.balance(), CREDIT - cost(3), `and a restart`);
+  }
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - cost(5));
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('B-03: only full minutes cost: the same in usage, ledger and wallet', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.clock.advance(10_000);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  t.is(await it.balance(), CREDIT);
+  await it.wake('abc');
+  await it.minutes(1);
+  await it.clock.advance(65_000);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  const [first, second] = await it.sessions();
+  t.like(first, { ticks: 0, amountMicros: 0, ending: 'stopped' });
+  t.like(second, { ticks: 2, amountMicros: cost(2), ending: 'stopped' });
+  const [usage, credit, ...rest] = await it.ledger();
+  t.deepEqual(rest, []);
+  t.like(credit, { kind: 'credit', amountMicros: CREDIT });
+  t.like(usage, { kind: 'usage', serverId: 'abc', amountMicros: -cost(2) });
+  t.not(usage?.closedAt, null);
+  t.is(await it.balance(), CREDIT - cost(2));
+});
+
+test('B-04: the wallet is the sum of the ledger at every moment, in entries of an hour that close', async (t) => {
+  const it = await metered(t);
+  await awake(it, 'abc', { ramMb: 1_536 });
+  for (let minute = 1; minute <= 62; minute++) {
+    await it.minutes(1);
+    const entries = await it.ledger();
+    const sum = entries.reduce((total, { amountMicros }) => total + amountMicros, 0);
+    t.is(await it.balance(), sum);
+    t.is(sum, CREDIT - cost(minute, 1_536));
+  }
+  const [second, first] = await it.ledger();
+  t.like(first, { amountMicros: -cost(60, 1_536) });
+  t.true(first !== undefined && first.closedAt !== null);
+  t.like(second, { closedAt: null });
+  await t.throwsAsync(() => topUp(it, Number.MAX_SAFE_INTEGER), { instanceOf: RangeError });
+  await t.throwsAsync(() => topUp(it, 2 ** 53 + 2), { instanceOf: RangeError });
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
+  const it = await metered(t, { creditMicros: cost(3) - 1 });
+  await awake(it);
+  it.games.players.set('abc', 3);
+  await it.minutes(3);
+  t.is(await it.balance(), -1);
+  await it.until(() => it.games.commands.some((command) => command.startsWith('abc: say ')));
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  await it.minutes(1);
+  await it.reach('abc', 'hibernated');
+  t.true(it.games.commands.includes('abc: save-all flush'));
+  t.like((await it.sessions())[0], { ending: 'funds', ticks: 3 });
+  t.is(await it.balance(), -1);
+  for (const type of ['START', 'JOIN'] as const) {
+    await t.throwsAsync(() => it.command('abc', type, type === 'JOIN' ? STEVE : KEY), {
+      message: /wallet/,
+    });
+  }
+});
+
+test('B-06: a top-up unblocks at once, within the grace too, and what follows is charged', async (t) => {
+  const it = await metered(t, { creditMicros: cost(2) });
+  await awake(it);
+  await it.minutes(2);
+  t.is(await it.balance(), 0);
+  await topUp(it, 1_000);
+  await it.minutes(2);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  t.is(await it.balance(), cost(2) + 1_000 - cost(4));
+  await it.minutes(12);
+  await it.reach('abc', 'hibernated', 300_000);
+  const before = await it.balance();
+  t.true(before <= 0 && before > -cost(1), String(before));
+  await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
+  await topUp(it, CREDIT);
+  await it.wake('abc');
+  await it.minutes(1);
+  t.is(await it.balance(), before + CREDIT - cost(1));
+});
+
+test('B-07: what is told twice, at once or late, is credited once', async (t) => {
+  const it = await metered(t);
+  const told = () =>
+    it.store.write((tx) =>
+      post(tx, { accountId: ACCOUNT, kind: 'topup', amountMicros: 7, note: '', ref: 'evt_1', at: it.clock.now() }),
+    );
+  t.deepEqual((await Promise.all([told(), told(), told()])).toSorted(), [false, false, true]);
+  t.false(await told());
+  t.is(await it.balance(), CREDIT + 7);
+});
+
+test('B-09: minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
+  const it = await metered(t);
+  for (const id of ['lasted', 'ended', 'anew']) await awake(it, id);
+  for (const id of ['lasted', 'ended', 'anew']) it.games.players.set(id, 1);
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - 3 * cost(2));
+  await it.meter.close();
+  await it.servers.close();
+  await it.clock.advance(300_000);
+  it.engine.crash('ended', { code: 0 });
+  it.engine.crash('anew', { code: 0 });
+  await it.clock.advance(900_000);
+  const spec = { core: 'sandbox', version: '1.21.4', ramMb: RAM, image: '', dataDir: it.dataDir, env: {} };
+  await it.engine.boot({ ...spec, serverId: 'anew' }, new AbortController().signal);
+  await it.restart();
+  const sessions = await it.sessions();
+  const ticks = Object.fromEntries(sessions.filter(({ ticks: n }) => n > 0).map((each) => [each.serverId, each.ticks]));
+  t.deepEqual(ticks, { lasted: 22, ended: 7, anew: 2 });
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('B-09: while the engine is away nothing is charged, and all of it once it is back', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  it.games.players.set('abc', 1);
+  await it.minutes(1);
+  it.engine.away();
+  await it.minutes(20);
+  t.is(await it.balance(), CREDIT - cost(1));
+  it.engine.back();
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT - cost(22));
+});
+
+test('B-10: deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.clock.advance(50_000);
+  await it.meter.round();
+  await it.clock.advance(12_000);
+  await it.command('abc', 'DELETE');
+  await it.reach('abc', 'gone');
+  t.like((await it.sessions())[0], { ticks: 1, ending: 'deleted' });
+  t.is(await it.balance(), CREDIT - cost(1));
+  t.like((await it.ledger())[0], { serverId: 'abc', amountMicros: -cost(1) });
+});
+
+test('B-11: failed starts, endless ones and false wakes are free, and shown as such', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  it.engine.script('abc', { print: ['x'], exitCode: 1 });
+  await it.command('abc', 'START');
+  await it.reach('abc', 'start_failed');
+  await it.create('slow');
+  it.games.silent.add('slow');
+  await it.command('slow', 'START');
+  await it.minutes(11);
+  await it.create('false');
+  await it.wake('false', STEVE);
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT);
+  await it.reach('false', 'hibernated', 300_000);
+  const endings = Object.fromEntries((await it.sessions()).map((each) => [each.serverId, [each.ending, each.ticks]]));
+  t.deepEqual(endings, { abc: ['start_failed', 0], slow: ['start_failed', 0], false: ['false_wake', 0] });
+  t.is(await it.balance(), CREDIT);
+  await it.wake('false', STEVE);
+  await it.minutes(1);
+  it.games.players.set('false', 1);
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT - cost(2), 'who came in after all pays from the first minute');
+  t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
+});
+
+test('B-12: of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
+  const it = await metered(t, { creditMicros: 250 });
+  const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);
+  for (const id of ids) await it.create(id);
+  const outcomes = await Promise.allSettled(ids.map((id) => it.command(id, 'START')));
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, Math.floor(250 / (cost(1) + 1)));
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') t.like(outcome.reason, { reason: 'INSUFFICIENT_FUNDS' });
+  }
+});
+
+test('B-13: a session is charged with the RAM and the price of its start', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  await it.servers.patch('abc', { ramMb: 4_096 });
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT - cost(3));
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await it.wake('abc');
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
+});
+
+test('a crash ends the session at the instant of its end, and the next start is a session of its own', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  await it.clock.advance(59_000);
+  it.engine.crash('abc', { code: 1 });
+  await it.reach('abc', 'running');
+  const [first, second] = await it.sessions();
+  t.like(first, { ticks: 2, ending: 'crashed' });
+  t.like(second, { endedAt: null });
+});
+
+test('a flat server pays once for 30 days, at its first start, and more for more RAM', async (t) => {
+  const it = await metered(t);
+  await it.create('abc', { plan: 'flat', ramMb: 1_024 });
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT);
+  for (let start = 0; start < 2; start++) {
+    await it.wake('abc');
+    await it.minutes(2);
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    t.is(await it.balance(), CREDIT - 3_000_000);
+  }
+  await it.servers.patch('abc', { ramMb: 4_096 });
+  await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
+  await it.servers.patch('abc', { ramMb: 1_536 });
+  await it.wake('abc');
+  const after = await it.balance();
+  t.true(after < CREDIT - 4_400_000 && after >= CREDIT - 4_500_000, String(after));
+  t.deepEqual(await unbalanced(it.store), []);
+});

@@ -1,0 +1,157 @@
+import type { ExecutionContext } from 'ava';
+import type { Cause } from '../../machines/server.ts';
+import { type Deed, recordDeed } from '../../src/access/audit.ts';
+import { createFunds } from '../../src/billing/funds.ts';
+import { balance, openWallet } from '../../src/billing/ledger.ts';
+import { type Meter, startMeter } from '../../src/billing/meter.ts';
+import type { Prices } from '../../src/billing/prices.ts';
+import { createSessions, type Sessions } from '../../src/billing/sessions.ts';
+import { openSteadyClock } from '../../src/billing/steady-clock.ts';
+import { createLog } from '../../src/log.ts';
+import type { Mail } from '../../src/ports.ts';
+import { listLedger } from '../../src/store/ledger.ts';
+import type { AwakeSessionRow, LedgerRow } from '../../src/store/rows.ts';
+import type { Tx } from '../../src/store/store.ts';
+import { KEY, type World, world } from '../support/world.ts';
+
+export const ACCOUNT = 'acc_test';
+export const PRICES: Prices = { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 };
+
+/** Servers on a fake engine, with the meter running and money in the wallet. */
+export interface Metered extends Omit<World, 'servers'> {
+  readonly servers: World['servers'];
+  readonly meter: Meter;
+  letters: Mail[];
+  /** Starts a server, and is back when it runs: files are written meanwhile, which takes real time. */
+  wake(id: string, cause?: Cause): Promise<void>;
+  balance(): Promise<number>;
+  /** Newest first. */
+  ledger(): Promise<LedgerRow[]>;
+  /** Oldest first. */
+  sessions(): Promise<AwakeSessionRow[]>;
+  /** Moves everything on by real minutes, to just behind a round of the meter. */
+  minutes(count: number): Promise<void>;
+  /** Somebody sets the machine's clock; time goes on as ever. */
+  setClock(byMs: number): Promise<void>;
+  /** How long games were awake in truth, all together. */
+  awakeMs(): number;
+  /** As much of it as nobody may have been there to see. */
+  unprovenMs(): number;
+  /** The process dies and comes back after so long; games ran on. */
+  restart(awayMs?: number): Promise<void>;
+  /** The meter alone stops and starts again. */
+  restartMeter(awayMs?: number): Promise<void>;
+}
+
+export async function metered(
+  t: ExecutionContext,
+  { creditMicros = 5_000_000, prices = PRICES }: { creditMicros?: number; prices?: Prices } = {},
+): Promise<Metered> {
+  let sessions: Sessions | undefined;
+  const base = await world(t, {
+    onStep: async (tx, now, step) => sessions?.onStep(tx, now, step),
+    onLook: (id, game) => sessions?.observed(id, game),
+  });
+  const { store, clock, engine, games } = base;
+  const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  const letters: Mail[] = [];
+  const mailer = { send: async (mail: Mail) => void letters.push(mail) };
+  let setBy = 0;
+  let awake = 0;
+  let unproven = 0;
+  const since = new Map<string, number>();
+  const truly = () => clock.now() - setBy;
+  const watch = () =>
+    base.servers.observe((id, now) => {
+      const began = since.get(id);
+      if (now?.state === 'running') since.set(id, began ?? truly());
+      else if (began !== undefined && since.delete(id)) awake += truly() - began;
+    });
+  watch();
+  let meter = await startAll();
+  await store.write((tx) => openWallet(tx, ACCOUNT, clock.now(), creditMicros));
+  t.teardown(() => meter.close());
+
+  async function startAll(): Promise<Meter> {
+    const monotonicMs = () => clock.now() - setBy;
+    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: 'this boot' });
+    sessions = createSessions({ clock, steady, prices });
+    const rconPassword = () => 'secret';
+    const { servers } = base;
+    const baseUrl = 'http://panel.example';
+    const record = (tx: Tx, deed: Deed) => recordDeed(tx, { userId: '', through: 'system' }, deed);
+    const funds = createFunds({
+      store,
+      clock,
+      servers,
+      console: games,
+      rconPassword,
+      mailer,
+      prices,
+      baseUrl,
+      log,
+      record,
+    });
+    const uncheck = servers.checkWakes(funds.check);
+    const parts = { store, clock, steady, engine, servers, sessions, prices, log };
+    const started = await startMeter({ ...parts, afterRound: funds.enforce });
+    return {
+      round: () => started.round(),
+      async close() {
+        uncheck();
+        funds.close();
+        await started.close();
+      },
+    };
+  }
+
+  return {
+    ...base,
+    letters,
+    get servers() {
+      return base.servers;
+    },
+    get meter() {
+      return meter;
+    },
+    async wake(id, cause = KEY) {
+      await base.command(id, cause.kind === 'player' ? 'JOIN' : 'START', cause);
+      await base.until(async () => (await engine.inspect(id))?.up === true);
+      await base.reach(id, 'running');
+    },
+    balance: () => balance(store, ACCOUNT),
+    ledger: () => listLedger(store, ACCOUNT, 1_000),
+    sessions: () => store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions" ORDER BY "startedAt", "id"'),
+    async minutes(count) {
+      for (let minute = 0; minute < count; minute++) {
+        for (let part = 0; part < 4; part++) {
+          await clock.advance(15_000);
+          await store.write(async () => {});
+        }
+        await meter.round();
+      }
+    },
+    async setClock(byMs) {
+      setBy += byMs;
+      await clock.jump(clock.now() + byMs);
+      await store.write(async () => {});
+    },
+    awakeMs: () => awake + [...since.values()].reduce((sum, began) => sum + truly() - began, 0),
+    unprovenMs: () => unproven,
+    async restart(awayMs = 0) {
+      unproven += awayMs * since.size;
+      await meter.close();
+      await base.servers.close();
+      await clock.advance(awayMs);
+      await base.killAndRestart();
+      watch();
+      meter = await startAll();
+    },
+    async restartMeter(awayMs = 0) {
+      unproven += awayMs * since.size;
+      await meter.close();
+      await clock.advance(awayMs);
+      meter = await startAll();
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { Router } from '@koa/router';
+import type { ExecutionContext } from 'ava';
+import Koa from 'koa';
+import { authenticateApp } from '../../src/access/app-tokens.ts';
+import { recordDeed } from '../../src/access/audit.ts';
+import { authenticate } from '../../src/access/keys.ts';
+import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createAuthorize } from '../../src/api/auth.ts';
+import { getCapacity } from '../../src/api/capacity.ts';
+import { createCheckoutLink, mountCheckoutCallback } from '../../src/api/checkout.ts';
+import { renderErrors } from '../../src/api/errors.ts';
+import { createHttpServer } from '../../src/api/http-server.ts';
+import { getAccountLimits } from '../../src/api/limits.ts';
+import type { MoneyServices } from '../../src/api/money-services.ts';
+import { mount, plainColons } from '../../src/api/mount.ts';
+import { accountOperations } from '../../src/api/operator-accounts.ts';
+import { listRegions } from '../../src/api/regions.ts';
+import { openAccountLimits } from '../../src/billing/account-limits.ts';
+import { createAdmission } from '../../src/billing/admission.ts';
+import { createCapacity } from '../../src/billing/capacity.ts';
+import { createCheckouts } from '../../src/billing/checkout.ts';
+import type { Checkouts } from '../../src/billing/checkout.ts';
+import type { Checkout, Machine } from '../../src/ports.ts';
+import { mountCheckout } from '../../src/web/checkout.ts';
+import { pageErrors } from '../../src/web/errors.ts';
+import { mountAssets } from '../../src/web/assets.ts';
+import { createServe } from '../../src/web/serve.ts';
+import type { PageDeps } from '../../src/web/deps.ts';
+import { api } from '../api/harness.ts';
+import type { ApiUnderTest } from '../api/harness.ts';
+
+export const MACHINE: Machine = { cores: 4, ramMb: 16_384, diskFreeMb: 40_000, diskTotalMb: 50_000 };
+
+/** The operations about machine, limits and checkout, and the page of a checkout, over HTTP. */
+export interface MoneyUnderTest {
+  api: ApiUnderTest;
+  /** Where operations and pages are. */
+  origin: string;
+  machine: Machine;
+  money: MoneyServices;
+  checkouts: Checkouts;
+  call(method: string, path: string, options?: MoneyCall): Promise<MoneyAnswer>;
+}
+
+export interface MoneyCall {
+  key?: string | null;
+  body?: unknown;
+  raw?: string;
+  headers?: Record<string, string>;
+}
+
+export interface MoneyAnswer {
+  status: number;
+  json: Record<string, unknown>;
+  reason: string;
+}
+
+export async function moneySite(
+  t: ExecutionContext,
+  checkout: Checkout | undefined = createTestCheckout(),
+): Promise<MoneyUnderTest> {
+  const under = await api(t);
+  const { store, clock, engine, services } = under;
+  const machine = { ...MACHINE };
+  const app = new Koa();
+  // What is served is made once it is known where that is.
+  let serve: Koa.Middleware | undefined;
+  app.use((ctx, next) => serve?.(ctx, next));
+  const server = createHttpServer(app).listen(0, '127.0.0.1');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await once(server, 'listening');
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const live = () => under.servers.live();
+  const { maxRamMb, maxServersPerAccount: maxServers } = services.config;
+  const accountLimits = await openAccountLimits(store, { maxRamMb, maxServers });
+  const capacity = await createCapacity({ probe: async () => machine, engine, live, clock });
+  t.teardown(() => capacity.close());
+  const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: 'node-1' });
+  under.servers.checkWakes(async () => (now) => admission.admit(now));
+  const checkouts = createCheckouts({
+    store,
+    clock,
+    log: services.log,
+    checkout,
+    baseUrl: origin,
+    record: (tx, deed) => recordDeed(tx, { userId: '', through: 'system checkout' }, deed),
+  });
+  const money = { capacity, accountLimits, checkouts };
+  Object.assign(services, money);
+
+  const router = new Router({ strict: true, sensitive: true });
+  const findApp = (token: string) => authenticateApp(store, clock, token);
+  const authorize = createAuthorize(
+    (given) => authenticate(store, clock, given),
+    findApp,
+    () => {},
+  );
+  const own = [getAccountLimits, createCheckoutLink, getCapacity, listRegions, ...accountOperations];
+  mount(router, own, authorize, services);
+  mountCheckoutCallback(router, checkouts);
+  const pages = new Router({ strict: true, sensitive: true });
+  mountAssets(pages);
+  const deps = { ...services, config: { ...services.config, baseUrl: origin } } as unknown as PageDeps;
+  mountCheckout(createServe(pages, deps), checkouts);
+  const [showErrors, sendErrors] = [pageErrors(origin, services.log), renderErrors(services.log)];
+  const [operations, shown] = [router.routes(), pages.routes()];
+  serve = (ctx, next) =>
+    ctx.path.startsWith('/v1/')
+      ? sendErrors(ctx, () => plainColons(ctx, () => operations(ctx as Parameters<typeof operations>[0], next)))
+      : showErrors(ctx, () => shown(ctx as Parameters<typeof shown>[0], next));
+
+  return {
+    api: under,
+    origin,
+    machine,
+    money,
+    checkouts,
+    async call(method, path, { key = under.key, body, raw, headers } = {}) {
+      const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+      const response = await fetch(origin + path, {
+        method,
+        headers: { ...(key !== null && { 'x-api-key': key }), ...headers },
+        ...(sent !== undefined && { body: sent }),
+      });
+      const json = (await response.json()) as Record<string, unknown>;
+      const [info] = (json['details'] ?? []) as { reason?: string }[];
+      return { status: response.status, json, reason: info?.reason ?? '' };
+    },
+  };
+}
