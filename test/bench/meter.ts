@@ -32,7 +32,10 @@ export async function run(report: Report): Promise<void> {
         // The first minute begins an entry of the ledger for each server, as one in sixty does.
         if (minute === 1)
           report.row({ figure: 'a minute that begins all entries, CPU', value: ms(user + system), unit: 'ms' });
-        else cpuMs.push(ms(user + system)) && wallMs.push(performance.now() - begun);
+        else {
+          cpuMs.push(ms(user + system));
+          wallMs.push(performance.now() - begun);
+        }
       }
       if ((await unbalanced(store)).length > 0) throw new Error('wallets differ from the ledger');
       const note = 'one write; promised: 250 ms';

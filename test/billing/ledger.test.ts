@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf, hourlyMicros, monthOf, PERIOD_MS } from '../../src/billing/prices.ts';
 import { runwayMinutes } from '../../src/billing/spend-cap.ts';

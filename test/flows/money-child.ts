@@ -63,14 +63,33 @@ const servers = createServers({
   limits: { startMs: 86_400_000, stopMs: 86_400_000, installMs: 86_400_000 },
   onStep: sessions.onStep,
   effects: createEffects({
-    ...{ engine, console, clock, log, pinger, rconPassword, dataDir: join(folder, 'data') },
-    ...{ gameImage: '', sandboxImage: '', sandboxFaults: {}, owner: undefined, idleAfterMs: 0, outages: () => 0 },
+    engine,
+    console,
+    clock,
+    log,
+    pinger,
+    rconPassword,
+    dataDir: join(folder, 'data'),
+    gameImage: '',
+    sandboxImage: '',
+    sandboxFaults: {},
+    owner: undefined,
+    idleAfterMs: 0,
+    outages: () => 0,
   }),
 });
 await servers.restore();
 await startReconcile({ engine, servers, clock, log, onLook: sessions.observed });
 const funds = createFunds({
-  ...{ store, clock, servers, console, rconPassword, prices, baseUrl: '', log, mailer: { send: async () => {} } },
+  store,
+  clock,
+  servers,
+  console,
+  rconPassword,
+  prices,
+  baseUrl: '',
+  log,
+  mailer: { send: async () => {} },
   record: (tx, deed) => recordDeed(tx, { userId: '', through: 'system' }, deed),
 });
 servers.checkWakes(funds.check);
