@@ -28,12 +28,18 @@ import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
+import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
+import { createTestCheckout } from './adapters/test-checkout.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
+import { openAccountLimits } from './billing/account-limits.ts';
+import { createAdmission } from './billing/admission.ts';
+import { createCapacity } from './billing/capacity.ts';
+import { createCheckouts } from './billing/checkout.ts';
 import { createFunds } from './billing/funds.ts';
 import { openWallet } from './billing/ledger.ts';
 import { startMeter } from './billing/meter.ts';
@@ -43,7 +49,7 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
-import type { Engine, Mailer } from './ports.ts';
+import type { Checkout, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
@@ -153,6 +159,25 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     });
     closers.push(() => funds.close());
     servers.checkWakes(funds.check);
+    const accountLimits = await openAccountLimits(store, {
+      maxRamMb: config.maxRamMb,
+      maxServers: config.maxServersPerAccount,
+    });
+    const live = () => servers.live();
+    // Child processes live within this process's own limits; containers stand beside it.
+    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
+    const capacity = await createCapacity({ probe, engine, live, clock });
+    closers.push(() => capacity.close());
+    const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
+    servers.checkWakes(async () => (now) => admission.admit(now));
+    const checkouts = createCheckouts({
+      store,
+      clock,
+      log,
+      baseUrl,
+      checkout: await openCheckout(config, log),
+      record: (tx, deed) => recordDeed(tx, { userId: '', through: 'system checkout' }, deed),
+    });
     const billing = { store, clock, steady, engine, servers, sessions, prices, log };
     const meter = await startMeter({ ...billing, afterRound: funds.enforce });
     closers.push(() => meter.close());
@@ -187,6 +212,9 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         rconPassword,
         mailer,
         prices,
+        capacity,
+        accountLimits,
+        checkouts,
         onAccount,
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
@@ -224,6 +252,18 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     await close();
     throw error;
   }
+}
+
+async function openCheckout(config: Config, log: Log): Promise<Checkout | undefined> {
+  if (config.checkout === 'off') return undefined;
+  if (config.checkout === 'test') {
+    log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
+    return createTestCheckout();
+  }
+  // Only here, so that nobody else pays for it.
+  const { createStripeCheckout } = await import('./adapters/stripe-checkout.ts');
+  const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiUrl: apiUrl } = config;
+  return createStripeCheckout({ secretKey, webhookSecret, apiUrl });
 }
 
 async function openEngine(config: Config, log: Log, installation: string): Promise<Engine> {

@@ -40,6 +40,7 @@ export const settings = {
   checkout: setting('CHECKOUT', kind.oneOf('test', 'stripe', 'off'), 'test', 'How wallets are funded.'),
   stripeSecretKey: secret('STRIPE_SECRET_KEY', kind.text, 'Needed by CHECKOUT=stripe.'),
   stripeWebhookSecret: secret('STRIPE_WEBHOOK_SECRET', kind.text, 'Needed by CHECKOUT=stripe.'),
+  stripeApiUrl: setting('STRIPE_API_URL', kind.webUrl, 'https://api.stripe.com', 'Where Stripe answers.'),
   pricePerGbHourMicros: setting('PRICE_PER_GB_HOUR_MICROS', kind.micros, '10000', 'Metered plan, while awake.'),
   pricePerGbMonthMicros: setting('PRICE_PER_GB_MONTH_MICROS', kind.micros, '3000000', 'Flat plan, per 30 days.'),
   signupCreditMicros: setting('SIGNUP_CREDIT_MICROS', kind.credit, '', 'Empty: 5000000 in CHECKOUT=test, else 0.'),

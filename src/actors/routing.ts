@@ -104,6 +104,9 @@ function refusalOf(error: unknown): JoinRefused {
 }
 
 const REFUSALS: Record<string, string> = {
+  MAX_SERVERS: 'Too many servers of this owner are awake. Try again when one of them sleeps.',
+  MAX_RAM: 'The other servers of this owner use all its memory. Try again when one of them sleeps.',
+  NODE_CAPACITY: 'All places here are taken right now. Try again in a few minutes.',
   INSUFFICIENT_FUNDS: 'This server has to rest: its owner has to top up first.',
   SPEND_CAP_REACHED: 'This server rests for this month; its owner can wake it sooner.',
   SERVER_NOT_FOUND: 'This server is no more.',

@@ -5,6 +5,7 @@ import { Router } from '@koa/router';
 import type { Log } from '../log.ts';
 import { createAuthorize } from './auth.ts';
 import type { FindApp, FindPrincipal } from './auth.ts';
+import { mountCheckoutCallback } from './checkout.ts';
 import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
@@ -53,6 +54,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   });
   mount(router, operations, authorize, services);
   mountSession(router, sessionOperations, takeToken, services);
+  mountCheckoutCallback(router, services.checkouts);
   if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)

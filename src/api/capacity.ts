@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { CapacityNow } from '../billing/capacity.ts';
 import { reply } from './fields.ts';
-import { moneyOf } from './money-services.ts';
 import { operation } from './operation.ts';
 
 const double = z.number().default(0).meta({ format: 'double' });
@@ -37,7 +36,7 @@ export const getCapacity = operation({
     'What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.',
   reply: CapacityResponse,
 }).handle(async ({ principal }, services) => {
-  const { capacity, accountLimits } = moneyOf(services);
+  const { capacity, accountLimits } = services;
   return capacityView(await capacity.read(), accountLimits.of(principal.accountId).maxServers);
 });
 

@@ -4,7 +4,6 @@ import { doerOf, recordDeed } from '../access/audit.ts';
 import type { Checkouts } from '../billing/checkout.ts';
 import { readBody } from './body.ts';
 import { int32, message, reply } from './fields.ts';
-import { moneyOf } from './money-services.ts';
 import { operation } from './operation.ts';
 import { AccountParams } from './schemas.ts';
 import { ownAccount, requireWholeAccount } from './services.ts';
@@ -31,7 +30,7 @@ export const createCheckoutLink = operation({
 }).handle(async ({ params, body, principal }, services) => {
   const accountId = ownAccount(principal, params.accountId);
   requireWholeAccount(principal);
-  const checkoutUrl = await moneyOf(services).checkouts.create(accountId, body.amountUsd, (tx, deed) =>
+  const checkoutUrl = await services.checkouts.create(accountId, body.amountUsd, (tx, deed) =>
     recordDeed(tx, doerOf(principal), deed),
   );
   return { checkoutUrl };

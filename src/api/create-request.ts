@@ -42,8 +42,9 @@ export type CompleteRequest = z.output<typeof CreateServerRequest>;
  */
 export function complete(
   asked: CompleteRequest,
-  { config, sandboxVersions }: Pick<Services, 'config' | 'sandboxVersions'>,
+  services: Pick<Services, 'config' | 'sandboxVersions' | 'accountLimits' | 'capacity'>,
 ): CompleteRequest {
+  const { config, sandboxVersions } = services;
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
     ...asked,
@@ -59,7 +60,7 @@ export function complete(
     ...checkProperties(request.properties),
     ...checkPlan(request.plan),
     ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
-    ...checkRam(request, config),
+    ...checkRam(request, services),
   ];
   if (violations.length > 0) throw invalidFields(violations);
   return request;

@@ -31,18 +31,13 @@ export const createServer = operation({
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
-  const { maxServersPerAccount } = services.config;
+  const { maxServers } = services.accountLimits.of(accountId);
   const now = await services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);
-    if (maxServersPerAccount > 0 && servers.length >= maxServersPerAccount) {
-      throw quotaExceeded(
-        'MAX_SERVERS',
-        `account:${accountId}`,
-        `An account may have ${maxServersPerAccount} servers.`,
-        {
-          limit: String(maxServersPerAccount),
-        },
-      );
+    if (maxServers > 0 && servers.length >= maxServers) {
+      throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
+        limit: String(maxServers),
+      });
     }
     return createFirstFree(names(request), (name) =>
       services.servers.create(newRow(request, name, services.clock.now()), causeOf(principal)),

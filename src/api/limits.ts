@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { reply } from './fields.ts';
-import { moneyOf } from './money-services.ts';
 import { operation } from './operation.ts';
 import { AccountParams } from './schemas.ts';
 import { ownAccount } from './services.ts';
@@ -17,5 +16,5 @@ export const getAccountLimits = operation({
   reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
 }).handle(async ({ params, principal }, services) => {
   const accountId = ownAccount(principal, params.accountId);
-  return { maxRamMb: moneyOf(services).accountLimits.of(accountId).maxRamMb };
+  return { maxRamMb: services.accountLimits.of(accountId).maxRamMb };
 });

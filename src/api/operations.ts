@@ -1,16 +1,21 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
 import { billingOperations, reconcileLedger } from './billing.ts';
+import { getCapacity } from './capacity.ts';
 import { listMinecraftVersions } from './catalogue.ts';
+import { createCheckoutLink } from './checkout.ts';
 import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { getAccountLimits } from './limits.ts';
 import { getServerLogs } from './logs.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
 import { listMyServers } from './my-servers.ts';
+import { accountOperations } from './operator-accounts.ts';
 import type { Operation } from './operation.ts';
+import { listRegions } from './regions.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 import { getServerUsage } from './usage.ts';
@@ -20,7 +25,11 @@ export const operations: readonly Operation[] = [
   whoAmI,
   listMyServers,
   ...billingOperations,
+  getAccountLimits,
+  createCheckoutLink,
   listAccountAuditOperation,
+  getCapacity,
+  listRegions,
   listMinecraftVersions,
   listServers,
   createServer,
@@ -43,5 +52,6 @@ export const operations: readonly Operation[] = [
   setMemberRole,
   removeMember,
   ...clientOperations,
+  ...accountOperations,
   reconcileLedger,
 ];

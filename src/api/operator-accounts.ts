@@ -9,7 +9,6 @@ import { findListedAccount, listAccounts } from '../store/account-list.ts';
 import type { ListedAccount } from '../store/account-list.ts';
 import type { Tx } from '../store/store.ts';
 import { int32, line, message, reply, text } from './fields.ts';
-import { moneyOf } from './money-services.ts';
 import type { MoneyServices } from './money-services.ts';
 import { operation } from './operation.ts';
 import type { Services } from './services.ts';
@@ -64,7 +63,7 @@ export const listAccountsOperation = operation({
 }).handle(async ({ principal, query }, services) => {
   requireOperator(principal);
   const rows = await listAccounts(services.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
-  return { accounts: rows.map((row) => accountView(row, moneyOf(services))) };
+  return { accounts: rows.map((row) => accountView(row, services)) };
 });
 
 export const creditAccount = operation({
@@ -117,7 +116,7 @@ export const setAccountLimits = operation({
   reply: Account,
 }).handle(async ({ principal, params, body }, services) => {
   requireOperator(principal);
-  const { accountLimits } = moneyOf(services);
+  const { accountLimits } = services;
   const { accountId } = params;
   await knownAccount(services.store, accountId);
   await services.inTurn(`limits ${accountId}`, async () => {
@@ -166,7 +165,7 @@ async function knownAccount(db: Pick<Tx, 'query'>, accountId: string): Promise<L
 }
 
 async function shown(services: Services, accountId: string): Promise<z.input<typeof Account>> {
-  return accountView(await knownAccount(services.store, accountId), moneyOf(services));
+  return accountView(await knownAccount(services.store, accountId), services);
 }
 
 function accountView({ id, ...account }: ListedAccount, services: MoneyServices): z.input<typeof Account> {

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { CapacityResponse, capacityView } from './capacity.ts';
 import { reply } from './fields.ts';
-import { moneyOf } from './money-services.ts';
 import { operation } from './operation.ts';
 
 const RegionInfo = z
@@ -35,7 +34,7 @@ export const listRegions = operation({
   description: 'Where servers can be, whether anything runs there now, and what room is left.',
   reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
 }).handle(async ({ principal }, services) => {
-  const { capacity, accountLimits, config } = moneyOf(services);
+  const { capacity, accountLimits, config } = services;
   const { region } = config;
   const label = LABELS[region] ?? region.toUpperCase();
   if (!(await capacity.reachable())) return { regions: [{ region, label, available: false }] };

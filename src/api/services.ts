@@ -15,6 +15,7 @@ import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
+import type { MoneyServices } from './money-services.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, UserRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
@@ -26,7 +27,7 @@ export type ApiConfig = Pick<
 >;
 
 /** What handlers work with. */
-export interface Services extends People {
+export interface Services extends People, MoneyServices {
   config: ApiConfig;
   secret: Secret;
   prices: Prices;

@@ -28,7 +28,7 @@ export const updateServer = serverOperation({
   reply: Server,
 }).handle(async ({ server: now, body, principal }, services) => {
   const { name = now.row.name, ramMb = now.row.ramMb, plan = now.row.plan } = body;
-  const violations = [...checkRam({ ...now.row, ramMb }, services.config), ...checkPlan(plan)];
+  const violations = [...checkRam({ ...now.row, ramMb }, services), ...checkPlan(plan)];
   if (violations.length > 0) throw invalidFields(violations);
   if (ramMb !== now.row.ramMb || plan !== now.row.plan) requireStopped(now);
   const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: services.clock.now() };

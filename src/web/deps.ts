@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { People } from '../access/people.ts';
 import type { Secret } from '../access/secrets.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
+import type { Checkouts } from '../billing/checkout.ts';
 import type { Grants } from '../actors/grants.ts';
 
 /** What pages work with. */
@@ -9,6 +10,7 @@ export interface PageDeps extends People {
   secret: Secret;
   /** Where a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
+  checkouts: Pick<Checkouts, 'find' | 'settleTest'>;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
   /** Counts wrong user codes; to be the same one wherever codes are taken. */
   guessLimit: GuessLimit;

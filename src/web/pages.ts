@@ -1,6 +1,7 @@
 import { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { mountAssets } from './assets.ts';
+import { mountCheckout } from './checkout.ts';
 import type { PageDeps } from './deps.ts';
 import { mountDevice } from './device.ts';
 import { pageErrors } from './errors.ts';
@@ -22,6 +23,7 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountSignIn(serve, deps);
   mountVerifyEmail(serve, deps);
   mountDevice(serve, deps);
+  mountCheckout(serve, deps.checkouts);
   mountProfile(serve, deps);
   mountKeys(serve, deps);
   mountApps(serve, deps);

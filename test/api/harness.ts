@@ -10,11 +10,15 @@ import type { Scope } from '../../src/access/scopes.ts';
 import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
+import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import type { Services } from '../../src/api/services.ts';
+import { openAccountLimits } from '../../src/billing/account-limits.ts';
+import { createCapacity } from '../../src/billing/capacity.ts';
+import { createCheckouts } from '../../src/billing/checkout.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -86,6 +90,11 @@ export interface ApiTestOptions {
 
 const EVER = 4_000_000_000_000;
 
+/** What the settings say, where a test sets them. */
+function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Services['config']> = {}) {
+  return { ...(maxRamMb !== undefined && { maxRamMb }), ...(maxServers !== undefined && { maxServers }) };
+}
+
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const base = await world(t);
   const { store, clock } = base;
@@ -97,7 +106,29 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
+  const machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTotalMb: 50_000 };
+  const capacity = await createCapacity({
+    probe: async () => machine,
+    engine: base.engine,
+    live: () => base.servers.live(),
+    clock,
+  });
+  t.teardown(() => capacity.close());
+  const checkout = createTestCheckout();
+  const money = {
+    capacity,
+    accountLimits: await openAccountLimits(store, { maxRamMb: 16_384, maxServers: 0, ...limitsOf(options.config) }),
+    checkouts: createCheckouts({
+      store,
+      clock,
+      log,
+      checkout,
+      baseUrl: 'http://panel.example',
+      record: async () => {},
+    }),
+  };
   const services: Services = {
+    ...money,
     config: {
       baseUrl: 'http://panel.example',
       publicHost: 'play.example',

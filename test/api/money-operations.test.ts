@@ -285,6 +285,22 @@ test("operators set an account's limits, in force at once, field by field", asyn
   t.regex(audit[1]?.detail ?? '', /RAM 512 MB, servers 2$/);
 });
 
+test('Q-06: a server that could never wake is not made, and none grows to that size; the limit of servers is the own one', async (t) => {
+  const it = await moneySite(t);
+  const { api } = it;
+  const create = (name: string, ramMb: number) => api.call('POST', '/v1/servers', { body: { name, ramMb } });
+  const over = await create('large', 16_000);
+  t.deepEqual([over.status, over.json['code'], over.reason], [429, 8, 'NODE_CAPACITY']);
+  t.is((await create('one', 15_872)).status, 200);
+  const grown = await api.call('POST', '/v1/servers/one:update', { body: { ramMb: 15_873 } });
+  t.is(grown.reason, 'NODE_CAPACITY');
+  await it.money.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: 2 });
+  t.is((await create('two', 2_048)).reason, 'MAX_RAM');
+  const created = await Promise.all(Array.from({ length: 8 }, (_, nth) => create(`s${nth}`, 256)));
+  t.is(created.filter(({ status }) => status === 200).length, 1);
+  t.is(created.filter(({ reason }) => reason === 'MAX_SERVERS').length, 7);
+});
+
 /** It has the scope; its user has it no more. */
 async function operatorKeyOfNobody({ api }: MoneyUnderTest): Promise<string> {
   return (await api.mint(['operator'], { accountId: 'acc_other', userId: 'usr_other' })).key;

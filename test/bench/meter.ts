@@ -30,9 +30,9 @@ export async function run(report: Report): Promise<void> {
         const { user, system } = process.cpuUsage(cpu);
         if (charged !== SERVERS) throw new Error(`${charged} ticks charged`);
         // The first minute begins an entry of the ledger for each server, as one in sixty does.
-        if (minute === 1) {
+        if (minute === 1)
           report.row({ figure: 'a minute that begins all entries, CPU', value: ms(user + system), unit: 'ms' });
-        } else {
+        else {
           cpuMs.push(ms(user + system));
           wallMs.push(performance.now() - begun);
         }

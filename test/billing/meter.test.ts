@@ -1,6 +1,12 @@
 import test from 'ava';
 import { chargeOf } from '../../src/billing/prices.ts';
+import { createRouting } from '../../src/actors/routing.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { createLog } from '../../src/log.ts';
+import { insertUser } from '../../src/store/accounts.ts';
+import { listAccountAudit } from '../../src/store/audit.ts';
+import type { SpendCapAction } from '../../src/store/rows.ts';
+import { setSpendCap } from '../../src/store/wallets.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
 
@@ -278,4 +284,64 @@ test('a flat server pays once for 30 days, at its first start, and more for more
   const after = await it.balance();
   t.true(after < CREDIT - 4_400_000 && after >= CREDIT - 4_500_000, String(after));
   t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('who joins a server without money reads a kind sentence, and nothing of the wallet', async (t) => {
+  const it = await metered(t, { creditMicros: 0 });
+  await it.create('abc');
+  const log = createLog({ level: 'silent' });
+  const { servers, clock } = it;
+  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [] });
+  t.teardown(() => routing.close());
+  const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
+  const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(5_000)));
+  t.is(refused?.message, 'This server has to rest: its owner has to top up first.');
+  t.deepEqual(it.engine.boots, []);
+  await topUp(it, CREDIT);
+  const woken = routing.wake('abc', player, AbortSignal.timeout(30_000));
+  await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
+  await it.reach('abc', 'running');
+  t.is((await woken).host, 'abc.game');
+});
+
+async function capped(it: Metered, micros: number, action: SpendCapAction): Promise<void> {
+  const at = it.clock.now();
+  const owner = { id: 'usr_test', email: 'owner@example.com', accountId: ACCOUNT, emailVerified: true, createdAt: at };
+  await it.store.write(async (tx) => {
+    await insertUser(tx, { ...owner, passwordHash: '', operator: false });
+    await setSpendCap(tx, ACCOUNT, micros, action);
+  });
+}
+
+const said = async (it: Metered) =>
+  (await listAccountAudit(it.store, ACCOUNT, 10)).filter(({ action }) => action === 'account.spendCapReached').length;
+
+test('a spend cap with notify writes once a month, and lets everything run on', async (t) => {
+  const it = await metered(t);
+  await capped(it, cost(2), 'notify');
+  await awake(it);
+  await it.minutes(1);
+  t.is(await said(it), 0);
+  await it.minutes(5);
+  t.is(await said(it), 1);
+  t.like(it.letters, [{ to: 'owner@example.com' }]);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  t.false(it.games.commands.some((command) => command.includes('say')));
+  t.is(await it.balance(), CREDIT - cost(6));
+});
+
+test('a spend cap with stop warns, stops after a minute, and refuses starts until it is raised', async (t) => {
+  const it = await metered(t);
+  await capped(it, cost(2), 'stop');
+  await awake(it);
+  await it.minutes(2);
+  t.true(it.games.commands.some((command) => command.startsWith('abc: say ')));
+  t.is(await said(it), 1);
+  await it.minutes(1);
+  await it.reach('abc', 'hibernated');
+  t.like((await it.sessions())[0], { ending: 'spend_cap' });
+  await t.throwsAsync(() => it.command('abc', 'START'), { message: /spend cap/ });
+  await it.store.write((tx) => setSpendCap(tx, ACCOUNT, CREDIT, 'stop'));
+  await it.wake('abc');
+  t.is((await it.servers.get('abc'))?.state, 'running');
 });
