@@ -32,7 +32,9 @@ import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
+import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
 import type { Engine, Mailer } from './ports.ts';
@@ -148,6 +150,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         engine,
         console,
         rconPassword,
+        logStreams: createLogStreams(engine, dataFrame, log),
         mailer: openMailer(),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),

@@ -4,7 +4,7 @@ import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
-import { getServerLogs } from './logs.ts';
+import { getServerLogs, streamServerLogs } from './logs.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
@@ -32,6 +32,7 @@ export const operations: readonly Operation[] = [
   keepAwake,
   runCommand,
   getServerLogs,
+  streamServerLogs,
   listServerAuditOperation,
   inspectMachine,
   listMembers,

@@ -9,9 +9,12 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
+import { createStreamSlots } from '../access/stream-slots.ts';
+import type { StreamSlots } from '../access/stream-slots.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Config } from '../config.ts';
+import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import { StatusError } from '../status.ts';
@@ -33,6 +36,8 @@ export interface Services extends People {
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
+  logStreams: LogStreams;
+  streamSlots: StreamSlots;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
   /** Minecraft versions of the sandbox core, newest first. */
@@ -50,11 +55,12 @@ export interface Services extends People {
 /** The part of the services that only this process's memory holds: one for all of them. */
 export function createPeopleMemory(
   clock: Clock,
-): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn'> {
+): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots'> {
   return {
     guessLimit: createGuessLimit(clock),
     loginLimits: createLoginLimits(clock),
     accessChanges: createAccessChanges(),
+    streamSlots: createStreamSlots(),
     inTurn: createTurns(),
   };
 }

@@ -14,7 +14,9 @@ import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
+import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
+import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -124,6 +126,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
     rconPassword: () => 'rcon-password',
+    logStreams: createLogStreams(base.engine, dataFrame, log),
     ...options.services,
   };
   const app = createApi({
@@ -166,7 +169,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       ...(body !== undefined && { body: body as string }),
     });
     const text = await response.text();
-    const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
+    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }
