@@ -17,6 +17,7 @@ import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
+import { createServerEvents } from './actors/server-events.ts';
 import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
@@ -111,6 +112,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       }),
     });
     closers.push(() => servers.close());
+    const serverEvents = createServerEvents(servers, clock);
+    closers.push(() => serverEvents.close());
     const routing = createRouting({
       servers,
       clock,
@@ -146,6 +149,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        serverEvents,
         grants,
         engine,
         console,

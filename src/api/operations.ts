@@ -10,6 +10,7 @@ import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
 import { listMyServers } from './my-servers.ts';
 import type { Operation } from './operation.ts';
+import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 
@@ -34,6 +35,7 @@ export const operations: readonly Operation[] = [
   getServerLogs,
   streamServerLogs,
   listServerAuditOperation,
+  streamServerEvents,
   inspectMachine,
   listMembers,
   inviteMember,

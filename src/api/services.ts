@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Grants } from '../actors/grants.ts';
+import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow, Servers } from '../actors/servers.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
@@ -38,6 +39,7 @@ export interface Services extends People {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
   /** Minecraft versions of the sandbox core, newest first. */

@@ -10,6 +10,7 @@ import type { Scope } from '../../src/access/scopes.ts';
 import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
+import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
@@ -60,6 +61,7 @@ export interface ApiUnderTest extends World {
   /** Lets the other account's user into a server. */
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
+  serverEvents: ServerEvents;
   letters: Mail[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
@@ -99,6 +101,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
+  const serverEvents = createServerEvents(base.servers, clock);
   const services: Services = {
     config: {
       baseUrl: 'http://panel.example',
@@ -118,6 +121,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     mailer: { send: async (mail) => void letters.push(mail) },
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     servers: base.servers,
+    serverEvents,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,
@@ -168,8 +172,11 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       headers: { ...(credential !== null && { 'x-api-key': credential }), ...given.headers },
       ...(body !== undefined && { body: body as string }),
     });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.startsWith('application/json');
+    const type = response.headers.get('content-type') ?? '';
+    // What does not end by itself is left unread.
+    if (type.startsWith('text/event-stream')) await response.body?.cancel();
+    const text = type.startsWith('text/event-stream') ? '' : await response.text();
+    const isJson = type.startsWith('application/json');
     const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
@@ -201,6 +208,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   return {
     ...base,
     services,
+    serverEvents,
     letters,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };

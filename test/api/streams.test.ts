@@ -272,3 +272,89 @@ test('who may no longer is cut off: key revoked, expired, role taken, server del
   await owner.ended;
   await idle(it);
 });
+
+interface SeenEvent {
+  id: string;
+  event: string;
+  data: Record<string, unknown>;
+}
+
+function eventsIn(text: string): SeenEvent[] {
+  const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'));
+  return frames.map((frame) => {
+    const [, id, event, data] = /^id: (.+)\nevent: (.+)\ndata: (.+)$/.exec(frame) ?? [];
+    return { id: id!, event: event!, data: JSON.parse(data!) as SeenEvent['data'] };
+  });
+}
+
+const EVENTS = '/v1/servers/abc/events/stream';
+
+test('the events of a server: its state first, then each change, and behind the last one seen for who comes back', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const said = ['Preparing level "world"', 'Preparing spawn area: 42%'];
+  it.engine.script('abc', { print: said.map((line) => `[12:00:00] [Server thread/INFO]: ${line}`) });
+  const stream = await open(t, it, EVENTS);
+  t.is(stream.headers['content-type'], 'text/event-stream; charset=utf-8');
+  t.like(eventsIn(await stream.until('\n\n'))[0], { event: 'state', data: { state: 'hibernated', error: null } });
+  it.games.silent.add('abc');
+  await it.command('abc', 'START');
+  for (let n = 0; !stream.text().includes('42') && n < 40; n++) await it.clock.advance(250);
+  it.games.silent.delete('abc');
+  await it.reach('abc', 'running');
+  it.games.players.set('abc', 2);
+  await it.clock.advance(15_000);
+  await stream.until('"online":2');
+  const seen = eventsIn(stream.text());
+  t.deepEqual(
+    seen.filter(({ event }) => event === 'state').map(({ data }) => data['state']),
+    ['hibernated', 'starting', 'running'],
+  );
+  t.like(seen.find(({ data }) => data['state'] === 'starting')?.data, { cause: { kind: 'key', id: 'key_test' } });
+  t.true(seen.some(({ event, data }) => event === 'progress' && data['percent'] === 42));
+  t.is(seen.at(-1)?.data['online'], 2);
+  t.is(new Set(seen.map(({ id }) => id)).size, seen.length);
+
+  for (const [index, { id }] of seen.entries()) {
+    const again = await open(t, it, EVENTS, { 'last-event-id': id });
+    const rest = seen.slice(index + 1);
+    if (rest.length > 0) await again.until(`id: ${rest.at(-1)!.id}\n`);
+    t.deepEqual(eventsIn(again.text()), rest);
+    again.close();
+    await it.until(() => it.services.streamSlots.taken() === 2);
+  }
+  for (const unknown of ['x.1', `${seen[0]!.id}9999`, 'nonsense', `${seen[0]!.id.split('.')[0]}.-1`]) {
+    const fresh = await open(t, it, EVENTS, { 'last-event-id': unknown });
+    t.like(eventsIn(await fresh.until('\n\n')), [{ event: 'state', data: { state: 'running' } }]);
+    fresh.close();
+    await it.until(() => it.services.streamSlots.taken() === 2);
+  }
+  await it.ok('DELETE', '/v1/servers/abc');
+  t.notRegex(await stream.ended, /deleting/);
+  await it.until(() => it.services.streamSlots.taken() === 0);
+});
+
+test('events are forgotten in the end, and a failure is told with what to do', async (t) => {
+  const it = await running(t);
+  const stream = await open(t, it, EVENTS);
+  const [first] = eventsIn(await stream.until('\n\n'));
+  for (let players = 1; players <= 200; players++) it.serverEvents.publish('abc', 'players', { online: players });
+  await stream.until('"online":200}');
+  const second = eventsIn(stream.text())[1]!;
+  const known = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  await known.until('"online":200}');
+  t.is(eventsIn(known.text()).length, 200);
+  it.serverEvents.publish('abc', 'players', { online: 201 });
+  const late = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  t.like(eventsIn(await late.until('\n\n')), [{ event: 'state' }]);
+  t.is((await it.call('GET', EVENTS)).status, 429);
+  t.is((await open(t, it, LOGS)).status, 200, 'counted apart');
+  known.close();
+  await it.until(() => it.services.streamSlots.taken() === 6);
+  const next = await open(t, it, EVENTS, { 'last-event-id': second.id });
+  await next.until('"online":201}');
+  t.is(eventsIn(next.text()).length, 200);
+  it.engine.crash('abc', { code: 1 });
+  await stream.until('start_failed');
+  t.like(eventsIn(stream.text()).at(-1)?.data, { state: 'start_failed', error: { code: 'unknown' } });
+});
