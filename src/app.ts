@@ -19,6 +19,7 @@ import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
+import { createServerEvents } from './actors/server-events.ts';
 import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
@@ -46,7 +47,9 @@ import { startMeter } from './billing/meter.ts';
 import type { Prices } from './billing/prices.ts';
 import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
+import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
 import type { Checkout, Engine, Mailer } from './ports.ts';
@@ -134,6 +137,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       }),
     });
     closers.push(() => servers.close());
+    const serverEvents = createServerEvents(servers, clock);
+    closers.push(() => serverEvents.close());
     const routing = createRouting({
       servers,
       clock,
@@ -206,6 +211,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        serverEvents,
         grants,
         engine,
         console,
@@ -216,6 +222,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         accountLimits,
         checkouts,
         onAccount,
+        logStreams: createLogStreams(engine, dataFrame, log),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),

@@ -46,13 +46,16 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
-  const authorize = createAuthorize(options.findPrincipal, options.findApp, takeToken);
+  const gate = {
+    authorize: createAuthorize(options.findPrincipal, options.findApp, takeToken),
+    authorizeAgain: createAuthorize(options.findPrincipal, options.findApp, () => {}),
+  };
   const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
   router.get('/openapi.json', (ctx) => {
     ctx.body = document;
   });
-  mount(router, operations, authorize, services);
+  mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);
   if (options.device) mountDevice(router, options.device);

@@ -27,6 +27,9 @@ export function createAuthorize(
   takeToken: (credentialId: string) => void,
 ): Authorize {
   return async function authorize(headers, operation) {
+    if (operation.keyOnly && headers['x-api-key'] === undefined && headers.authorization !== undefined) {
+      throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', 'Only an API key will do here, in x-api-key.');
+    }
     const principal = await identify(headers);
     requireScope(principal, operation);
     takeToken(credentialId(principal));

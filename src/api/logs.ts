@@ -1,13 +1,14 @@
 import { z } from 'zod';
+import { MAX_TAIL } from '../hosting/log-streams.ts';
 import { EngineError } from '../ports.ts';
 import type { LogLine, LogQuery } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { int32, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation, serverStream } from './operation.ts';
 import { ServerParams } from './schemas.ts';
 import type { Services } from './services.ts';
+import { dataFrame } from './sse.ts';
 
-const MAX_TAIL = 1000;
 const LINE_CHARS = 8192;
 const READ_MS = 10_000;
 
@@ -53,12 +54,45 @@ export const getServerLogs = serverOperation({
       containerMissing: !game?.up,
     };
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
-    throw new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', {
-      cause: error,
-    });
+    throw unavailable(error);
   }
 });
+
+export const streamServerLogs = serverStream({
+  id: 'StreamServerLogs',
+  method: 'get',
+  path: '/v1/servers/{id}/logs/stream',
+  scope: 'servers:read',
+  keyOnly: true,
+  role: 'limited',
+  tag: 'control',
+  summary: 'Follow the log',
+  description: [
+    'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
+    'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
+    'once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.',
+  ].join('\n'),
+  params: ServerParams,
+  query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
+  reply: z.string().describe('Frames `data: <line>`.'),
+}).handle(async ({ params, query }, { logStreams }) => {
+  const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+  try {
+    const follow = await logStreams.open(params.id);
+    return { play: (sink) => follow(sink, tail), overflow: leftOut };
+  } catch (error) {
+    throw unavailable(error);
+  }
+});
+
+function leftOut(lines: number): string {
+  return dataFrame(`[${lines} lines are missing here: they came faster than they were read]`);
+}
+
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause: error });
+}
 
 /** Lines, and the place in the log behind them; '' is the place before the first line. */
 interface Page {

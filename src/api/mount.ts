@@ -1,22 +1,27 @@
 import type { Context, Middleware } from 'koa';
 import type { Router } from '@koa/router';
 import { credentialId } from '../access/principal.ts';
+import type { Principal } from '../access/principal.ts';
 import type { Authorize } from './auth.ts';
 import { parseMessage, readBody } from './body.ts';
 import type { Declared, Sent } from './declared.ts';
 import { routeNotFound } from './errors.ts';
-import type { Operation } from './operation.ts';
+import type { MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
 import type { Services } from './services.ts';
+import { sendEvents } from './sse.ts';
+
+/** Who may call: asked once a call, and, without counting as one, again as long as a stream is open. */
+export interface Gate {
+  authorize: Authorize;
+  authorizeAgain: Authorize;
+}
 
 /** Gives every operation its route. The router must be strict and sensitive. */
-export function mount(
-  router: Router,
-  operations: readonly Operation[],
-  authorize: Authorize,
-  services: Services,
-): void {
+export function mount(router: Router, operations: readonly Operation[], gate: Gate, services: Services): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), serve(operation, authorize, services));
+    const serve =
+      operation.answers === 'events' ? stream(operation, gate, services) : answer(operation, gate, services);
+    router[operation.method](routePath(operation.path), serve);
   }
 }
 
@@ -49,16 +54,40 @@ export function sentBy(ctx: Context, { method, bodyLimitBytes }: Declared): Sent
 }
 
 // The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
-function serve(operation: Operation, authorize: Authorize, services: Services): Middleware {
-  return async function serveOperation(ctx) {
-    enter(ctx, operation);
-    const principal = await authorize(ctx.headers, operation);
-    ctx.state.credential = credentialId(principal);
-    const gone = new AbortController();
-    // After a whole answer there is nothing left to call off, and an abort costs an exception.
-    ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
-    ctx.body = await operation.run({ ...sentBy(ctx, operation), principal, signal: gone.signal }, services);
+function answer(operation: MessageOperation, gate: Gate, services: Services): Middleware {
+  return async function serveMessage(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    ctx.body = await operation.run(callOf(ctx, operation, principal), services);
   };
+}
+
+function stream(operation: StreamOperation, gate: Gate, services: Services): Middleware {
+  return async function serveStream(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    const release = services.streamSlots.take(principal, operation.id);
+    if (ctx.res.closed) release();
+    else ctx.res.once('close', release);
+    const { check, ...source } = await operation.open(callOf(ctx, operation, principal), services);
+    const watcher = {
+      principal,
+      check: async () => check(await gate.authorizeAgain(ctx.headers, operation)),
+    };
+    sendEvents(ctx, source, watcher, services);
+  };
+}
+
+async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
+  enter(ctx, operation);
+  const principal = await authorize(ctx.headers, operation);
+  ctx.state.credential = credentialId(principal);
+  return principal;
+}
+
+function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {
+  const gone = new AbortController();
+  // After a whole answer there is nothing left to call off, and an abort costs an exception.
+  ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
+  return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal: gone.signal };
 }
 
 // A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.

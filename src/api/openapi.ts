@@ -43,7 +43,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
       ],
       ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
       responses: {
-        '200': { description: 'Done.', ...json(components.reply(operation.reply)) },
+        '200': { description: 'Done.', ...content(operation, components.reply(operation.reply)) },
         default: { $ref: '#/components/responses/Error' },
       },
     };
@@ -68,9 +68,10 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   };
 }
 
-function keyAccess({ description, scope, appScope, role }: Operation): Json {
+function keyAccess({ description, scope, appScope, keyOnly, role }: Operation): Json {
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
+  if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
     description: `${description}\n\n${sentences.join(' ')}`,
@@ -88,6 +89,11 @@ function sessionAccess({ description, method, signedIn }: SessionOperation): Jso
 function requestBody(components: Components, { body, example }: Declared): Json {
   const content = { schema: components.request(body), ...(example !== undefined && { example }) };
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
+}
+
+function content(operation: Operation | SessionOperation, schema: Json): Json {
+  if (!('answers' in operation) || operation.answers === 'message') return json(schema);
+  return { content: { 'text/event-stream': { schema } } };
 }
 
 function json(schema: Json): Json {

@@ -9,6 +9,7 @@ import type { Empty } from './fields.ts';
 import type { ServerParams } from './schemas.ts';
 import { reachServer } from './services.ts';
 import type { Services } from './services.ts';
+import type { EventSource } from './sse.ts';
 
 /** What callers need for an operation. */
 interface Access {
@@ -16,6 +17,8 @@ interface Access {
   scope: Scope | 'any';
   /** What an app token must hold; absent: apps may not call it. */
   appScope?: Scope | 'any';
+  /** Takes API keys only: whatever is in `Authorization` is no credential here. */
+  keyOnly?: boolean;
   tag: 'control' | 'operator';
 }
 
@@ -48,16 +51,37 @@ export type ServerCall<Params extends z.ZodType, Query extends z.ZodType, Body e
 /** A call as it comes in. */
 export interface RawCall extends Sent {
   principal: Principal;
+  /** Behind which event a stream is to go on; '' for none. */
+  lastEventId: string;
   signal: AbortSignal;
 }
 
-/** One operation of the API. */
-export interface Operation extends Declared, Access {
+interface Common extends Declared, Access {
   /** On a server: the least the caller must be on it. */
   role?: Role;
+}
+
+/** An operation that answers with one message. */
+export interface MessageOperation extends Common {
+  answers: 'message';
   /** Checks the call, does it, and renders the reply. Throws StatusError. */
   run(call: RawCall, services: Services): Promise<unknown>;
 }
+
+/** An operation that answers with a stream of events (`sse.ts`). `reply` describes its text. */
+export interface StreamOperation extends Common {
+  answers: 'events';
+  /** Checks the call and gives what to play, which must then be played. Throws StatusError. */
+  open(call: RawCall, services: Services): Promise<OpenedStream>;
+}
+
+/** What is to be played, and the check that its caller, as they are known now, may still see it. Throws StatusError. */
+export interface OpenedStream extends EventSource {
+  check: (principal: Principal) => Promise<unknown>;
+}
+
+/** One operation of the API. */
+export type Operation = MessageOperation | StreamOperation;
 
 /**
  * Declares an operation, in two steps so that the handler's types follow from the schemas:
@@ -71,11 +95,13 @@ export function operation<
 >(spec: OperationSpec<Params, Query, Body, Reply>) {
   type Handler = (call: Call<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
   return {
-    handle(handler: Handler): Operation {
+    handle(handler: Handler): MessageOperation {
       const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
       return {
         ...declared,
-        async run({ principal, signal, ...sent }, services) {
+        answers: 'message',
+        async run(sent, services) {
+          const { principal, signal } = sent;
           const call = { ...(await check(sent)), principal, signal };
           return spec.reply.parse(await handler(call, services));
         },
@@ -96,14 +122,44 @@ export function serverOperation<
 >(spec: OperationSpec<Params, Query, Body, Reply> & { params: Params; role: Role }) {
   type Handler = (call: ServerCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
   return {
-    handle(handler: Handler): Operation {
+    handle(handler: Handler): MessageOperation {
       const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
       return {
         ...declared,
-        async run({ principal, signal, ...sent }, services) {
+        answers: 'message',
+        async run(sent, services) {
+          const { principal, signal } = sent;
           const checked = await check(sent);
           const reached = await reachServer(services, principal, checked.params.id, spec.role);
           return spec.reply.parse(await handler({ ...checked, ...reached, principal, signal }, services));
+        },
+      };
+    },
+  };
+}
+
+/** Declares an operation on one server that answers with a stream of events, for those who are at least `role` on it. */
+export function serverStream<
+  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
+  Query extends z.ZodType = typeof Empty,
+>(spec: OperationSpec<Params, Query, typeof Empty, z.ZodString> & { params: Params; role: Role }) {
+  type Handler = (
+    call: ServerCall<Params, Query, typeof Empty> & Pick<RawCall, 'lastEventId'>,
+    services: Services,
+  ) => Promise<EventSource>;
+  return {
+    handle(handler: Handler): StreamOperation {
+      const { declared, check } = declare<Params, Query, typeof Empty, typeof spec>(spec);
+      return {
+        ...declared,
+        answers: 'events',
+        async open(sent, services) {
+          const { principal, signal, lastEventId } = sent;
+          const checked = await check(sent);
+          const { id } = checked.params;
+          const reached = await reachServer(services, principal, id, spec.role);
+          const source = await handler({ ...checked, ...reached, principal, signal, lastEventId }, services);
+          return { ...source, check: (known) => reachServer(services, known, id, spec.role) };
         },
       };
     },

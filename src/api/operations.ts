@@ -8,7 +8,7 @@ import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
 import { getAccountLimits } from './limits.ts';
-import { getServerLogs } from './logs.ts';
+import { getServerLogs, streamServerLogs } from './logs.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
@@ -16,6 +16,7 @@ import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
 import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
+import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 import { getServerUsage } from './usage.ts';
@@ -44,7 +45,9 @@ export const operations: readonly Operation[] = [
   keepAwake,
   runCommand,
   getServerLogs,
+  streamServerLogs,
   listServerAuditOperation,
+  streamServerEvents,
   inspectMachine,
   getServerUsage,
   listMembers,

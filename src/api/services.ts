@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Grants } from '../actors/grants.ts';
+import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow, Servers } from '../actors/servers.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
@@ -9,10 +10,13 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
+import { createStreamSlots } from '../access/stream-slots.ts';
+import type { StreamSlots } from '../access/stream-slots.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
+import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { MoneyServices } from './money-services.ts';
@@ -36,6 +40,9 @@ export interface Services extends People, MoneyServices {
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
+  logStreams: LogStreams;
+  streamSlots: StreamSlots;
+  serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
   /** Minecraft versions of the sandbox core, newest first. */
@@ -53,11 +60,12 @@ export interface Services extends People, MoneyServices {
 /** The part of the services that only this process's memory holds: one for all of them. */
 export function createPeopleMemory(
   clock: Clock,
-): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn'> {
+): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots'> {
   return {
     guessLimit: createGuessLimit(clock),
     loginLimits: createLoginLimits(clock),
     accessChanges: createAccessChanges(),
+    streamSlots: createStreamSlots(),
     inTurn: createTurns(),
   };
 }

@@ -82,12 +82,8 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
     grants,
     config: { ...services.config, baseUrl: ORIGIN },
   });
-  mount(
-    router,
-    clientOperations,
-    createAuthorize(findKey, findApp, () => {}),
-    services,
-  );
+  const authorize = createAuthorize(findKey, findApp, () => {});
+  mount(router, clientOperations, { authorize, authorizeAgain: authorize }, services);
   const app = new Koa();
   app.use(renderErrors(log)).use(plainColons).use(router.routes()).use(router.allowedMethods());
   app.silent = true;

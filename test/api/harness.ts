@@ -11,14 +11,17 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
+import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
+import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -62,6 +65,7 @@ export interface ApiUnderTest extends World {
   /** Lets the other account's user into a server. */
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
+  serverEvents: ServerEvents;
   letters: Mail[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
@@ -127,6 +131,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       record: async () => {},
     }),
   };
+  const serverEvents = createServerEvents(base.servers, clock);
   const services: Services = {
     ...money,
     config: {
@@ -148,6 +153,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    serverEvents,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,
@@ -156,6 +162,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
     rconPassword: () => 'rcon-password',
+    logStreams: createLogStreams(base.engine, dataFrame, log),
     ...options.services,
   };
   const app = createApi({
@@ -197,8 +204,12 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       headers: { ...(credential !== null && { 'x-api-key': credential }), ...given.headers },
       ...(body !== undefined && { body: body as string }),
     });
-    const text = await response.text();
-    const json = (text === '' ? {} : JSON.parse(text)) as Answer['json'];
+    const type = response.headers.get('content-type') ?? '';
+    // What does not end by itself is left unread.
+    if (type.startsWith('text/event-stream')) await response.body?.cancel();
+    const text = type.startsWith('text/event-stream') ? '' : await response.text();
+    const isJson = type.startsWith('application/json');
+    const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Answer['json'];
     const [info] = (json['details'] ?? []) as { reason?: string }[];
     return { status: response.status, headers: response.headers, text, json, reason: info?.reason ?? '' };
   }
@@ -229,6 +240,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   return {
     ...base,
     services,
+    serverEvents,
     letters,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };

@@ -52,6 +52,11 @@ function byScope({ scope }: Operation, held: readonly Scope[]): Outcome | undefi
 
 const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
 
+/** What anything in `Authorization` alone is worth, where it is worth `otherwise` elsewhere. */
+function byToken({ keyOnly }: Operation, otherwise: Outcome | undefined): Outcome | undefined {
+  return keyOnly ? ['UNAUTHENTICATED', 'API_KEY_REQUIRED'] : otherwise;
+}
+
 /** A server with one invitation, of the account `acc_test`. */
 async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
   const { store, clock } = it;
@@ -114,6 +119,7 @@ test('every operation, with everything that is no credential or no longer one', 
   await clock.advance(60_000);
   const { cookie, csrf } = await browser('usr_test');
   const nobody = () => UNKNOWN;
+  const noToken = (operation: Operation) => byToken(operation, UNKNOWN);
   const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
   const credentials: Record<string, Credential> = {
     none: { headers: {}, expect: missing },
@@ -124,9 +130,9 @@ test('every operation, with everything that is no credential or no longer one', 
     revoked: { headers: { 'x-api-key': revoked.key }, expect: nobody },
     expired: { headers: { 'x-api-key': expiring.key }, expect: nobody },
     'an app token as a key': { headers: { 'x-api-key': mintToken('app') }, expect: nobody },
-    'a key as a token': { headers: { authorization: `Bearer ${key}` }, expect: nobody },
-    'an unknown or revoked app token': { headers: { authorization: `Bearer ${mintToken('app')}` }, expect: nobody },
-    basic: { headers: { authorization: 'Basic eDp5' }, expect: nobody },
+    'a key as a token': { headers: { authorization: `Bearer ${key}` }, expect: noToken },
+    'an unknown or revoked app token': { headers: { authorization: `Bearer ${mintToken('app')}` }, expect: noToken },
+    basic: { headers: { authorization: 'Basic eDp5' }, expect: noToken },
     'a bad key beside another header': {
       headers: { 'x-api-key': mintToken('key'), authorization: `Bearer ${key}` },
       expect: nobody,
@@ -168,7 +174,8 @@ test('every operation, with an app token', async (t) => {
   const allowed = new Set(['WhoAmI', 'ListMyServers']);
   await walk(t, it, 'an app token', {
     headers,
-    expect: ({ id }) => (allowed.has(id) ? undefined : ['PERMISSION_DENIED', 'APP_TOKEN_NOT_ALLOWED']),
+    expect: (operation) =>
+      allowed.has(operation.id) ? undefined : byToken(operation, ['PERMISSION_DENIED', 'APP_TOKEN_NOT_ALLOWED']),
   });
   t.deepEqual((await it.call('GET', '/v1/whoami', { key: null, headers })).json, {
     accountId: '',
@@ -181,7 +188,7 @@ test('every operation, with an app token', async (t) => {
   );
   t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key beside it decides');
   await revokeApp(it, { userId: 'usr_test', accountId: 'acc_test' }, 'app_1');
-  await walk(t, it, 'the same, revoked', { headers, expect: () => UNKNOWN });
+  await walk(t, it, 'the same, revoked', { headers, expect: (operation) => byToken(operation, UNKNOWN) });
   await untouched(t, it);
 });
 

@@ -102,7 +102,7 @@ export async function moneySite(
     () => {},
   );
   const own = [getAccountLimits, createCheckoutLink, getCapacity, listRegions, ...accountOperations];
-  mount(router, own, authorize, services);
+  mount(router, own, { authorize, authorizeAgain: authorize }, services);
   mountCheckoutCallback(router, checkouts);
   const pages = new Router({ strict: true, sensitive: true });
   mountAssets(pages);

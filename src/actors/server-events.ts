@@ -1,0 +1,142 @@
+import type { Failure } from '../../machines/server.ts';
+import type { Clock } from '../ports.ts';
+import type { ServerNow, Servers } from './servers.ts';
+
+/** What can happen to a server that its watchers are told. */
+export type ServerEventType = 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
+
+/** One thing that happened. Its id says where a watcher who was away goes on. */
+export interface TypedEvent {
+  id: string;
+  type: ServerEventType;
+  data: object;
+}
+
+/** What happens to servers, told live and kept for a while for those who come back. In memory only. */
+export interface ServerEvents {
+  /** Tells something that is not read off the machine. */
+  publish(serverId: string, type: ServerEventType, data: object): void;
+  /**
+   * Gives what came after the event of that id, or, where that is not known (any more), the server's state; then
+   * everything new, and null once the server is gone. `now` is the server as it was a moment ago. Returns the cancellation.
+   */
+  follow(now: ServerNow, lastEventId: string, listener: (event: TypedEvent | null) => void): () => void;
+  close(): void;
+}
+
+const KEPT_EVENTS = 200;
+const KEPT_SERVERS = 2_000;
+
+type Listener = (event: TypedEvent | null) => void;
+
+interface History {
+  /** The newest events, with their numbers. */
+  events: { nth: number; event: TypedEvent }[];
+  /** Events up to this number may have been forgotten. */
+  floor: number;
+  /** As last seen; undefined: not since it is watched here. */
+  now: ServerNow | undefined;
+}
+
+/** The events of all servers. Ids are of this run of the service: one from an earlier run is not known. */
+export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clock): ServerEvents {
+  const run = clock.now().toString(36);
+  const histories = new Map<string, History>();
+  const listeners = new Map<string, Set<Listener>>();
+  let newest = 0;
+  /** The newest event that went with a history nobody keeps any more. */
+  let forgotten = 0;
+  const close = servers.observe((id, now) => (now === null || now.state === 'deleting' ? remove(id) : compare(now)));
+
+  /** The one that nothing has happened to for longest goes first. */
+  function historyOf(id: string): History {
+    const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined };
+    histories.delete(id);
+    histories.set(id, history);
+    const [oldest] = histories.keys();
+    if (oldest !== undefined && histories.size > KEPT_SERVERS) forget(oldest);
+    return history;
+  }
+
+  function forget(id: string): void {
+    forgotten = Math.max(forgotten, histories.get(id)?.events.at(-1)?.nth ?? 0);
+    histories.delete(id);
+  }
+
+  function publish(id: string, type: ServerEventType, data: object): void {
+    const history = historyOf(id);
+    newest += 1;
+    const event = { id: `${run}.${newest}`, type, data: { at: instant(clock.now()), ...data } };
+    history.events.push({ nth: newest, event });
+    if (history.events.length > KEPT_EVENTS) history.floor = history.events.shift()!.nth;
+    for (const listener of listeners.get(id) ?? []) listener(event);
+  }
+
+  function compare(now: ServerNow): void {
+    const { id } = now.row;
+    const history = historyOf(id);
+    const before = history.now;
+    history.now = now;
+    const { phase, percent, players } = now.context.live;
+    const seen = before?.context.live;
+    if (before?.state !== now.state || failureOf(before) !== failureOf(now)) publish(id, 'state', stateOf(now));
+    else if (seen?.phase !== phase || seen.percent !== percent) publish(id, 'progress', { phase, percent });
+    if (seen?.players !== players && players !== null) publish(id, 'players', { online: players });
+  }
+
+  function remove(id: string): void {
+    forget(id);
+    for (const listener of listeners.get(id) ?? []) listener(null);
+  }
+
+  /** What came after an event; undefined where that cannot be told for sure. */
+  function after(id: string, lastEventId: string): TypedEvent[] | undefined {
+    const [, ofRun, number] = EVENT_ID.exec(lastEventId) ?? [];
+    const history = histories.get(id);
+    const last = Number(number);
+    if (ofRun !== run || last > newest || last < (history?.floor ?? forgotten)) return undefined;
+    return (history?.events ?? []).filter(({ nth }) => nth > last).map(({ event }) => event);
+  }
+
+  return {
+    publish,
+    follow(given, lastEventId, listener) {
+      const { id } = given.row;
+      const history = historyOf(id);
+      const now = (history.now ??= given);
+      const data = { at: instant(clock.now()), ...stateOf(now) };
+      const first = after(id, lastEventId) ?? [{ id: `${run}.${newest}`, type: 'state' as const, data }];
+      for (const event of first) listener(event);
+      const ofServer = listeners.get(id) ?? new Set();
+      listeners.set(id, ofServer.add(listener));
+      return () => {
+        ofServer.delete(listener);
+        if (ofServer.size === 0 && listeners.get(id) === ofServer) listeners.delete(id);
+      };
+    },
+    close,
+  };
+}
+
+const EVENT_ID = /^(\w{1,16})\.(\d{1,15})$/;
+
+function failureOf(now: ServerNow | undefined): Failure | null {
+  if (now?.state === 'start_failed') return now.context.startFailure;
+  return now?.state === 'install_failed' ? now.context.installFailure : null;
+}
+
+function stateOf(now: ServerNow): object {
+  const failure = failureOf(now);
+  const { cause, live } = now.context;
+  return {
+    state: now.state,
+    cause,
+    phase: now.state === 'starting' ? live.phase : '',
+    percent: now.state === 'starting' ? live.percent : 0,
+    error: failure && { code: failure.code, summary: failure.summary, suggestion: failure.suggestion },
+  };
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream';
+
+/** What a stream holds for a client that reads slower than it is written to. */
+const BOUND_BYTES = 256 * 1024;
+/** What a waiting frame takes beside its characters. */
+const FRAME_BYTES = 64;
+/** As much as is handed on at once; what waits behind it can still be left out. */
+const CHUNK_CHARS = 64 * 1024;
+
+/** What becomes of frames for which there is no room: the oldest are left out, and this says how many. `end`: the stream ends. */
+export type Overflow = ((leftOut: number) => string) | 'end';
+
+/** Frames on their way to one client: a stream of bytes that holds no more than 256 KiB, whoever reads it or does not. */
+export class FrameStream extends Readable {
+  readonly #overflow: Overflow;
+  readonly #waiting: string[] = [];
+  #bytes = 0;
+  /** What a replay may take beyond the bound, until it is read. */
+  #replayed = 0;
+  #leftOut = 0;
+  #wanted = false;
+  #over = false;
+
+  constructor(overflow: Overflow) {
+    super({ highWaterMark: 16 * 1024 });
+    this.#overflow = overflow;
+  }
+
+  /** Whether something, be it the end, waits for the client to read. */
+  get isBehind(): boolean {
+    return this.#waiting.length > 0 || this.#over;
+  }
+
+  /** Begins with these, all of them. They are kept elsewhere too, so that waiting here costs no memory. */
+  replay(frames: readonly string[]): void {
+    if (this.#over) return;
+    this.#waiting.push(...frames);
+    this.#replayed = frames.reduce((sum, frame) => sum + sizeOf(frame), 0);
+    this.#bytes += this.#replayed;
+    this.#feed();
+  }
+
+  send(frame: string): void {
+    if (this.#over) return;
+    this.#waiting.push(frame);
+    this.#bytes += sizeOf(frame);
+    if (this.#bytes > BOUND_BYTES + this.#replayed) this.#makeRoom();
+    this.#feed();
+  }
+
+  /** Ends behind what waits, or, where the client may not have that any more, at once. */
+  end(when: 'behind' | 'now' = 'behind'): void {
+    this.#over = true;
+    if (when === 'now') this.#forget();
+    this.#feed();
+  }
+
+  override _read(): void {
+    this.#wanted = true;
+    this.#feed();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#over = true;
+    this.#forget();
+    done(error);
+  }
+
+  #feed(): void {
+    if (!this.#wanted) return;
+    if (this.#waiting.length > 0) {
+      this.#wanted = false;
+      this.push(this.#take());
+    } else if (this.#over && !this.destroyed) {
+      this.#wanted = false;
+      this.push(null);
+    }
+  }
+
+  #take(): string {
+    let count = 0;
+    for (let chars = 0; count < this.#waiting.length && chars < CHUNK_CHARS; count++)
+      chars += this.#waiting[count]!.length;
+    const taken = this.#waiting.splice(0, count);
+    for (const frame of taken) this.#bytes -= sizeOf(frame);
+    this.#replayed = Math.min(this.#replayed, this.#bytes);
+    if (this.#leftOut > 0 && this.#overflow !== 'end') taken.unshift(this.#overflow(this.#leftOut));
+    this.#leftOut = 0;
+    return taken.join('');
+  }
+
+  #makeRoom(): void {
+    if (this.#overflow === 'end') return this.end('now');
+    while (this.#bytes > BOUND_BYTES + this.#replayed) {
+      this.#bytes -= sizeOf(this.#waiting.shift()!);
+      this.#replayed = Math.min(this.#replayed, this.#bytes);
+      this.#leftOut++;
+    }
+  }
+
+  #forget(): void {
+    this.#waiting.length = 0;
+    this.#bytes = 0;
+  }
+}
+
+function sizeOf(frame: string): number {
+  return frame.length + FRAME_BYTES;
+}
