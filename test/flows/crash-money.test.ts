@@ -17,6 +17,8 @@ import { openStore } from '../../src/store/store.ts';
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);
 const CHILD = join(import.meta.dirname, 'money-child.ts');
 const MINUTE_MS = 60_000;
+/** The two clocks of the child are read one after the other, and it runs 300 times as fast as the machine. */
+const READ_MS = 6_000;
 
 /** When the process is killed: so long after its first payment, or after its birth while it may still be coming back to life. */
 interface Death {
@@ -69,7 +71,7 @@ async function examine(t: ExecutionContext, folder: string, paid: number): Promi
       t.is(amountMicros, chargeOf(ticks, rateMicros, ramMb));
       t.like(charged.get(id) ?? { count: 0, last: 0 }, { count: ticks, last: ticks });
       t.true(ticks <= Math.floor(awakeMs / MINUTE_MS));
-      t.true(awakeMs <= Math.max(0, (endedAt ?? provenAt) - (readyAt ?? provenAt)) + 1, JSON.stringify(session));
+      t.true(awakeMs <= Math.max(0, (endedAt ?? provenAt) - (readyAt ?? provenAt)) + READ_MS, JSON.stringify(session));
     }
     const used = entries.filter(({ kind }) => kind === 'usage').reduce((sum, entry) => sum - entry.amountMicros, 0);
     t.is(
@@ -105,7 +107,7 @@ test(`killed ${KILLS} times while servers start, stop and crash, minutes are cha
   );
   await store.close();
   for (const { awakeMs, provenAt, readyAt, ticks: n } of open) {
-    t.true(provenAt - (readyAt ?? 0) - awakeMs <= 1);
+    t.true(provenAt - (readyAt ?? 0) - awakeMs <= READ_MS);
     t.is(n, Math.floor(awakeMs / MINUTE_MS));
   }
   t.log(`${KILLS} kills, ${paid} payments, ${ticks} minutes charged, ${open.length} awake at the end`);
