@@ -5,9 +5,11 @@ import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
+import { listServerDiagnostics } from './diagnostics.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
+import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import type { Operation } from './operation.ts';
 import { streamServerEvents } from './server-events.ts';
@@ -34,8 +36,10 @@ export const operations: readonly Operation[] = [
   runCommand,
   getServerLogs,
   streamServerLogs,
+  getServerMetrics,
   listServerAuditOperation,
   streamServerEvents,
+  listServerDiagnostics,
   inspectMachine,
   listMembers,
   inviteMember,

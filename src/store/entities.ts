@@ -7,12 +7,14 @@ import type {
   AppTokenRow,
   AuditRow,
   ClientRow,
+  DiagnosticRow,
   EmailTokenRow,
   GrantRow,
   GrantStartRow,
   LeaseRow,
   MemberRow,
   MetaRow,
+  MetricSampleRow,
   ServerRow,
   SessionRow,
   TransitionRow,
@@ -237,6 +239,28 @@ export const audit = new EntitySchema<AuditRow>({
   indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'id'] }],
 });
 
+export const metricSamples = new EntitySchema<MetricSampleRow>({
+  name: 'metric_samples',
+  columns: { serverId: id, at: { ...bigint, primary: true }, figures: text },
+  indices: [{ columns: ['at'] }],
+  foreignKeys: [ofServer],
+});
+
+export const diagnostics = new EntitySchema<DiagnosticRow>({
+  name: 'diagnostics',
+  columns: {
+    serverId: id,
+    seq: { ...bigint, primary: true },
+    at: bigint,
+    kind: text,
+    code: text,
+    summary: text,
+    suggestion: text,
+    evidence: text,
+  },
+  foreignKeys: [ofServer],
+});
+
 /** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
 export const entities = [
   accounts,
@@ -254,4 +278,6 @@ export const entities = [
   appTokens,
   members,
   audit,
+  metricSamples,
+  diagnostics,
 ];

@@ -10,6 +10,7 @@ import type { Scope } from '../../src/access/scopes.ts';
 import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
+import { createMetrics } from '../../src/actors/metrics.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
@@ -102,6 +103,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
   const serverEvents = createServerEvents(base.servers, clock);
+  const { servers, engine, games } = base;
+  const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
+  t.teardown(() => metrics.close());
   const services: Services = {
     config: {
       baseUrl: 'http://panel.example',
@@ -122,6 +126,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     servers: base.servers,
     serverEvents,
+    metrics,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,
