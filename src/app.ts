@@ -19,6 +19,7 @@ import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
+import { createMetrics } from './actors/metrics.ts';
 import { createServerEvents } from './actors/server-events.ts';
 import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
@@ -139,6 +140,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => servers.close());
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
+    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
+    closers.push(() => metrics.close());
     const routing = createRouting({
       servers,
       clock,
@@ -212,6 +215,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         secret,
         servers,
         serverEvents,
+        metrics,
         grants,
         engine,
         console,

@@ -19,8 +19,10 @@ import { StatusError } from '../status.ts';
 import type { ServerRow, TransitionRow } from '../store/rows.ts';
 import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
+import { insertDiagnostic } from '../store/diagnostics.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Effects, EffectHost } from './effects.ts';
+import { failureIn } from './failures.ts';
 
 /** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
 export interface ServerNow {
@@ -103,6 +105,8 @@ interface Entry {
   dropped: boolean;
 }
 
+type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
+
 const RELOAD_MS = 1_000;
 const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
 const AWAKE = new Set<ServerState>(['starting', 'running']);
@@ -169,13 +173,14 @@ export function createServers(options: ServersOptions): Servers {
     announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
   }
 
-  function commit(entry: Entry, before: ServerSnapshot, event: { type: string; at?: number; cause?: Cause }): void {
+  function commit(entry: Entry, before: ServerSnapshot, event: StepEvent): void {
     const { row, seen } = entry;
     const id = row.id;
     const at = event.at ?? clock.now();
     const now = nowOf(entry);
     const [from, to] = [serverState(before), serverState(seen)];
     const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
+    const failure = failureIn(before, seen, event, at);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
@@ -188,6 +193,7 @@ export function createServers(options: ServersOptions): Servers {
         transitions: sameValue(before, seen) ? [] : [transition],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
+      if (failure) await insertDiagnostic(tx, id, failure);
       const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause };
       await audit(tx, row, step);
       await onStep(tx, now, step);

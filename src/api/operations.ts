@@ -9,9 +9,11 @@ import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
 import { getAccountLimits } from './limits.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
+import { listServerDiagnostics } from './diagnostics.ts';
 import { inspectMachine } from './machine.ts';
 import { whoAmI } from './me.ts';
 import { inviteMember, listMembers, removeMember, setMemberRole } from './members.ts';
+import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
 import type { Operation } from './operation.ts';
@@ -46,8 +48,10 @@ export const operations: readonly Operation[] = [
   runCommand,
   getServerLogs,
   streamServerLogs,
+  getServerMetrics,
   listServerAuditOperation,
   streamServerEvents,
+  listServerDiagnostics,
   inspectMachine,
   getServerUsage,
   listMembers,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Grants } from '../actors/grants.ts';
+import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow, Servers } from '../actors/servers.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
@@ -42,6 +43,7 @@ export interface Services extends People, MoneyServices {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;

@@ -10,6 +10,7 @@ import type {
   AwakeSessionRow,
   CheckoutRow,
   ClientRow,
+  DiagnosticRow,
   EmailTokenRow,
   GrantRow,
   GrantStartRow,
@@ -17,6 +18,7 @@ import type {
   LedgerRow,
   MemberRow,
   MetaRow,
+  MetricSampleRow,
   ServerRow,
   SessionRow,
   TickRow,
@@ -341,6 +343,28 @@ export const checkouts = new EntitySchema<CheckoutRow>({
   foreignKeys: [ofAccount],
 });
 
+export const metricSamples = new EntitySchema<MetricSampleRow>({
+  name: 'metric_samples',
+  columns: { serverId: id, at: { ...bigint, primary: true }, figures: text },
+  indices: [{ columns: ['at'] }],
+  foreignKeys: [ofServer],
+});
+
+export const diagnostics = new EntitySchema<DiagnosticRow>({
+  name: 'diagnostics',
+  columns: {
+    serverId: id,
+    seq: { ...bigint, primary: true },
+    at: bigint,
+    kind: text,
+    code: text,
+    summary: text,
+    suggestion: text,
+    evidence: text,
+  },
+  foreignKeys: [ofServer],
+});
+
 /** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
 export const entities = [
   accounts,
@@ -364,4 +388,6 @@ export const entities = [
   ticks,
   accountLimits,
   checkouts,
+  metricSamples,
+  diagnostics,
 ];

@@ -82,6 +82,30 @@ export interface TransitionRow {
 /** A transition that is to be stored: the store gives it its server and its number. */
 export type NewTransition = Omit<TransitionRow, 'serverId' | 'seq'>;
 
+/** A failure of one server; the newest 50 are kept. */
+export interface DiagnosticRow {
+  serverId: string;
+  seq: number;
+  at: number;
+  kind: 'install' | 'start' | 'crash';
+  code: string;
+  summary: string;
+  suggestion: string;
+  /** The lines that show it. */
+  evidence: string;
+}
+
+/** A failure that is to be stored: the store gives it its server and its number. */
+export type NewDiagnostic = Omit<DiagnosticRow, 'serverId' | 'seq'>;
+
+/** One minute of one server. */
+export interface MetricSampleRow {
+  serverId: string;
+  at: number;
+  /** JSON text of `Figures` (metrics.ts). */
+  figures: string;
+}
+
 /** What players may see of a server without its snapshot being read: enough to route to ten thousand at boot. */
 export type RouteRow = Pick<
   ServerRow,

@@ -11,6 +11,7 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createMetrics } from '../../src/actors/metrics.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
@@ -132,6 +133,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     }),
   };
   const serverEvents = createServerEvents(base.servers, clock);
+  const { servers, engine, games } = base;
+  const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
+  t.teardown(() => metrics.close());
   const services: Services = {
     ...money,
     config: {
@@ -154,6 +158,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
     serverEvents,
+    metrics,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,

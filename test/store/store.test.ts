@@ -7,9 +7,11 @@ import type { ExecutionContext } from 'ava';
 import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
 import { servers, users } from '../../src/store/entities.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/store/diagnostics.ts';
 import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
 import * as leases from '../../src/store/leases.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
+import { deleteSamplesBefore, insertSample, listSamples } from '../../src/store/metrics.ts';
 import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
 import * as rows from '../../src/store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../../src/store/snapshots.ts';
@@ -472,3 +474,28 @@ test('sqlite: a store in memory leaves nothing behind, and shares nothing', asyn
   await Promise.all([one.close(), two.close()]);
   await t.throwsAsync(stat(row?.file ?? ''), { code: 'ENOENT' });
 });
+
+onEachStore(
+  'metrics and failures: found as they were stored, in order, and gone with their server',
+  async (t, store) => {
+    await store.write((tx) => rows.insertServer(tx, serverRow('abc')));
+    const failure = { at: 1_800_000_000_000, kind: 'crash' as const, code: 'x', summary: 's', suggestion: 'g' };
+    await store.write(async (tx) => {
+      for (const at of [3, 1, 2]) await insertSample(tx, 'abc', { at, figures: [-1, 0.5, 0, 2.25, 20, 1] });
+      await insertSample(tx, 'gone', { at: 1, figures: [0, 0, 0, 0, 0, 0] });
+      for (const evidence of ['a', 'b']) await insertDiagnostic(tx, 'abc', { ...failure, evidence });
+    });
+    const figures = [-1, 0.5, 0, 2.25, 20, 1];
+    t.deepEqual(await listSamples(store, 'abc', 2, 10), [2, 3].map((at) => ({ at, figures })) as never);
+    t.deepEqual(await listSamples(store, 'abc', 0, 1), [{ at: 3, figures }] as never);
+    t.deepEqual(await listSamples(store, 'gone', 0, 10), []);
+    await store.write((tx) => deleteSamplesBefore(tx, 3));
+    t.is((await listSamples(store, 'abc', 0, 10)).length, 1);
+    t.deepEqual(await listDiagnostics(store, 'abc'), [
+      { ...failure, serverId: 'abc', seq: 2, evidence: 'b' },
+      { ...failure, serverId: 'abc', seq: 1, evidence: 'a' },
+    ]);
+    await store.write((tx) => rows.deleteServer(tx, 'abc'));
+    t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
+  },
+);

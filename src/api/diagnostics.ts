@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { listDiagnostics } from '../store/diagnostics.ts';
+import type { DiagnosticRow } from '../store/rows.ts';
+import { reply } from './fields.ts';
+import { serverOperation } from './operation.ts';
+import { ServerParams } from './schemas.ts';
+
+const Diagnostic = z
+  .object({
+    at: reply.timestamp,
+    kind: reply.text.describe('`install`, `start` or `crash`.'),
+    code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
+    summary: reply.text.describe('Title, then detail.'),
+    suggestion: reply.text,
+    evidence: z.array(z.string()).default([]).describe('The lines of the log that show it.'),
+  })
+  .meta({ id: 'Diagnostic' });
+
+export const listServerDiagnostics = serverOperation({
+  id: 'ListDiagnostics',
+  method: 'get',
+  path: '/v1/servers/{id}/diagnostics',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: 'List past failures',
+  description: 'Installs and starts that failed, and crashes, with what to do about them: the last 50, newest first.',
+  params: ServerParams,
+  reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
+}).handle(async ({ params }, { store }) => ({
+  entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
+}));
+
+function diagnosticView({ at, kind, code, summary, suggestion, evidence }: DiagnosticRow): z.input<typeof Diagnostic> {
+  return { at, kind, code, summary, suggestion, evidence: evidence === '' ? [] : evidence.split('\n') };
+}

@@ -1,0 +1,62 @@
+/** How well a game keeps its pace: ticks a second (20 are wanted), and how long one takes on average, in ms. */
+export interface TickStats {
+  tps: number;
+  mspt: number;
+}
+
+const FULL_TPS = 20;
+const TICK_MS = 50;
+/** Replies are the game's, or a plugin's in its stead: what is longer is none of these. */
+const MAX_REPLY_CHARS = 16 * 1024;
+
+const TPS_AND_MSPT = new Set('paper purpur pufferfish leaf folia'.split(' '));
+const NUMBER = String.raw`(\d{1,6}(?:[.,]\d{1,6})?)`;
+const TICK_QUERY = new RegExp(String.raw`Average time per tick: ${NUMBER} ?ms`);
+const TPS = new RegExp(String.raw`TPS from last [^:]{1,60}:\s*\*?${NUMBER}`);
+const MSPT = new RegExp(String.raw`Server tick times [^:]{1,80}:\s*◴?\s*${NUMBER}/${NUMBER}/${NUMBER}`);
+const MEAN = new RegExp(String.raw`Overall ?: Mean tick time: ${NUMBER} ms\. Mean TPS: ${NUMBER}`);
+const OVERALL = new RegExp(String.raw`Overall: ${NUMBER} TPS \(${NUMBER} ms/tick\)`);
+
+/** The console commands whose replies `readTickStats` understands; none for games that cannot be asked. */
+export function tickCommands({ core, version }: { core: string; version: string }): string[] {
+  const name = core.toLowerCase();
+  if (TPS_AND_MSPT.has(name)) return ['tps', 'mspt'];
+  if (name === 'forge' || name === 'neoforge') return [`${name} tps`];
+  return knowsTickQuery(version) ? ['tick query'] : [];
+}
+
+/** What the replies say; undefined where one is missing, or is something else. */
+export function readTickStats(replies: readonly string[]): TickStats | undefined {
+  const text = replies
+    .map((reply) => reply.slice(0, MAX_REPLY_CHARS))
+    .join('\n')
+    .replaceAll(/§./g, '');
+  const [, tps] = TPS.exec(text) ?? [];
+  const [, mspt] = MSPT.exec(text) ?? [];
+  if (tps !== undefined && mspt !== undefined) return stats(tps, mspt);
+  const [, meanMspt, meanTps] = MEAN.exec(text) ?? [];
+  if (meanTps !== undefined && meanMspt !== undefined) return stats(meanTps, meanMspt);
+  const [, overallTps, overallMspt] = OVERALL.exec(text) ?? [];
+  if (overallTps !== undefined && overallMspt !== undefined) return stats(overallTps, overallMspt);
+  const [, average] = TICK_QUERY.exec(text) ?? [];
+  return average === undefined ? undefined : stats(String(1_000 / Math.max(TICK_MS, numberOf(average))), average);
+}
+
+function stats(tps: string, mspt: string): TickStats {
+  return { tps: rounded(Math.min(FULL_TPS, numberOf(tps))), mspt: rounded(numberOf(mspt)) };
+}
+
+/** Written with a comma where the game runs in such a locale. */
+function numberOf(text: string): number {
+  return Number(text.replace(',', '.'));
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
+
+/** `tick query` came with 1.20.3. A version that is not of the form 1.x.y is newer than those that were. */
+function knowsTickQuery(version: string): boolean {
+  const [, minor, patch = '0'] = /^1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(version) ?? [];
+  return minor === undefined || Number(minor) * 1_000 + Number(patch) >= 20_003;
+}
