@@ -9,18 +9,8 @@ import { type Clock, type Console, type Engine, EngineError, type Game, type Gam
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { sampleEvery } from './sampling.ts';
-import type { ServerNow } from './servers.ts';
+import type { EffectHost } from './effect-host.ts';
 import { sleep } from './sleep.ts';
-
-/** What the effects may know of the actors they belong to. */
-export interface EffectHost {
-  /** Resolves once the snapshot that started the calling effect is stored. */
-  committed(id: string, signal?: AbortSignal): Promise<void>;
-  /** Says something to a live actor; ignored where it has gone. */
-  tell(id: string, fact: ServerEvent): void;
-  now(id: string): ServerNow | undefined;
-  patch(id: string, fields: Partial<ServerRow>): Promise<void>;
-}
 
 /** The machine's named actors made real. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;

@@ -5,7 +5,8 @@ import type { Clock, Console, Engine } from '../ports.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../store/metrics.ts';
 import type { StoredSample } from '../store/metrics.ts';
 import type { Store } from '../store/store.ts';
-import type { ServerNow, Servers } from './servers.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { Servers } from './servers.ts';
 
 /** What a running server needed, and how it kept its pace, at an instant. */
 export interface MetricSample {

@@ -3,7 +3,8 @@ import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine, Exit, Game } from '../ports.ts';
 import { tailOf } from './effects.ts';
-import type { ServerNow, Servers } from './servers.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { Servers } from './servers.ts';
 
 export interface ReconcileOptions {
   engine: Engine;

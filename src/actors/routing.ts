@@ -4,7 +4,8 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { RouteRow } from '../store/rows.ts';
-import type { ServerNow, Servers } from './servers.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { Servers } from './servers.ts';
 
 export interface RoutingOptions {
   servers: Servers;

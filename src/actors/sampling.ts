@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../../machines/server.ts';
 import type { Clock, Console, Pinger } from '../ports.ts';
-import type { EffectHost } from './effects.ts';
-import type { ServerNow } from './servers.ts';
+import type { EffectHost } from './effect-host.ts';
+import type { ServerNow } from './effect-host.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;

@@ -1,6 +1,7 @@
 import type { Failure } from '../../machines/server.ts';
 import type { Clock } from '../ports.ts';
-import type { ServerNow, Servers } from './servers.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { Servers } from './servers.ts';
 
 /** What can happen to a server that its watchers are told. */
 export type ServerEventType = 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';

@@ -3,7 +3,6 @@ import type { Actor, InspectedSnapshotEvent, Snapshot } from 'xstate';
 import {
   type Cause,
   type ServerCommand,
-  type ServerContext,
   type ServerEvent,
   type ServerLimits,
   type ServerSnapshot,
@@ -21,15 +20,11 @@ import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
 import { insertDiagnostic } from '../store/diagnostics.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { Effects, EffectHost } from './effects.ts';
+import type { EffectHost, ServerNow } from './effect-host.ts';
+import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
-
-/** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
-export interface ServerNow {
-  row: ServerRow;
-  state: ServerState;
-  context: ServerContext;
-}
+import { notAllowed, notFound } from './refusals.ts';
+import { atRest, readOnly, sameValue, worthStoring } from './resting.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
@@ -274,7 +269,7 @@ export function createServers(options: ServersOptions): Servers {
     for (;;) {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(entry, command);
+      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
       const { seen } = entry;
       if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
         const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
@@ -463,65 +458,3 @@ const COMMANDS = [
 function probe(type: (typeof COMMANDS)[number], at: number): ServerCommand {
   return type === 'KEEP_AWAKE' ? { type, at, cause: UNKNOWN_CAUSE, until: at } : { type, at, cause: UNKNOWN_CAUSE };
 }
-
-/** A sleeping server's run, read from its stored snapshot without an actor. */
-function atRest(row: ServerRow): ServerNow {
-  const { context } = JSON.parse(row.snapshot) as ServerSnapshot;
-  return { row, state: row.state as ServerState, context };
-}
-
-function readOnly(row: ServerRow): ServerSnapshot {
-  const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
-  return serverMachine.resolveState({ value, context });
-}
-
-function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
-  return JSON.stringify(a.value) === JSON.stringify(b.value);
-}
-
-/** Readings (`live`) alone are not worth a write; see ServerContext. */
-function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
-  if (before.context === after.context) return !sameValue(before, after);
-  const { live: _before, ...a } = before.context;
-  const { live: _after, ...b } = after.context;
-  return (
-    !sameValue(before, after) || Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
-  );
-}
-
-function notFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
-}
-
-function notAllowed({ row, seen }: Entry, command: ServerCommand): StatusError {
-  const state = serverState(seen);
-  const sentence =
-    REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
-  return new StatusError(
-    'FAILED_PRECONDITION',
-    `SERVER_${state.toUpperCase()}`,
-    `${sentence} The server is ${state}.`,
-    {
-      metadata: { server: row.id, state, command: command.type },
-      details: [
-        {
-          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
-          violations: [{ type: 'SERVER_STATE', subject: `server:${row.id}`, description: sentence }],
-        },
-      ],
-    },
-  );
-}
-
-const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
-  START: {
-    stopping: 'Wait until it has stopped, then start it; or use restart.',
-    installing: 'Wait until the install has finished, then start it.',
-    install_failed: 'Retry the install first.',
-  },
-  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
-  RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
-  RETRY_INSTALL: { other: 'There is no failed install to retry.' },
-  REINSTALL: { other: 'Stop it first, then change what is installed.' },
-  KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
-};

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConsoleError } from '../ports.ts';
 import type { Address } from '../ports.ts';
 import { StatusError } from '../status.ts';
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import { invalidFields } from './errors.ts';
 import { line, message, reply } from './fields.ts';
 import { serverOperation } from './operation.ts';

@@ -1,4 +1,4 @@
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import { slugify } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listMemberships } from '../store/members.ts';
 import type { Role } from '../access/members.ts';
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import { reply } from './fields.ts';
 import { operation } from './operation.ts';
 import { addressOf } from './views.ts';

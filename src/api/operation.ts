@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Role } from '../access/members.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Scope } from '../access/scopes.ts';
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import { declare } from './declared.ts';
 import type { Checked, Declaration, Declared, Sent } from './declared.ts';
 import type { Empty } from './fields.ts';

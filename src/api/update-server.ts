@@ -1,5 +1,5 @@
 import { StatusError } from '../status.ts';
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import { invalidFields } from './errors.ts';
 import { int32, message, text } from './fields.ts';
 import { serverOperation } from './operation.ts';

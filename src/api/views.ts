@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ServerNow } from '../actors/servers.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
 import type { ServerContext, ServerState } from '../../machines/server.ts';
 import type { Server } from './schemas.ts';
 import type { Services } from './services.ts';

@@ -1,0 +1,19 @@
+import type { ServerContext, ServerEvent, ServerState } from '../../machines/server.ts';
+import type { ServerRow } from '../store/rows.ts';
+
+/** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
+export interface ServerNow {
+  row: ServerRow;
+  state: ServerState;
+  context: ServerContext;
+}
+
+/** What the effects may know of the actors they belong to. */
+export interface EffectHost {
+  /** Resolves once the snapshot that started the calling effect is stored. */
+  committed(id: string, signal?: AbortSignal): Promise<void>;
+  /** Says something to a live actor; ignored where it has gone. */
+  tell(id: string, fact: ServerEvent): void;
+  now(id: string): ServerNow | undefined;
+  patch(id: string, fields: Partial<ServerRow>): Promise<void>;
+}

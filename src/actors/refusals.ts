@@ -1,0 +1,41 @@
+import type { ServerCommand, ServerState } from '../../machines/server.ts';
+import { StatusError } from '../status.ts';
+import type { ServerNow } from './effect-host.ts';
+
+/** For unknown servers and for those being deleted alike. */
+export function notFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+}
+
+/** A command that the server's state does not take, with what to do instead. */
+export function notAllowed({ row, state }: ServerNow, command: ServerCommand): StatusError {
+  const sentence =
+    REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    `SERVER_${state.toUpperCase()}`,
+    `${sentence} The server is ${state}.`,
+    {
+      metadata: { server: row.id, state, command: command.type },
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
+          violations: [{ type: 'SERVER_STATE', subject: `server:${row.id}`, description: sentence }],
+        },
+      ],
+    },
+  );
+}
+
+const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
+  START: {
+    stopping: 'Wait until it has stopped, then start it; or use restart.',
+    installing: 'Wait until the install has finished, then start it.',
+    install_failed: 'Retry the install first.',
+  },
+  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
+  RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
+  RETRY_INSTALL: { other: 'There is no failed install to retry.' },
+  REINSTALL: { other: 'Stop it first, then change what is installed.' },
+  KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
+};

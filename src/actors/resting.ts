@@ -1,0 +1,30 @@
+import { type ServerSnapshot, type ServerState, serverMachine } from '../../machines/server.ts';
+import type { ServerRow } from '../store/rows.ts';
+import type { ServerNow } from './effect-host.ts';
+
+/** A sleeping server's run, read from its stored snapshot without an actor. */
+export function atRest(row: ServerRow): ServerNow {
+  const { context } = JSON.parse(row.snapshot) as ServerSnapshot;
+  return { row, state: row.state as ServerState, context };
+}
+
+/** The same as a snapshot that can be asked what it would take. */
+export function readOnly(row: ServerRow): ServerSnapshot {
+  const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
+  return serverMachine.resolveState({ value, context });
+}
+
+/** Whether both are in the same state. */
+export function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
+  return JSON.stringify(a.value) === JSON.stringify(b.value);
+}
+
+/** Readings (`live`) alone are not worth a write; see ServerContext. */
+export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
+  if (before.context === after.context) return !sameValue(before, after);
+  const { live: _before, ...a } = before.context;
+  const { live: _after, ...b } = after.context;
+  return (
+    !sameValue(before, after) || Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
+  );
+}
