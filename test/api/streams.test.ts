@@ -304,7 +304,7 @@ test('the events of a server: its state first, then each change, and behind the 
   await it.command('abc', 'START');
   for (let n = 0; !stream.text().includes('42') && n < 40; n++) await it.clock.advance(250);
   it.games.silent.delete('abc');
-  await it.reach('abc', 'running');
+  await it.reach('abc', 'running', 300_000);
   it.games.players.set('abc', 2);
   await it.clock.advance(15_000);
   await stream.until('"online":2');
