@@ -115,7 +115,7 @@ function retryAfter({ code, options }: StatusError): number | undefined {
 
 /** RFC 9110 §11.6.1 wants a challenge; RFC 6750 §3 only names an error where a token was sent. */
 function challenge(ctx: Context): string {
-  return ctx.get('authorization') === ''
+  return ctx.get('authorization') === '' || ctx.state.reason === 'API_KEY_REQUIRED'
     ? 'ApiKey realm="dormouse"'
     : 'ApiKey realm="dormouse", Bearer realm="dormouse", error="invalid_token"';
 }

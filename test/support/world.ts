@@ -121,7 +121,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     return it.servers.send(id, { type, at: clock.now(), cause });
   }
 
-  async function reach(id: string, state: ServerState | 'gone', withinMs = 60_000): Promise<ServerNow | undefined> {
+  async function reach(id: string, state: ServerState | 'gone', withinMs = 300_000): Promise<ServerNow | undefined> {
     for (const end = clock.now() + withinMs; clock.now() <= end; await clock.advance(250)) {
       await store.write(async () => {});
       const now = await it.servers.get(id);
