@@ -491,19 +491,10 @@ onEachStore(
     t.deepEqual(await listSamples(store, 'gone', 0, 10), []);
     await store.write((tx) => deleteSamplesBefore(tx, 3));
     t.is((await listSamples(store, 'abc', 0, 10)).length, 1);
-<<<<<<< HEAD
     t.deepEqual(await listDiagnostics(store, 'abc'), [
       { ...failure, serverId: 'abc', seq: 2, evidence: 'b' },
       { ...failure, serverId: 'abc', seq: 1, evidence: 'a' },
     ]);
-=======
-    const kept = { serverId: 'abc', ...failure };
-    const both = [
-      { ...kept, seq: 2, evidence: 'b' },
-      { ...kept, seq: 1, evidence: 'a' },
-    ];
-    t.deepEqual(await listDiagnostics(store, 'abc'), both);
->>>>>>> insight
     await store.write((tx) => rows.deleteServer(tx, 'abc'));
     t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
   },
