@@ -308,7 +308,7 @@ test('the events of a server: its state first, then each change, and behind the 
   it.games.silent.delete('abc');
   await it.reach('abc', 'running', 300_000);
   it.games.players.set('abc', 2);
-  await it.clock.advance(15_000);
+  for (let n = 0; !stream.text().includes('"online":2') && n < 100; n++) await it.clock.advance(1_000);
   await stream.until('"online":2');
   const seen = eventsIn(stream.text());
   t.deepEqual(
