@@ -240,18 +240,13 @@ const TITLES: Partial<Record<EngineError['code'], string>> = {
 };
 
 function asFailure(error: unknown, phase: 'install' | 'start', row: ServerRow, lines: string[]): Failure {
-  if (error instanceof GameEnded) return plain(diagnose(error.lines, error.exit, { ...row, core: row.type, phase }));
+  if (error instanceof GameEnded) return diagnose(error.lines, error.exit, { ...row, core: row.type, phase });
   if (error instanceof EngineError && error.code === 'install_failed')
-    return plain(diagnose(lines, null, { ...row, core: row.type, phase }));
+    return diagnose(lines, null, { ...row, core: row.type, phase });
   if (error instanceof EngineError) {
     const { code, message, suggestion } = error;
     return { code, summary: `${TITLES[code] ?? 'Engine error'}: ${message}`, suggestion, raw: '' };
   }
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'unknown', summary: `Unexpected error: ${message}`, suggestion: 'Try again.', raw: '' };
-}
-
-/** A diagnosis carries insights too; a snapshot keeps the failure alone. */
-function plain({ code, summary, suggestion, raw }: Failure): Failure {
-  return { code, summary, suggestion, raw };
 }

@@ -1,9 +1,8 @@
-import type { Ending, Failure } from '../../machines/server.ts';
+import { type Ending, failureOf } from '../../machines/server.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine, Exit, Game } from '../ports.ts';
 import { tailOf } from './effects.ts';
-import type { ServerNow } from './effect-host.ts';
 import type { Servers } from './servers.ts';
 
 export interface ReconcileOptions {
@@ -63,7 +62,9 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
     const lines = await tailOf(engine, id);
-    const failure = failureOf(now, game, lines);
+    // The machine keeps the failure alone, without the insights behind it.
+    const context = { ...now.row, core: now.row.type, phase: 'run' as const };
+    const failure = failureOf(diagnose(lines, game?.exit ?? null, context));
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);
@@ -111,10 +112,4 @@ function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   if (code === null) return 'lost';
   if (code === 0) return lines.slice(-200).some((line) => TOLD_TO_STOP.test(line)) ? 'stopped' : 'lost';
   return missed && !exit?.oomKilled && KILLED.has(code) ? 'lost' : 'crashed';
-}
-
-function failureOf({ row }: ServerNow, game: Game | undefined, lines: string[]): Failure {
-  const found = diagnose(lines, game?.exit ?? null, { ...row, core: row.type, phase: 'run' });
-  const { code, summary, suggestion, raw } = found;
-  return { code, summary, suggestion, raw };
 }

@@ -14,6 +14,7 @@ import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { fakeClock, type FakeClock } from '../fakes/clock.ts';
 import { fakeEngine, type FakeEngine } from '../fakes/engine.ts';
+import { serverRow as storedRow } from './store.ts';
 
 export const KEY: Cause = { kind: 'key', id: 'key_test', note: 'test' };
 export const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
@@ -147,33 +148,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   return it;
 }
 
+/** A small server of an account, created when these tests begin; its first snapshot is made with its actor. */
 export function serverRow(id: string, accountId: string, fields: Partial<ServerRow> = {}): ServerRow {
-  return {
-    id,
-    name: id,
-    hostname: id,
-    accountId,
-    container: `dormouse-${id}`,
-    type: 'sandbox',
-    version: '1.21.4',
-    ramMb: 512,
-    plan: 'metered',
-    region: 'na',
-    motd: '',
-    properties: {},
-    idleTimeoutMinutes: 0,
-    alertWebhookUrl: '',
-    modpackPlatform: '',
-    modpackRef: '',
-    modpackVersion: '',
-    createdAt: START,
-    updatedAt: START,
-    coldStartsMs: [],
-    lastStatus: '',
-    snapshot: '',
-    state: 'hibernated',
-    ...fields,
-  };
+  return storedRow(id, { accountId, ramMb: 512, createdAt: START, updatedAt: START, snapshot: '', ...fields });
 }
 
 async function anAccount(store: Store): Promise<string> {
