@@ -80,6 +80,9 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   it.games.players.set('abc', 3);
   await it.command('abc', 'START');
   await it.reach('abc', 'running', SLOWLY);
+  // The players are counted by a reading of their own, which must have come before the minute's.
+  const counted = async () => (await it.servers.get('abc'))?.context.live.players === 3;
+  for (let n = 0; n < 100 && !(await counted()); n++) await it.clock.advance(1_000);
   const samples = async () => ((await it.ok('GET', path))['series'] as unknown[]).length;
   const before = await samples();
   asked.length = 0;
