@@ -135,6 +135,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
+        erasers: [],
       }),
     });
     closers.push(() => servers.close());

@@ -33,6 +33,8 @@ export interface EffectsOptions {
   rconPassword: (serverId: string) => string;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
+  /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
+  erasers: readonly ((id: string) => Promise<void>)[];
 }
 
 /** How long the game may take to save and end by itself, and how long after SIGTERM; both together stay below the machine's limit. */
@@ -185,6 +187,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await host.committed(id, signal);
         await halt(id, true);
         await engine.erase(id);
+        for (const eraser of options.erasers) await eraser(id);
         await eraseDataRoot(dataDir, id);
         return { at: clock.now() };
       }),

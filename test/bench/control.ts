@@ -56,6 +56,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     idleAfterMs: 600_000,
     rconPassword: () => 'secret',
     outages: () => 0,
+    erasers: [],
   });
   const servers = createServers({ store, clock, log, limits: LIMITS, effects });
   const routing = createRouting({ servers, clock, log, publicHost: 'localhost', sleepers: await listRoutes(store) });

@@ -76,6 +76,7 @@ const servers = createServers({
     owner: undefined,
     idleAfterMs: 0,
     outages: () => 0,
+    erasers: [],
   }),
 });
 await servers.restore();

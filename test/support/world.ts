@@ -99,6 +99,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       owner: undefined,
       idleAfterMs: 600_000,
       outages: () => outages,
+      erasers: [],
       rconPassword: () => 'secret',
     });
     const { onStep } = options;
