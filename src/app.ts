@@ -50,6 +50,7 @@ import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -109,6 +110,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const engine = await openEngine(config, log, installationOf(secret));
     const mailer = openMailer();
     let outages = 0;
+    const databases = await openDatabases();
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
       perGbMonthMicros: config.pricePerGbMonthMicros,
@@ -135,7 +137,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [],
+        erasers: [async (id) => databases?.erase(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -205,6 +207,16 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       return mailer;
     }
 
+    async function openDatabases(): Promise<ServerDatabases | undefined> {
+      if (config.mysqlAdminUrl === null) return undefined;
+      // Only here, so that nobody else pays for it.
+      const { createMysqlDatabases } = await import('./adapters/mysql.ts');
+      const port = createMysqlDatabases(config.mysqlAdminUrl);
+      const opened = createServerDatabases({ store, clock, databases: port, secret, log });
+      closers.push(() => opened.close());
+      return opened;
+    }
+
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
       const services: Services = {
@@ -226,6 +238,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         capacity,
         accountLimits,
         checkouts,
+        databases,
         onAccount,
         logStreams: createLogStreams(engine, dataFrame, log),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),

@@ -37,6 +37,12 @@ export const settings = {
   region: setting('REGION', kind.code, 'na', 'Code of the region served here.'),
   nodeLabel: setting('NODE_LABEL', kind.text, 'node-1', "The machine's name as owners read it."),
   mysqlAdminUrl: secret('MYSQL_ADMIN_URL', kind.mysqlUrl, 'Account that may create databases. Empty: none on offer.'),
+  mysqlAddress: setting(
+    'MYSQL_ADDRESS',
+    kind.optional(kind.endpoint(3_306)),
+    '',
+    "host[:port] for games. Empty: the admin's.",
+  ),
   checkout: setting('CHECKOUT', kind.oneOf('test', 'stripe', 'off'), 'test', 'How wallets are funded.'),
   stripeSecretKey: secret('STRIPE_SECRET_KEY', kind.text, 'Needed by CHECKOUT=stripe.'),
   stripeWebhookSecret: secret('STRIPE_WEBHOOK_SECRET', kind.text, 'Needed by CHECKOUT=stripe.'),
@@ -59,7 +65,7 @@ export const settings = {
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
-type Defaulted = 'baseUrl' | 'databaseUrl' | 'signupCreditMicros';
+type Defaulted = 'baseUrl' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
 
 /** The settings in force, each of its kind. */
 export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
@@ -89,6 +95,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.e
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
+    mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),
     signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? 5_000_000 : 0),
   });
 }
@@ -114,6 +121,12 @@ function read<T>({ name, kind, fallback, secret }: Setting<T>, given: string): T
   const value = kind.parse(given.trim() || fallback);
   if (value !== undefined) return value;
   throw new ConfigError(`${name} ${secret ? '' : `is ${JSON.stringify(given)}, but `}must be ${kind.expected}.`);
+}
+
+function addressOf(mysqlUrl: string | null): Config['mysqlAddress'] {
+  if (mysqlUrl === null) return { host: '', port: 0 };
+  const { hostname, port } = new URL(mysqlUrl);
+  return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? 3_306 : Number(port) };
 }
 
 function readEnvFile(file: string): NodeJS.Dict<string> {

@@ -20,6 +20,18 @@ export const directory: Kind<string> = {
 /** An address to listen on. */
 export const host = pattern(/^[0-9A-Za-z:.%-]{1,253}$/, 'an IP address or a host name');
 
+/** A host, or a host and its port. */
+export function endpoint(defaultPort: number): Kind<{ host: string; port: number }> {
+  return {
+    expected: 'host or host:port',
+    parse(value) {
+      const parts = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z.-]{1,253}))(?::(\d{1,5}))?$/.exec(value);
+      const number = Number(parts?.[3] ?? defaultPort);
+      return parts && number > 0 && number < 65_536 ? { host: parts[1] ?? parts[2] ?? '', port: number } : undefined;
+    },
+  };
+}
+
 export const domain = pattern(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a host name in lower case');
 
 export const code = pattern(/^[a-z0-9][a-z0-9-]{0,31}$/, 'lower-case letters, digits and hyphens');

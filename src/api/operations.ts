@@ -5,6 +5,12 @@ import { listMinecraftVersions } from './catalogue.ts';
 import { createCheckoutLink } from './checkout.ts';
 import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
+import {
+  createServerDatabase,
+  dropServerDatabase,
+  getServerDatabase,
+  rotateServerDatabasePassword,
+} from './database.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
 import { getAccountLimits } from './limits.ts';
@@ -54,6 +60,10 @@ export const operations: readonly Operation[] = [
   listServerDiagnostics,
   inspectMachine,
   getServerUsage,
+  getServerDatabase,
+  createServerDatabase,
+  dropServerDatabase,
+  rotateServerDatabasePassword,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -18,6 +18,7 @@ import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
+import type { ServerDatabases } from '../hosting/databases.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
@@ -29,7 +30,7 @@ import type { Tx } from '../store/store.ts';
 /** The settings that show in replies or bound requests. */
 export type ApiConfig = Pick<
   Config,
-  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount' | 'signup'
+  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount' | 'mysqlAddress' | 'signup'
 >;
 
 /** What handlers work with. */
@@ -48,6 +49,8 @@ export interface Services extends People, MoneyServices {
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
+  /** Absent where no database server is set. */
+  databases?: ServerDatabases | undefined;
   /** Minecraft versions of the sandbox core, newest first. */
   sandboxVersions: readonly string[];
   /** The port players connect to; a function, as the proxy may be given any free one. */

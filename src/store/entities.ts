@@ -26,6 +26,7 @@ import type {
   UserRow,
   WalletRow,
 } from './rows.ts';
+import { serverDatabases } from './server-databases-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -390,4 +391,5 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  serverDatabases,
 ];

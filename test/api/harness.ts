@@ -22,6 +22,7 @@ import type { Services } from '../../src/api/services.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
+import { createServerDatabases } from '../../src/hosting/databases.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -33,6 +34,7 @@ import { insertClient } from '../../src/store/clients.ts';
 import { insertKey } from '../../src/store/keys.ts';
 import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
+import { fakeDatabases } from '../fakes/databases.ts';
 import { world } from '../support/world.ts';
 import type { World } from '../support/world.ts';
 
@@ -136,6 +138,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { servers, engine, games } = base;
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
+  const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
   const services: Services = {
     ...money,
     config: {
@@ -145,6 +148,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       nodeLabel: 'node-1',
       maxRamMb: 16_384,
       maxServersPerAccount: 0,
+      mysqlAddress: { host: 'mysql.example', port: 3_306 },
       signup: 'open',
       ...options.config,
     },
@@ -163,6 +167,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
+    databases,
     sandboxVersions: sandboxVersions(),
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),

@@ -35,6 +35,8 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
+  RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */

@@ -1,0 +1,59 @@
+import { isDuplicate } from './errors.ts';
+import { type ServerDatabaseRow, serverDatabases } from './server-databases-table.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Notes the wish for a server's database; false where the server has one. */
+export async function insertDatabase(tx: Tx, row: ServerDatabaseRow): Promise<boolean> {
+  try {
+    await tx.manager.insert(serverDatabases, row);
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}
+
+export async function getDatabase(db: Sql, name: string): Promise<ServerDatabaseRow | undefined> {
+  const rows = await db.query<Stored>('SELECT * FROM "server_databases" WHERE "name" = $1', [name]);
+  return rows.map(asRow)[0];
+}
+
+export async function databaseOf(db: Sql, serverId: string): Promise<ServerDatabaseRow | undefined> {
+  const rows = await db.query<Stored>('SELECT * FROM "server_databases" WHERE "serverId" = $1', [serverId]);
+  return rows.map(asRow)[0];
+}
+
+/** Those the database server has yet to be brought to agree with, oldest first. */
+export async function listUnsettled(db: Sql): Promise<ServerDatabaseRow[]> {
+  const sql = 'SELECT * FROM "server_databases" WHERE NOT "settled" ORDER BY "createdAt", "name"';
+  return (await db.query<Stored>(sql)).map(asRow);
+}
+
+/** Wishes for the next password. */
+export async function renewDatabase(tx: Tx, name: string): Promise<void> {
+  const sql = 'UPDATE "server_databases" SET "generation" = "generation" + 1, "settled" = $1 WHERE "name" = $2';
+  await tx.run(sql, [false, name]);
+}
+
+/** Wishes a server's database away; false where it has none. */
+export async function releaseDatabase(tx: Tx, serverId: string): Promise<boolean> {
+  const sql = 'UPDATE "server_databases" SET "serverId" = NULL, "settled" = $1 WHERE "serverId" = $2';
+  return (await tx.run(sql, [false, serverId])) === 1;
+}
+
+/** Notes that the database server agrees, unless something else has been wished for meanwhile. */
+export async function settleDatabase(tx: Tx, { name, serverId, generation }: ServerDatabaseRow): Promise<void> {
+  if (serverId === null) await tx.run('DELETE FROM "server_databases" WHERE "name" = $1', [name]);
+  else {
+    const sql = `UPDATE "server_databases" SET "settled" = $1
+      WHERE "name" = $2 AND "generation" = $3 AND "serverId" IS NOT NULL`;
+    await tx.run(sql, [true, name, generation]);
+  }
+}
+
+/** SQLite gives booleans as 0 and 1. */
+type Stored = Omit<ServerDatabaseRow, 'settled'> & { settled: boolean | number };
+
+function asRow(stored: Stored): ServerDatabaseRow {
+  return { ...stored, settled: Boolean(stored.settled) };
+}

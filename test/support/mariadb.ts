@@ -1,0 +1,86 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+/** A MariaDB of the tests' own. */
+export interface Mariadb {
+  port: number;
+  /** Of an account that may do everything. */
+  adminUrl: string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Stops it for good. */
+  remove(): Promise<void>;
+}
+
+const run = promisify(execFile);
+const PASSWORD = 'p@ss/word';
+
+/** Makes one and starts it, on a port of its own. */
+export async function startMariadb(): Promise<Mariadb> {
+  const directory = await mkdtemp(join(tmpdir(), 'my-'));
+  const data = join(directory, 'data');
+  const user = process.getuid?.() === 0 ? ['--user=root'] : [];
+  const auth = ['--auth-root-authentication-method=normal', '--skip-test-db'];
+  await run('mariadb-install-db', ['--no-defaults', `--datadir=${data}`, ...user, ...auth]);
+  const port = await freePort();
+  const socket = join(directory, 'sock');
+  let stop = async () => {};
+  async function start(): Promise<void> {
+    const server = spawn(
+      'mariadbd',
+      [
+        '--no-defaults',
+        ...user,
+        `--datadir=${data}`,
+        `--port=${port}`,
+        '--bind-address=127.0.0.1',
+        `--socket=${socket}`,
+        `--pid-file=${join(directory, 'pid')}`,
+        '--skip-name-resolve',
+        '--innodb-buffer-pool-size=16M',
+        '--innodb-log-file-size=8M',
+        '--innodb-flush-log-at-trx-commit=0',
+        '--skip-log-bin',
+        '--performance-schema=OFF',
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    for await (const line of createInterface(server.stderr)) if (line.includes('ready for connections')) break;
+    server.stderr.resume();
+    stop = async () => {
+      stop = async () => {};
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+    };
+  }
+  await start();
+  const grant = `GRANT ALL ON *.* TO admin@'%' IDENTIFIED BY '${PASSWORD}' WITH GRANT OPTION`;
+  await run('mariadb', ['--no-defaults', `--socket=${socket}`, '-u', 'root', '-e', grant]);
+  return {
+    port,
+    adminUrl: `mysql://admin:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}`,
+    start,
+    stop: () => stop(),
+    async remove() {
+      await stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
