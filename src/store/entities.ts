@@ -26,6 +26,8 @@ import type {
   UserRow,
   WalletRow,
 } from './rows.ts';
+import { serverDisks } from './server-disks-table.ts';
+import { suspensions } from './suspensions-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -390,4 +392,6 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  serverDisks,
+  suspensions,
 ];
