@@ -8,6 +8,7 @@ import type { Capacity } from '../billing/capacity.ts';
 import { createDiskGuard } from '../billing/disk-guard.ts';
 import type { LiveServer } from '../billing/live.ts';
 import { type NodeDrain, openNodeDrain } from '../billing/node-drain.ts';
+import { reserves } from '../billing/reservations.ts';
 import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { openDiskUsage } from '../hosting/disk-usage.ts';
@@ -69,7 +70,7 @@ export async function openNodeServices(
   const watch = watchDisks({
     clock,
     usage,
-    usedBytes: () => bytesInUse(dataDir),
+    usedBytes: () => bytesInUse(folders.data),
     watched: () =>
       servers
         .live()
@@ -101,10 +102,11 @@ export async function openNodeServices(
 
   /** Suspended just before this process died. */
   async function stopSuspended(): Promise<void> {
-    for (const { row, state } of servers.live()) {
+    for (const now of servers.live()) {
+      const { row, state } = now;
       const found = suspensions.of(row.id);
-      if (found === undefined || !AWAKE.has(state) || state === 'stopping') continue;
-      const cause: Cause = { kind: 'operator', id: found.userId, note: found.reason };
+      if (found === undefined || state === 'deleting' || !reserves(now)) continue;
+      const cause: Cause = { kind: 'operator', id: found.userId, note: `suspended: ${found.reason}` };
       await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
     }
   }
@@ -125,7 +127,12 @@ export async function openNodeServices(
     const action = over ? 'server.quotaExceeded' : 'server.quotaFreed';
     const detail = `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB`;
     const deed = { action, accountId, serverId, detail, at: clock.now() };
-    await store.write((tx) => recordDeed(tx, { userId: '', through: 'system quota' }, deed));
+    try {
+      await store.write((tx) => recordDeed(tx, { userId: '', through: 'system quota' }, deed));
+    } catch (error) {
+      // A disk that is full may take no entry; the server must be stopped all the more.
+      log.warn({ server: serverId, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');
+    }
   }
 
   return {

@@ -4,6 +4,7 @@ import { credentialId } from '../access/principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { notFound } from '../actors/refusals.ts';
+import { reserves } from '../billing/reservations.ts';
 import { warnPlayers } from '../billing/last-call.ts';
 import type { Tx } from '../store/store.ts';
 import { int32, line, message } from './fields.ts';
@@ -16,7 +17,6 @@ import { serverView } from './views.ts';
 export const Reason = line(256).trim().min(1, 'is required');
 
 const of = { scope: 'operator', tag: 'operator', method: 'post', params: ServerParams, reply: Server } as const;
-const AWAKE = new Set(['installing', 'starting', 'running', 'stopping']);
 
 export const setDiskQuota = operation({
   ...of,
@@ -51,7 +51,7 @@ export const suspendServer = operation({
   const row = { serverId: id, reason, userId: principal.userId, at };
   await services.suspensions.set(row, record(services, principal, now, 'server.suspend', reason));
   const awake = await known(services, id);
-  if (!AWAKE.has(awake.state)) return shown(services, id);
+  if (!reserves(awake)) return shown(services, id);
   // Said before the console is asked to save and stop; not waited for.
   if (awake.state === 'running')
     void warnPlayers([awake], 'This server is suspended. It saves and stops now.', services);

@@ -59,6 +59,7 @@ const MIB = 1_048_576;
 const PATIENCE_MS = 10_000;
 /** A refused write has the files measured anew, but not more often than this. */
 const AGAIN_MS = 5_000;
+const NEAR = 0.9;
 
 /** Reads the overrides. Reservations are of this process: after its end the files tell what came of them. */
 export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuota> {
@@ -92,6 +93,15 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     if (limit === 0) return true;
     const found = usage.of(server.id);
     return found !== undefined && found.bytes + (reserved.get(server.id) ?? 0) + bytes <= limit;
+  }
+
+  /** What an earlier run has measured will do for a server that was far from its quota. */
+  function isDoubtful(server: Quoted): boolean {
+    const limit = limitBytes(server);
+    if (limit === 0) return false;
+    const found = usage.of(server.id);
+    if (found === undefined || found.bytes > limit) return true;
+    return found.bytes > limit * NEAR && !usage.isFresh(server.id);
   }
 
   async function take(server: Quoted, bytes: number): Promise<void> {
@@ -147,8 +157,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     },
 
     async check(server) {
-      const doubtful = usage.of(server.id) === undefined || overBytes(server) > 0;
-      if (limitBytes(server) > 0 && doubtful) await atMost(PATIENCE_MS, measured(server.id));
+      if (isDoubtful(server)) await atMost(PATIENCE_MS, measured(server.id));
       return () => {
         if (overBytes(server) > 0) throw refusal(server, 'Delete something, then start it.');
       };

@@ -230,6 +230,21 @@ test('behind the stop of a suspended server no start is queued, by whatever comm
   t.is(it.engine.boots.length, 1);
 });
 
+test('what is suspended or over its quota is not installed again either', async (t) => {
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  it.engine.script('pack', { refuse: 'install_failed' });
+  await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'a-pack' });
+  await it.until(async () => (await it.servers.get('pack'))?.state === 'install_failed');
+  await it.fill('pack', 'mods', 5 * MIB);
+  const retry = async () => (await it.call('POST', '/v1/servers/pack:retryInstall')).reason;
+  await it.until(async () => (await retry()) === 'QUOTA_EXCEEDED');
+  await rm(join(it.dataDir, 'servers/pack/mods'));
+  await it.operate('servers/pack:suspend', { reason: 'abuse' });
+  t.is(await retry(), 'SERVER_SUSPENDED');
+  await it.operate('servers/pack:unsuspend', { reason: 'settled' });
+  t.is(await retry(), '');
+});
+
 test('a suspension survives, also a death between the decision and the stop', async (t) => {
   const it = await node(t);
   await it.create('bad');
@@ -241,7 +256,15 @@ test('a suspension survives, also a death between the decision and the stop', as
   for (const serverId of ['bad', 'asleep']) await it.services.suspensions.set({ serverId, ...row }, async () => {});
   const { store, clock, engine, dataDir, servers, serverEvents, games, services } = it;
   const again = await openNodeServices({
-    ...{ store, clock, engine, dataDir, servers, serverEvents, log: services.log, console: games, diskQuota: [] },
+    store,
+    clock,
+    engine,
+    dataDir,
+    servers,
+    serverEvents,
+    log: services.log,
+    console: games,
+    diskQuota: [],
     nodeLabel: 'node-1',
     rconPassword: () => 'secret',
     capacity: services.capacity,
