@@ -37,6 +37,7 @@ import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
+import { openNodeServices } from './api/node-services.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
 import { createAdmission } from './billing/admission.ts';
@@ -181,6 +182,22 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => capacity.close());
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
     servers.checkWakes(async () => (now) => admission.admit(now));
+    const { nodeLabel, diskQuotaMb: diskQuota } = config;
+    const around = {
+      store,
+      clock,
+      log,
+      dataDir,
+      nodeLabel,
+      diskQuota,
+      engine,
+      servers,
+      serverEvents,
+      console,
+      rconPassword,
+    };
+    const node = await openNodeServices({ ...around, capacity });
+    closers.push(() => node.close());
     const checkouts = createCheckouts({
       store,
       clock,
@@ -221,6 +238,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       const grants = createGrants({ store, clock, secret, log });
       const services: Services = {
         ...createPeopleMemory(clock),
+        ...node,
         config,
         clock,
         store,

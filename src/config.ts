@@ -54,6 +54,12 @@ export const settings = {
   startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
   maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
   maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "All of an account's servers together."),
+  diskQuotaMb: setting(
+    'DISK_QUOTA_MB',
+    kind.mbByRam,
+    '0',
+    "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
+  ),
   trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
   signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'open', 'Whether anybody may make an account.'),
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),

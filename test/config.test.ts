@@ -42,6 +42,11 @@ test('config: values are read as their kind; what depends on others follows them
   t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
   t.true(config.trustedProxies.check('192.0.2.7'));
   t.false(config.trustedProxies.check('192.0.2.8'));
+  t.deepEqual(loadConfig({}, none).diskQuotaMb, [{ ramMb: Infinity, quotaMb: 0 }]);
+  t.deepEqual(loadConfig({ DISK_QUOTA_MB: '4096:20480, 2048:10240' }, none).diskQuotaMb, [
+    { ramMb: 2_048, quotaMb: 10_240 },
+    { ramMb: 4_096, quotaMb: 20_480 },
+  ]);
   t.is(loadConfig({ HTTP_PORT: '9000' }, none).baseUrl, 'http://localhost:9000');
 });
 
@@ -64,6 +69,9 @@ test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');
 test(wrong, { TRUSTED_PROXIES: 'example.org' }, 'TRUSTED_PROXIES');
+test(wrong, { DISK_QUOTA_MB: '10 GB' }, 'DISK_QUOTA_MB', '2048:10240');
+test(wrong, { DISK_QUOTA_MB: '10240,2048:20480' }, 'DISK_QUOTA_MB');
+test(wrong, { DISK_QUOTA_MB: '-1' }, 'DISK_QUOTA_MB');
 test(wrong, { DATABASE_URL: 'dormouse.db' }, 'DATABASE_URL', 'postgres://');
 test(wrong, { PRICE_PER_GB_HOUR_MICROS: '9007199254740993' }, 'PRICE_PER_GB_HOUR_MICROS');
 test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');

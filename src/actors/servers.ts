@@ -61,8 +61,11 @@ export interface Servers {
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
-  /** From now on asks `check` before a command wakes a sleeping server. Returns the cancellation. */
-  checkWakes(check: WakeCheck): () => void;
+  /**
+   * From now on asks `check` before one of these commands: by default those that wake a server that is not awake, or will
+   * once it has stopped. Returns the cancellation.
+   */
+  checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
   /** Brings every server that is not at rest back to life. */
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
@@ -76,6 +79,9 @@ export interface Servers {
  * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
  */
 export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
+
+/** The commands for which somebody may be asked. */
+export type CheckedCommand = 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 export interface ServersOptions {
   store: Store;
@@ -103,7 +109,8 @@ interface Entry {
 type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
 
 const RELOAD_MS = 1_000;
-const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
+/** Commands that begin a start, or queue one. */
+export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
@@ -116,7 +123,7 @@ export function createServers(options: ServersOptions): Servers {
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
-  const wakeChecks = new Set<WakeCheck>();
+  const wakeChecks = new Map<WakeCheck, readonly CheckedCommand[]>();
   let closed = false;
 
   const host: EffectHost = {
@@ -271,8 +278,9 @@ export function createServers(options: ServersOptions): Servers {
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
       if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
       const { seen } = entry;
-      if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
-        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
+      const asked = checksFor(command, serverState(seen));
+      if (asked.length > 0) {
+        const checks = await Promise.all(asked.map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen) continue;
         askAll(checks, entry);
       }
@@ -280,6 +288,12 @@ export function createServers(options: ServersOptions): Servers {
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
+  }
+
+  /** A join or a start of what is awake already is none; a restart is one from wherever it begins. */
+  function checksFor({ type }: ServerCommand, state: ServerState): WakeCheck[] {
+    if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
+    return [...wakeChecks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
   }
 
   function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
@@ -396,8 +410,8 @@ export function createServers(options: ServersOptions): Servers {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    checkWakes(check) {
-      wakeChecks.add(check);
+    checkWakes(check, commands = WAKES) {
+      wakeChecks.set(check, commands);
       return () => wakeChecks.delete(check);
     },
     async until(id, satisfies, signal) {

@@ -8,6 +8,7 @@ import { quotaExceeded } from './errors.ts';
 import { operation } from './operation.ts';
 import { Server } from './schemas.ts';
 import { causeOf, ownAccount, requireWholeAccount } from './services.ts';
+import type { Services } from './services.ts';
 import { serverView } from './views.ts';
 
 /** How often a name that is taken gets another number behind it. */
@@ -31,6 +32,7 @@ export const createServer = operation({
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
+  requireActive(request.region, services);
   const { maxServers } = services.accountLimits.of(accountId);
   const now = await services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);
@@ -45,6 +47,14 @@ export const createServer = operation({
   });
   return serverView(now, services);
 });
+
+/** A region whose only node is drained has none. */
+function requireActive(region: string, { drain }: Services): void {
+  const drained = drain.now();
+  if (drained === undefined) return;
+  const message = `Region ${region} takes no new servers now: ${drained.reason}`;
+  throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
+}
 
 /** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */
 function* names({ id, name, hostname, container }: CompleteRequest): Generator<Names> {

@@ -22,6 +22,9 @@ import { inviteMember, listMembers, removeMember, setMemberRole } from './member
 import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
+import { nodeOperations } from './operator-nodes.ts';
+import { orphanOperations } from './operator-orphans.ts';
+import { operatorServerOperations } from './operator-servers.ts';
 import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
 import { streamServerEvents } from './server-events.ts';
@@ -68,7 +71,10 @@ export const operations: readonly Operation[] = [
   inviteMember,
   setMemberRole,
   removeMember,
+  ...nodeOperations,
+  ...operatorServerOperations,
   ...clientOperations,
   ...accountOperations,
   reconcileLedger,
+  ...orphanOperations,
 ];

@@ -23,6 +23,7 @@ import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { MoneyServices } from './money-services.ts';
+import type { NodeServices } from './node-services.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, UserRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
@@ -34,7 +35,7 @@ export type ApiConfig = Pick<
 >;
 
 /** What handlers work with. */
-export interface Services extends People, MoneyServices {
+export interface Services extends People, MoneyServices, NodeServices {
   config: ApiConfig;
   secret: Secret;
   prices: Prices;

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ServerNow } from '../actors/effect-host.ts';
-import type { ServerContext, ServerState } from '../../machines/server.ts';
+import type { Failure, ServerContext, ServerState } from '../../machines/server.ts';
 import type { Server } from './schemas.ts';
 import type { Services } from './services.ts';
 
@@ -8,11 +8,12 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort'>;
+export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'disk' | 'suspensions'>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
-  const { startFailure, installFailure } = context;
+  const { installFailure } = context;
+  const startFailure = suspensionOf(row.id, services) ?? context.startFailure;
   return {
     id: row.id,
     name: row.name,
@@ -47,11 +48,23 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSummary: startFailure?.summary,
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
+    ...services.disk.view(row),
   };
 }
 
+/** A suspended server cannot start, and why is said where other failures of a start are. */
+function suspensionOf(id: string, { suspensions }: ViewServices): Failure | undefined {
+  const found = suspensions.of(id);
+  if (found === undefined) return undefined;
+  const suggestion = 'Ask the operator of this installation.';
+  return { code: 'suspended', summary: `Suspended: ${found.reason}`, suggestion, raw: '' };
+}
+
 /** Where players connect, with the port where it is not the game's own. */
-export function addressOf(hostname: string, { config, playersPort }: ViewServices): string {
+export function addressOf(
+  hostname: string,
+  { config, playersPort }: Pick<ViewServices, 'config' | 'playersPort'>,
+): string {
   const port = playersPort();
   const host = `${hostname}.${config.publicHost}`;
   return port === DEFAULT_PORT ? host : `${host}:${port}`;

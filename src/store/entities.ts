@@ -27,6 +27,8 @@ import type {
   WalletRow,
 } from './rows.ts';
 import { serverDatabases } from './server-databases-table.ts';
+import { serverDisks } from './server-disks-table.ts';
+import { suspensions } from './suspensions-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -392,4 +394,6 @@ export const entities = [
   metricSamples,
   diagnostics,
   serverDatabases,
+  serverDisks,
+  suspensions,
 ];

@@ -16,6 +16,7 @@ import { createServerEvents, type ServerEvents } from '../../src/actors/server-e
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
+import { openNodeServices } from '../../src/api/node-services.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
@@ -23,6 +24,7 @@ import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
+import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -90,6 +92,7 @@ export interface BrowserUnderTest {
 }
 
 export interface ApiTestOptions {
+  diskQuota?: readonly QuotaTier[];
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
@@ -136,11 +139,23 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
+  const node = await openNodeServices({
+    ...base,
+    log,
+    nodeLabel: 'node-1',
+    diskQuota: options.diskQuota ?? [],
+    serverEvents,
+    console: games,
+    rconPassword: () => 'secret',
+    capacity,
+  });
+  t.teardown(() => node.close());
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
   const services: Services = {
     ...money,
+    ...node,
     config: {
       baseUrl: 'http://panel.example',
       publicHost: 'play.example',

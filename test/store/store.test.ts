@@ -15,7 +15,9 @@ import { deleteSamplesBefore, insertSample, listSamples } from '../../src/store/
 import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
 import * as rows from '../../src/store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../../src/store/snapshots.ts';
+import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/store/server-disks.ts';
 import { openStore } from '../../src/store/store.ts';
+import { deleteSuspension, listSuspensions, saveSuspension } from '../../src/store/suspensions.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StatusError } from '../../src/status.ts';
 import { needs } from '../support/needs.ts';
@@ -499,3 +501,31 @@ onEachStore(
     t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
   },
 );
+
+onEachStore('what servers take of the disk and their suspensions are kept, and go with them', async (t, store) => {
+  await store.write(async (tx) => {
+    for (const id of ['abc', 'def']) await rows.insertServer(tx, serverRow(id));
+    await saveDiskUsage(tx, 'abc', { realBytes: 5e12, logicalBytes: 2 ** 53 - 1, measuredAt: 1 });
+    await saveQuotaOverride(tx, 'abc', 7);
+    await saveDiskUsage(tx, 'abc', { realBytes: 6e12, logicalBytes: 0, measuredAt: 2 });
+    await saveQuotaOverride(tx, 'def', 8);
+    await saveDiskUsage(tx, 'gone', { realBytes: 1, logicalBytes: 1, measuredAt: 1 });
+    await saveSuspension(tx, { serverId: 'abc', reason: 'first', userId: 'usr_test', at: 1 });
+    await saveSuspension(tx, { serverId: 'abc', reason: 'second', userId: 'usr_test', at: 2 });
+  });
+  const disks = (await listServerDisks(store)).toSorted((a, b) => a.quotaOverrideMb - b.quotaOverrideMb);
+  t.deepEqual(disks, [
+    { serverId: 'abc', quotaOverrideMb: 7, realBytes: 6e12, logicalBytes: 0, measuredAt: 2 },
+    { serverId: 'def', quotaOverrideMb: 8, realBytes: null, logicalBytes: null, measuredAt: null },
+  ]);
+  t.deepEqual(await listSuspensions(store), [{ serverId: 'abc', reason: 'second', userId: 'usr_test', at: 2 }]);
+  await store.write(async (tx) => {
+    t.false(await deleteSuspension(tx, 'def'));
+    await rows.deleteServer(tx, 'abc');
+  });
+  t.deepEqual(await listSuspensions(store), []);
+  t.deepEqual(
+    (await listServerDisks(store)).map(({ serverId }) => serverId),
+    ['def'],
+  );
+});
