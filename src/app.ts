@@ -115,6 +115,11 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     };
     const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
     const sessions = createSessions({ clock, steady, prices });
+    // Child processes live within this process's own limits; containers stand beside it.
+    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
+    const live = () => servers.live();
+    const capacity = await createCapacity({ probe, engine, live, clock });
+    closers.push(() => capacity.close());
     const servers = createServers({
       store,
       clock,
@@ -127,6 +132,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         clock,
         log,
         rconPassword,
+        cpusFor: capacity.cpusFor,
         pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
         dataDir: config.dataDir,
         gameImage: config.gameImage,
@@ -172,11 +178,6 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       maxRamMb: config.maxRamMb,
       maxServers: config.maxServersPerAccount,
     });
-    const live = () => servers.live();
-    // Child processes live within this process's own limits; containers stand beside it.
-    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
-    const capacity = await createCapacity({ probe, engine, live, clock });
-    closers.push(() => capacity.close());
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
     servers.checkWakes(async () => (now) => admission.admit(now));
     const checkouts = createCheckouts({

@@ -24,6 +24,8 @@ export interface GameSpec {
   core: string;
   version: string;
   ramMb: number;
+  /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
+  cpus: number;
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */

@@ -3,7 +3,16 @@ import type { EngineEvent } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 
-const spec = { serverId: 'alpha', core: 'sandbox', version: '', ramMb: 64, image: '', dataDir: '/nowhere', env: {} };
+const spec = {
+  serverId: 'alpha',
+  core: 'sandbox',
+  version: '',
+  ramMb: 64,
+  cpus: 1,
+  image: '',
+  dataDir: '/nowhere',
+  env: {},
+};
 const never = new AbortController().signal;
 
 test('a fake clock fires in order of time, those set on the way too, and cancels', async (t) => {

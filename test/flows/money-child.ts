@@ -69,6 +69,7 @@ const servers = createServers({
     log,
     pinger,
     rconPassword,
+    cpusFor: () => 1,
     dataDir: join(folder, 'data'),
     gameImage: '',
     sandboxImage: '',

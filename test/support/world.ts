@@ -101,6 +101,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       outages: () => outages,
       erasers: [],
       rconPassword: () => 'secret',
+      cpusFor: () => 1,
     });
     const { onStep } = options;
     return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
