@@ -253,6 +253,37 @@ test('B-13: a session is charged with the RAM and the price of its start', async
   t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
 });
 
+test('B-13: RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
+  const it = await metered(t);
+  const outcomes = new Set<boolean>();
+  for (let round = 0; round < 24; round++) {
+    const id = `race${round}`;
+    await it.create(id);
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    };
+    const change = turns(round % 2 ? round : 0).then(() => it.servers.patchAtRest(id, { ramMb: 1_024 }));
+    const start = turns(round % 2 ? 0 : round).then(() => it.command(id, 'START'));
+    const [changed, started] = await Promise.allSettled([change, start]);
+    t.is(started.status, 'fulfilled');
+    await it.until(async () => (await it.engine.inspect(id))?.up === true);
+    await it.reach(id, 'running');
+    const ramMb = changed.status === 'fulfilled' ? 1_024 : RAM;
+    outcomes.add(changed.status === 'fulfilled');
+    if (changed.status === 'rejected') t.like(changed.reason, { reason: 'SERVER_NOT_STOPPED' });
+    t.is((await it.servers.get(id))?.row.ramMb, ramMb);
+    t.is((await it.engine.stats(id))?.memLimitMb, ramMb);
+    t.is((await it.sessions()).find(({ serverId }) => serverId === id)?.ramMb, ramMb);
+  }
+  t.deepEqual(outcomes, new Set([true, false]));
+  await it.create('failing');
+  const fails = it.servers.patchAtRest('failing', { ramMb: 4_096 }, () => Promise.reject(new Error('no')));
+  const [failed] = await Promise.allSettled([fails, it.wake('failing')]);
+  t.is(failed.status, 'rejected');
+  t.is((await it.engine.stats('failing'))?.memLimitMb, RAM);
+  t.is((await it.servers.get('failing'))?.row.ramMb, RAM);
+});
+
 test('a crash ends the session at the instant of its end, and the next start is a session of its own', async (t) => {
   const it = await metered(t);
   await awake(it);
