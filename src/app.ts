@@ -171,7 +171,17 @@ export async function startApp(
     closers.push(() => routing.close());
     await servers.restore();
     const onReturn = () => outages++;
-    closers.push(await startReconcile({ engine, servers, clock, log, onReturn, onLook: sessions.observed }));
+    closers.push(
+      await startReconcile({
+        engine,
+        servers,
+        clock,
+        log,
+        onReturn,
+        onAway: sessions.outOfSight,
+        onLook: sessions.observed,
+      }),
+    );
     const funds = createFunds({
       store,
       clock,

@@ -57,10 +57,10 @@ export interface Game {
 }
 
 /**
- * `up`/`down`: one game changed. `resync`: the engine was out of reach and is back (or an event may have been missed):
+ * `up`/`down`: one game changed. `away`: the engine went out of reach, or so it seems. `resync`: the engine was out of reach and is back (or an event may have been missed):
  * ask `list()` and compare everything.
  */
-export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'resync' };
+export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'away' } | { type: 'resync' };
 
 /** One reading. Absent where the engine has no figure. */
 export interface GameStats {

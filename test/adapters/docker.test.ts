@@ -248,6 +248,10 @@ test('a watcher finds an engine that comes, breaks off and comes back, and says 
     fake.close();
   });
   await until(async () => events.filter((event) => event.type === 'resync').length === 3);
+  t.deepEqual(
+    events.map(({ type }) => type),
+    ['resync', 'down', 'away', 'resync', 'away', 'resync'],
+  );
   t.deepEqual(events[1], {
     type: 'down',
     game: {

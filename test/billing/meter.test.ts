@@ -189,6 +189,44 @@ test('B-09: while the engine is away nothing is charged, and all of it once it i
   t.is(await it.balance(), CREDIT - cost(22));
 });
 
+test('B-09: a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
+  const it = await metered(t);
+  await it.clock.advance(30_000);
+  await awake(it);
+  await it.clock.advance(95_000);
+  await it.meter.round();
+  await it.clock.advance(5_000);
+  it.engine.away();
+  it.engine.crash('abc', { code: 0 });
+  await it.clock.advance(35_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 1, ending: 'stopped' });
+  const [session] = await it.sessions();
+  t.true(session!.awakeMs >= 95_000 && session!.awakeMs <= 101_000, String(session!.awakeMs));
+  it.engine.back();
+  await it.reach('abc', 'hibernated');
+  t.is(await it.balance(), CREDIT - cost(1));
+});
+
+test('B-09: a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  const inspect = it.engine.inspect.bind(it.engine);
+  const asked = Promise.withResolvers<void>();
+  it.engine.inspect = (id) => asked.promise.then(() => inspect(id));
+  it.engine.crash('abc', { code: 0 });
+  await it.minutes(3);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 2, ending: 'stopped' });
+  asked.resolve();
+  await it.reach('abc', 'hibernated');
+  await it.wake('abc');
+  await it.clock.advance(61_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[1], { ticks: 1 }, 'the next run is in sight from its beginning');
+});
+
 test('B-10: deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
   const it = await metered(t);
   await awake(it);

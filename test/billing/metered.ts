@@ -53,6 +53,7 @@ export async function metered(
   const base = await world(t, {
     onStep: async (tx, now, step) => sessions?.onStep(tx, now, step),
     onLook: (id, game) => sessions?.observed(id, game),
+    onAway: () => sessions?.outOfSight(),
   });
   const { store, clock, engine, games } = base;
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });

@@ -64,7 +64,7 @@ test('a fake engine can be away, refuse, hold and crash, on its own clock', asyn
   engine.back();
   t.deepEqual(
     events.map((event) => event.type),
-    ['up', 'resync'],
+    ['up', 'away', 'resync'],
   );
   t.like(await engine.inspect('alpha'), { up: false, exit: { code: null } });
   await engine.boot(spec, never);
