@@ -5,7 +5,7 @@ import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf, hourlyMicros, monthOf, PERIOD_MS } from '../../src/billing/prices.ts';
 import { runwayMinutes } from '../../src/billing/spend-cap.ts';
 import { endSession, insertSession, markReady, proveSessions, writeOff } from '../../src/store/awake-sessions.ts';
-import { listLedger } from '../../src/store/ledger.ts';
+import { listLedger, refundedMicros } from '../../src/store/ledger.ts';
 import type { AwakeSessionRow } from '../../src/store/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chargeNext, purgeTicks } from '../../src/store/ticks.ts';
@@ -174,9 +174,18 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     await store.write((tx) => endSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
     t.is(await store.write((tx) => purgeTicks(tx, START)), 0);
     t.is(await store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS)), 61);
+    const refund = { accountId: 'acc_test', kind: 'refund', note: '', at: START } as const;
+    for (const [ref, amountMicros] of [
+      ['chk_1/30', -30],
+      ['chk_1/50', -20],
+      ['chk_10/5', -5],
+    ] as const)
+      await store.write((tx) => post(tx, { ...refund, ref, amountMicros }));
+    t.is(await refundedMicros(store, 'acc_test', 'chk_1/'), 50);
+    t.is(await refundedMicros(store, 'acc_test', 'chk_2/'), 0);
     await store.write(async (tx) => void (await tx.run('UPDATE "wallets" SET "balanceMicros" = 1')));
     t.deepEqual(await unbalanced(store), [
-      { accountId: 'acc_test', balanceMicros: 1, ledgerMicros: 1_000_000 - spent },
+      { accountId: 'acc_test', balanceMicros: 1, ledgerMicros: 1_000_000 - spent - 55 },
     ]);
   });
 }
