@@ -21,7 +21,7 @@ import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import { createServerEvents } from './actors/server-events.ts';
-import { createServers } from './actors/servers.ts';
+import { createServers, type WakeCheck } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
 import { sinceBoot, systemClock } from './adapters/clock.ts';
@@ -201,7 +201,9 @@ export async function startApp(
       maxServers: config.maxServersPerAccount,
     });
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
-    servers.checkWakes(async () => (now) => admission.admit(now));
+    const room: WakeCheck = async () => (now) => admission.admit(now);
+    servers.checkWakes(room);
+    servers.checkInstalls(room);
     const checkouts = createCheckouts({
       store,
       clock,

@@ -68,6 +68,8 @@ export interface Servers {
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
   /** From now on asks `check` before a command wakes a sleeping server. Returns the cancellation. */
   checkWakes(check: WakeCheck): () => void;
+  /** The same for commands that install something, creation included: one that is refused leaves no server behind. */
+  checkInstalls(check: WakeCheck): () => void;
   /** Brings every server that is not at rest back to life. */
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
@@ -77,7 +79,7 @@ export interface Servers {
 }
 
 /**
- * Whether a server may wake. What has to be read for that is read first; the function it gives is called in the turn of the
+ * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives is called in the turn of the
  * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
  */
 export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
@@ -110,7 +112,9 @@ interface Entry {
 type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
 
 const RELOAD_MS = 1_000;
+/** Commands that take room on the machine, in states that have none yet. */
 const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
+const INSTALLING = new Set<ServerCommand['type']>(['REINSTALL', 'RETRY_INSTALL']);
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
@@ -124,6 +128,7 @@ export function createServers(options: ServersOptions): Servers {
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const wakeChecks = new Set<WakeCheck>();
+  const installChecks = new Set<WakeCheck>();
   let closed = false;
 
   const host: EffectHost = {
@@ -286,9 +291,10 @@ export function createServers(options: ServersOptions): Servers {
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
       if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
       const { seen, commit } = entry;
-      if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
+      const asked = checksOf(command);
+      if (asked !== undefined && !AWAKE.has(serverState(seen))) {
         await commit.catch(() => {});
-        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
+        const checks = await Promise.all([...asked].map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
         askAll(checks, entry);
       }
@@ -296,6 +302,11 @@ export function createServers(options: ServersOptions): Servers {
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
+  }
+
+  function checksOf({ type }: ServerCommand): Set<WakeCheck> | undefined {
+    if (INSTALLING.has(type)) return installChecks;
+    return WAKING.has(type) ? wakeChecks : undefined;
   }
 
   function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
@@ -397,14 +408,22 @@ export function createServers(options: ServersOptions): Servers {
     async create(row, cause) {
       const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });
       const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
+      const withPack = row.modpackPlatform !== '';
+      if (withPack) for (const check of installChecks) (await check(row))(atRest(stored));
       await store.write(async (tx) => {
         await rows.insertServer(tx, stored);
         await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
       });
       const now = atRest(stored);
       announce(row.id, now);
-      if (row.modpackPlatform === '') return now;
-      return send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      if (!withPack) return now;
+      try {
+        return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      } catch (error) {
+        // The last place was taken while it was stored.
+        await send(row.id, { type: 'DELETE', at: clock.now(), cause });
+        throw error;
+      }
     },
     async listByAccount(accountId) {
       const all = await rows.listServersByAccount(store, accountId);
@@ -440,6 +459,10 @@ export function createServers(options: ServersOptions): Servers {
     checkWakes(check) {
       wakeChecks.add(check);
       return () => wakeChecks.delete(check);
+    },
+    checkInstalls(check) {
+      installChecks.add(check);
+      return () => installChecks.delete(check);
     },
     async until(id, satisfies, signal) {
       const present = (await get(id)) ?? null;
