@@ -23,8 +23,8 @@ import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
-import { notAllowed, notFound } from './refusals.ts';
-import { atRest, readOnly, sameValue, worthStoring } from './resting.ts';
+import { notAllowed, notFound, notStopped } from './refusals.ts';
+import { atRest, isStopped, readOnly, sameValue, worthStoring } from './resting.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
@@ -54,6 +54,11 @@ export interface Servers {
   send(id: string, command: ServerCommand): Promise<ServerNow>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  /**
+   * The same for what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
+   * server runs or is about to. What would wake it meanwhile waits until the change is stored.
+   */
+  patchAtRest(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
   tell(id: string, fact: ServerEvent): Promise<void>;
@@ -63,7 +68,7 @@ export interface Servers {
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
   /**
    * From now on asks `check` before one of these commands: by default those that wake a server that is not awake, or will
-   * once it has stopped. Returns the cancellation.
+   * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
    */
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
   /** Brings every server that is not at rest back to life. */
@@ -75,13 +80,13 @@ export interface Servers {
 }
 
 /**
- * Whether a server may wake. What has to be read for that is read first; the function it gives is called in the turn of the
+ * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives is called in the turn of the
  * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
  */
 export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
 
 /** The commands for which somebody may be asked. */
-export type CheckedCommand = 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
+export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 export interface ServersOptions {
   store: Store;
@@ -100,8 +105,10 @@ interface Entry {
   actor: Actor<typeof serverMachine>;
   /** The last snapshot the observer saw, to know what changed. */
   seen: ServerSnapshot;
-  /** Settles when `seen` is stored. */
+  /** Settles when `seen`, and what was changed of `row` at rest, is stored. */
   commit: Promise<void>;
+  /** Its row is being changed: who reads it anew would not see that. */
+  changing: boolean;
   /** Its last write failed: what it holds in memory never happened. */
   dropped: boolean;
 }
@@ -111,6 +118,8 @@ type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause 
 const RELOAD_MS = 1_000;
 /** Commands that begin a start, or queue one. */
 export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
+/** What installs something: also a creation with a mod pack. */
+export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
@@ -158,7 +167,14 @@ export function createServers(options: ServersOptions): Servers {
       // Not to be asked for `entry` before there is one: the first inspections come from within createActor.
       inspect: (event) => event.type === '@xstate.snapshot' && observed(entry, event),
     });
-    const entry: Entry = { row, actor, seen: actor.getSnapshot(), commit: Promise.resolve(), dropped: false };
+    const entry: Entry = {
+      row,
+      actor,
+      seen: actor.getSnapshot(),
+      commit: Promise.resolve(),
+      changing: false,
+      dropped: false,
+    };
     actor.subscribe({ error: (error) => log.error({ server: id, err: error }, 'a machine failed') });
     entries.set(id, entry);
     actor.start();
@@ -206,11 +222,12 @@ export function createServers(options: ServersOptions): Servers {
     );
   }
 
-  /** At rest nothing is invoked, so the stored snapshot is all there is to keep. */
+  /** At rest nothing is invoked, so what is stored is all there is to keep, once it is. */
   function evict(entry: Entry): void {
     const { seen, row } = entry;
     if (entries.get(row.id) !== entry || Object.keys(seen.children).length > 0 || entry.actor.getSnapshot() !== seen)
       return;
+    if (entry.changing) return;
     entries.delete(row.id);
     entry.dropped = true;
     entry.actor.stop();
@@ -277,11 +294,12 @@ export function createServers(options: ServersOptions): Servers {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
       if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
-      const { seen } = entry;
-      const asked = checksFor(command, serverState(seen));
+      const { seen, commit } = entry;
+      const asked = checksFor(command.type, serverState(seen));
       if (asked.length > 0) {
+        await commit.catch(() => {});
         const checks = await Promise.all(asked.map((check) => check(entry.row)));
-        if (entry.dropped || entry.seen !== seen) continue;
+        if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
         askAll(checks, entry);
       }
       entry.actor.send(command);
@@ -291,7 +309,7 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   /** A join or a start of what is awake already is none; a restart is one from wherever it begins. */
-  function checksFor({ type }: ServerCommand, state: ServerState): WakeCheck[] {
+  function checksFor(type: ServerCommand['type'] | 'CREATE', state: ServerState): WakeCheck[] {
     if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
     return [...wakeChecks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
   }
@@ -346,6 +364,30 @@ export function createServers(options: ServersOptions): Servers {
     return now;
   }
 
+  async function patchAtRest(
+    id: string,
+    fields: Partial<ServerRow>,
+    also: (tx: Tx) => Promise<void> = async () => {},
+  ): Promise<ServerNow> {
+    for (;;) {
+      const entry = await loaded(id);
+      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
+      const { commit } = entry;
+      // A stop that is not stored has not happened.
+      await commit.catch(() => {});
+      if (entry.dropped || entry.commit !== commit) continue;
+      if (!isStopped(nowOf(entry))) throw notStopped(nowOf(entry));
+      entry.changing = true;
+      const patched = patch(id, fields, also).finally(() => (entry.changing = false));
+      entry.commit = patched.then(
+        () => {},
+        () => {},
+      );
+      void entry.commit.then(() => evict(entry));
+      return patched;
+    }
+  }
+
   /** As it is stored: what a change has not yet put on disk is not shown to anybody who may rely on it. */
   async function get(id: string): Promise<ServerNow | undefined> {
     const now = await stored(id);
@@ -366,18 +408,27 @@ export function createServers(options: ServersOptions): Servers {
   return {
     send,
     patch,
+    patchAtRest,
     get,
     async create(row, cause) {
       const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });
       const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
+      const withPack = row.modpackPlatform !== '';
+      if (withPack) for (const check of checksFor('CREATE', 'hibernated')) (await check(row))(atRest(stored));
       await store.write(async (tx) => {
         await rows.insertServer(tx, stored);
         await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
       });
       const now = atRest(stored);
       announce(row.id, now);
-      if (row.modpackPlatform === '') return now;
-      return send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      if (!withPack) return now;
+      try {
+        return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      } catch (error) {
+        // The last place was taken while it was stored.
+        await send(row.id, { type: 'DELETE', at: clock.now(), cause });
+        throw error;
+      }
     },
     async listByAccount(accountId) {
       const all = await rows.listServersByAccount(store, accountId);

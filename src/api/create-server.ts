@@ -24,7 +24,9 @@ export const createServer = operation({
   scope: 'servers:write',
   tag: 'control',
   summary: 'Create a server',
-  description: 'Costs nothing and starts nothing; with a mod pack it is installed first. Start it, or just join it.',
+  description:
+    'Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for ' +
+    'a start. Start it, or just join it.',
   body: CreateServerRequest,
   example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
   reply: Server,

@@ -3,7 +3,7 @@ import type { Cause } from '../../machines/server.ts';
 import { recordDeed } from '../access/audit.ts';
 import { createOrphans, type Orphans } from '../actors/orphans.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
-import { WAKES, type Servers } from '../actors/servers.ts';
+import { INSTALLS, WAKES, type Servers } from '../actors/servers.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import { createDiskGuard } from '../billing/disk-guard.ts';
 import type { LiveServer } from '../billing/live.ts';
@@ -42,7 +42,6 @@ export interface NodeServicesOptions {
 }
 
 const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
-const INSTALLS = ['REINSTALL', 'RETRY_INSTALL'] as const;
 
 /**
  * Opens what decides on this node who may wake, beside money and capacity: disk quotas, suspensions, the drain, and

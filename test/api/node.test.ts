@@ -320,7 +320,16 @@ test('what belongs to no server is listed, and goes only when an operator says w
   await mkdir(join(it.dataDir, 'backups/lost'), { recursive: true });
   await writeFile(join(it.dataDir, 'servers/README'), 'not a folder');
   // Of an earlier run, whose database is lost.
-  const spec = { serverId: 'lost', core: 'sandbox', version: '1.21.4', ramMb: 256, image: '', dataDir: '/', env: {} };
+  const spec = {
+    serverId: 'lost',
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: 256,
+    cpus: 1,
+    image: '',
+    dataDir: '/',
+    env: {},
+  };
   await it.engine.boot(spec, AbortSignal.timeout(1_000));
   const list = async () => {
     const { orphans } = (await it.operate('orphans')).json as { orphans: { kind: string; id: string; up: boolean }[] };
