@@ -50,6 +50,8 @@ import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { unlimitedDisk } from './hosting/disk.ts';
+import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -108,6 +110,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => console.close());
     const engine = await openEngine(config, log, installationOf(secret));
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
     let outages = 0;
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
@@ -132,7 +136,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         erasers: [],
@@ -215,6 +219,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
         grants,
