@@ -52,6 +52,8 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
+import { unlimitedDisk } from './hosting/disk.ts';
+import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -122,6 +124,8 @@ export async function startApp(
     closers.push(() => console.close());
     const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
     let outages = 0;
     const databases = await openDatabases();
     const prices: Prices = {
@@ -153,7 +157,7 @@ export async function startApp(
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         erasers: [async (id) => databases?.erase(id)],
@@ -268,6 +272,7 @@ export async function startApp(
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
         grants,

@@ -25,6 +25,8 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
+import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -176,6 +178,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    files: createFiles({ dataDir: base.dataDir, disk: unlimitedDisk }),
     serverEvents,
     metrics,
     grants: createGrants({ store, clock, secret, log }),
