@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
+import { backupEntities } from './backups-table.ts';
 import { exact } from './exact.ts';
 import type {
   AccountLimitsRow,
@@ -390,4 +391,5 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  ...backupEntities,
 ];

@@ -29,6 +29,9 @@ export interface Games extends Pinger, Console {
   commands: string[];
 }
 
+/** What needs nothing but to be said. */
+export type PlainCommand = Exclude<ServerCommand['type'], 'KEEP_AWAKE' | 'MAINTAIN'>;
+
 /** Servers on a fake engine and clock, with a real store: everything behind the API and the proxy. */
 export interface World {
   store: Store;
@@ -38,7 +41,7 @@ export interface World {
   servers: Servers;
   dataDir: string;
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
-  command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause?: Cause): Promise<ServerNow>;
+  command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
   /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
   reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
@@ -119,7 +122,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     );
   }
 
-  function command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause = KEY): Promise<ServerNow> {
+  function command(id: string, type: PlainCommand, cause = KEY): Promise<ServerNow> {
     return it.servers.send(id, { type, at: clock.now(), cause });
   }
 
