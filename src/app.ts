@@ -15,6 +15,7 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createBackupRoom } from './actors/backup-room.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -115,6 +116,19 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     };
     const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
     const sessions = createSessions({ clock, steady, prices });
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const quotaBytes = config.backupQuotaMb * 2 ** 20;
+    const backupRoom = createBackupRoom({
+      store,
+      engine,
+      console,
+      clock,
+      log,
+      dataDir,
+      owner,
+      rconPassword,
+      quotaBytes,
+    });
     const servers = createServers({
       store,
       clock,
@@ -132,10 +146,11 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [],
+        maintain: backupRoom.maintain,
+        erasers: [backupRoom.erase],
       }),
     });
     closers.push(() => servers.close());
@@ -151,7 +166,10 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       sleepers: await listRoutes(store),
     });
     closers.push(() => routing.close());
+    await backupRoom.recover();
     await servers.restore();
+    const { backups, worlds } = await backupRoom.open(servers, serverEvents);
+    closers.push(() => backups.close());
     const onReturn = () => outages++;
     closers.push(await startReconcile({ engine, servers, clock, log, onReturn, onLook: sessions.observed }));
     const funds = createFunds({
@@ -217,6 +235,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         servers,
         serverEvents,
         metrics,
+        backups,
+        worlds,
         grants,
         engine,
         console,

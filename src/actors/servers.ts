@@ -132,7 +132,7 @@ export function createServers(options: ServersOptions): Servers {
       const entry = entries.get(id);
       return entry === undefined ? undefined : nowOf(entry);
     },
-    patch: async (id, fields) => void (await patch(id, fields)),
+    patch: async (id, fields, also) => void (await patch(id, fields, also)),
   };
   const machine = serverMachine.provide({ actors: effects(host) });
 

@@ -1,5 +1,5 @@
 import { In } from 'typeorm';
-import { backupRetention, backups } from './entities.ts';
+import { backupRetention, backups } from './backups-table.ts';
 import type { BackupRow, BackupState, Retention } from './backups-table.ts';
 import type { Sql, Tx } from './writer.ts';
 

@@ -34,7 +34,7 @@ import { insertKey } from '../../src/store/keys.ts';
 import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
 import { world } from '../support/world.ts';
-import type { World } from '../support/world.ts';
+import type { World, WorldOptions } from '../support/world.ts';
 
 export interface Answer {
   status: number;
@@ -88,6 +88,7 @@ export interface BrowserUnderTest {
 }
 
 export interface ApiTestOptions {
+  world?: WorldOptions;
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
@@ -101,7 +102,7 @@ function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Servic
 }
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
-  const base = await world(t);
+  const base = await world(t, options.world);
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
@@ -134,6 +135,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
+  const { backups, worlds } = await base.room().open(servers, serverEvents);
+  t.teardown(() => backups.close());
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const services: Services = {
@@ -159,6 +162,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     servers: base.servers,
     serverEvents,
     metrics,
+    backups,
+    worlds,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,

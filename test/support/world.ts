@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
+import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
@@ -39,6 +40,8 @@ export interface World {
   engine: FakeEngine;
   games: Games;
   servers: Servers;
+  /** What belongs to the servers' backups and worlds; `open` it to use them. */
+  room: () => BackupRoom;
   dataDir: string;
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
   command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
@@ -54,6 +57,7 @@ export interface WorldOptions {
   store?: (store: Store) => Store;
   onStep?: ServersOptions['onStep'];
   onLook?: ReconcileOptions['onLook'];
+  room?: Partial<BackupRoomOptions>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -68,6 +72,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
   let outages = 0;
 
+  let room = makeRoom();
   const it: World = {
     store,
     clock,
@@ -79,6 +84,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     reach,
     until,
     killAndRestart,
+    room: () => room,
     servers: make(),
   };
   let endReconcile = await reconcile();
@@ -87,6 +93,11 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     await it.servers.close();
     await base.close();
   });
+
+  function makeRoom(): BackupRoom {
+    const rest = { dataDir, owner: undefined, quotaBytes: 0, rconPassword: () => 'secret' };
+    return createBackupRoom({ store, engine, console: games, clock, log, ...rest, ...options.room });
+  }
 
   function make(): Servers {
     const effects = createEffects({
@@ -102,7 +113,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       owner: undefined,
       idleAfterMs: 600_000,
       outages: () => outages,
-      erasers: [],
+      maintain: room.maintain,
+      erasers: [room.erase],
       rconPassword: () => 'secret',
     });
     const { onStep } = options;
@@ -144,6 +156,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     endReconcile();
     // The old instance must not do another thing: its actors stop without storing.
     await it.servers.close();
+    room = makeRoom();
+    await room.recover();
     it.servers = make();
     await it.servers.restore();
     endReconcile = await reconcile();
@@ -167,6 +181,12 @@ function addressOf(serverId: string): { game: Address; rcon: Address } {
   return { game: { host: `${serverId}.game`, port: 25_565 }, rcon: { host: `${serverId}.game`, port: 25_575 } };
 }
 
+const REPLIES: Record<string, string> = {
+  'save-off': 'Automatic saving is now disabled',
+  'save-all flush': 'Saving the game (this may take a moment!)Saved the game',
+  'save-on': 'Automatic saving is now enabled',
+};
+
 function fakeGames(engine: FakeEngine): Games {
   const silent = new Set<string>();
   const players = new Map<string, number>();
@@ -189,7 +209,7 @@ function fakeGames(engine: FakeEngine): Games {
       if (!(await up(id))) throw new Error('no answer');
       commands.push(`${id}: ${command}`);
       if (command === 'stop') engine.crash(id, { code: 0 });
-      return '';
+      return REPLIES[command] ?? '';
     },
     release() {},
     close() {},
