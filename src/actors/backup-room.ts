@@ -1,6 +1,7 @@
+import { rm } from 'node:fs/promises';
 import { createArchives } from '../hosting/archives.ts';
 import type { Archives } from '../hosting/archives.ts';
-import { archiveFolder, removeTree, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
+import { archiveFolder, archivePath, removeTree, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import { createSaving } from '../hosting/saving.ts';
@@ -76,6 +77,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       const error = 'The service was restarted while this backup was made. Make another.';
       for (const row of await listBackupsIn(store, 'running')) {
         const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
+        await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
         await store.write((tx) => patchBackup(tx, row, fields, ['running']));
       }
       const busy = await store.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');

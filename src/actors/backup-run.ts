@@ -1,5 +1,6 @@
+import { rm } from 'node:fs/promises';
 import type { Archives } from '../hosting/archives.ts';
-import { siblingsOf } from '../hosting/backup-files.ts';
+import { archivePath, siblingsOf } from '../hosting/backup-files.ts';
 import type { Saving } from '../hosting/saving.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine } from '../ports.ts';
@@ -8,7 +9,7 @@ import { patchBackup } from '../store/backups.ts';
 import type { BackupRow } from '../store/backups-table.ts';
 import type { Store } from '../store/store.ts';
 import type { ServerNow } from './effect-host.ts';
-import { makeOf } from './maintenance.ts';
+import { makeOf, type MaintenanceOptions } from './maintenance.ts';
 import type { Servers } from './servers.ts';
 import { sleep } from './sleep.ts';
 
@@ -31,6 +32,8 @@ export interface BackupRunOptions {
   log: Log;
   dataDir: string;
   publish: (serverId: string, data: object) => void;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
   /** Tells a game to save again, until it has heard. */
   switchOn: (serverId: string) => Promise<void>;
   /** Removes what the new backup makes needless. */
@@ -44,6 +47,7 @@ export interface BackupRunOptions {
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   const { servers, store, archives, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
+  const at = options.at ?? (() => {});
 
   return async function run(row, signal) {
     const { serverId, id } = row;
@@ -66,7 +70,10 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   /** False where the server did not keep still for it. */
   async function attempt(row: BackupRow, signal: AbortSignal): Promise<boolean> {
     const { serverId, id } = row;
-    const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });
+    const progress = (percent: number) => {
+      publish(serverId, { id, state: 'running', percent });
+      void at('archiving');
+    };
     try {
       return await archives.make(row, { signal, progress }, async (archive) => {
         const now = await servers.get(serverId);
@@ -78,10 +85,12 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
         try {
           const make = await makeOf(now.row, siblingsOf(dataDir, serverId).root);
           await store.write((tx) => patchBackup(tx, row, { ...make, state: 'running' }, ['queued', 'running']));
-          progress(0);
+          await at('begun');
           if (now.state === 'running')
             await saving.off(serverId, now.context.rcon, AbortSignal.any([signal, moved.signal]));
+          await at('saved');
           const finished = await archive(moved.signal);
+          await at('archived');
           moved.signal.throwIfAborted();
           const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
           await store.write((tx) => patchBackup(tx, row, fields, ['running']));
@@ -127,6 +136,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   async function fail(row: BackupRow, error: unknown): Promise<void> {
     const { serverId, id } = row;
     log.warn({ server: serverId, backup: id, err: error }, 'a backup failed');
+    await rm(archivePath(dataDir, serverId, id), { force: true });
     const fields = { state: 'failed', error: sentenceOf(error), finishedAt: clock.now() } as const;
     await store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running']));
     publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });

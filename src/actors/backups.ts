@@ -25,7 +25,7 @@ import type { ServerRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { createBackupRun } from './backup-run.ts';
 import type { ServerNow } from './effect-host.ts';
-import { emptyBackup, PREVIOUS } from './maintenance.ts';
+import { emptyBackup, type MaintenanceOptions, PREVIOUS } from './maintenance.ts';
 import { inProgress } from './refusals.ts';
 import type { Servers } from './servers.ts';
 import { sleep } from './sleep.ts';
@@ -44,6 +44,8 @@ export interface BackupsOptions {
   log: Log;
   dataDir: string;
   publish: (serverId: string, data: object) => void;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
   /** Servers that have a folder put aside by a restore; the jobs add to it. */
   aside: Set<string>;
 }

@@ -63,13 +63,11 @@ export async function writeArchive(
   try {
     const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
     const written = pipeline(tar, zstd, counted, file, { signal });
-    const [treeBytes] = await Promise.all([
-      packTree(tar, entries, progress).catch((error: unknown) => {
-        tar.destroy(error as Error);
-        throw error;
-      }),
-      written,
-    ]);
+    const packed = packTree(tar, entries, progress);
+    packed.catch((error: unknown) => tar.destroy(error as Error));
+    // Whichever of them fails first, this is where the cause comes out.
+    await written;
+    const treeBytes = await packed;
     await rename(temp, target);
     await syncDirectory(dirname(target));
     return { sizeBytes, treeBytes, sha256: hash.digest('hex') };

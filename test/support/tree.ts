@@ -13,7 +13,11 @@ export async function treeOf(root: string): Promise<Tree> {
     const path = join(entry.parentPath, entry.name);
     const name = relative(root, path);
     if (name.startsWith('.dormouse-')) continue;
-    tree[name] = entry.isFile() ? createHash('sha1').update(await readFile(path)).digest('hex') : '';
+    tree[name] = entry.isFile()
+      ? createHash('sha1')
+          .update(await readFile(path))
+          .digest('hex')
+      : '';
   }
   return tree;
 }
