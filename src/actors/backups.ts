@@ -321,7 +321,9 @@ function of({ id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>): {
 
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => void signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 function notFound(id: string): StatusError {

@@ -11,7 +11,7 @@ import type { ServerNow } from './effect-host.ts';
 /** What is stored of a server's run, whichever version stored it. */
 export function storedSnapshot(row: ServerRow): ServerSnapshot {
   const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
-  return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext } as ServerSnapshot;
+  return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
 }
 
 /** A sleeping server's run, read from its stored snapshot without an actor. */

@@ -7,7 +7,7 @@ import { type Jail, openJail } from '../hosting/jail.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import {
   isWorldName,
-  levelNameInFile,
+  loadedLevelName,
   levelNameOf,
   removeWorld,
   withLevelName,
@@ -73,31 +73,34 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
     return now;
   }
 
-  function look(id: string): Promise<{ now: ServerNow; worlds: (World & { loaded: boolean })[] }> {
+  /** `loaded`: the world that an awake game has open. */
+  function look(id: string): Promise<{ now: ServerNow; loaded: string | undefined; worlds: World[] }> {
     return inFolder(id, async (jail) => {
       const now = await nowOf(id);
       const active = await levelNameOf(now.row, jail);
       // The file is written before each boot, and a game reads it once.
       const awake = jail !== undefined && !RESTING.has(now.state);
-      const loaded = awake ? await levelNameInFile(jail) : undefined;
-      const worlds = await worldsIn(jail, active);
-      return { now, worlds: worlds.map((world) => ({ ...world, loaded: world.name === loaded })) };
+      const loaded = awake ? await loadedLevelName(jail) : undefined;
+      return { now, loaded, worlds: await worldsIn(jail, active) };
     });
   }
 
   async function find(id: string, name: string) {
-    const { now, worlds } = await look(id);
+    const { now, loaded, worlds } = await look(id);
     const world = worlds.find((each) => each.name === name);
     if (world === undefined) throw worldNotFound(name);
-    return { now, world };
+    return { now, world, inUse: world.active || name === loaded };
   }
 
   return {
     list: async (id) => {
-      const { worlds } = await look(id);
+      const { worlds, loaded } = await look(id);
       return await inFolder(id, async (jail) => {
         const views: WorldView[] = [];
-        for (const world of worlds) views.push({ ...world, sizeBytes: jail ? await worldBytes(jail, world) : 0 });
+        for (const world of worlds) {
+          const sizeBytes = jail ? await worldBytes(jail, world) : 0;
+          views.push({ ...world, loaded: world.name === loaded, sizeBytes });
+        }
         return views;
       });
     },
@@ -118,7 +121,7 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
       }
       await archives.alone(id, async () => {
         const again = await find(id, name);
-        if (again.world.active || again.world.loaded) throw worldActive(name);
+        if (again.inUse) throw worldActive(name);
         await inFolder(id, async (jail) => {
           if (jail) await removeWorld(jail, name);
         });

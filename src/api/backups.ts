@@ -157,6 +157,6 @@ export const backupOperations = [
   setBackupRetention,
 ];
 
-function backupView({ treeBytes, levelName: _, ...row }: BackupRow): z.input<typeof Backup> {
-  return { ...row, treeBytes };
+function backupView(row: BackupRow): z.input<typeof Backup> {
+  return row;
 }

@@ -88,8 +88,7 @@ async function unpack(
           if (left < 0) throw new ArchiveCorrupt('There is more in the archive than went into it.');
           progress(treeBytes - left);
         });
-        const synced = file.sync().finally(() => file.close());
-        const ended = synced.finally(() => syncing.delete(ended));
+        const ended = onDisk(file).finally(() => void syncing.delete(ended));
         syncing.add(ended);
         if (syncing.size >= SYNCS_AT_ONCE) await Promise.race(syncing);
       } else {
@@ -99,6 +98,14 @@ async function unpack(
     await Promise.all(syncing);
   } finally {
     await Promise.allSettled(syncing);
+  }
+}
+
+async function onDisk(file: JailFile): Promise<void> {
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

@@ -26,11 +26,15 @@ export function isWorldName(name: string): boolean {
 
 /** The active world: what its owner has set, else what the file says, else the game's own word. */
 export async function levelNameOf(row: Pick<ServerRow, 'properties'>, jail: Jail | undefined): Promise<string> {
-  return row.properties[PROPERTY] || (jail && (await levelNameInFile(jail))) || DEFAULT_LEVEL;
+  return row.properties[PROPERTY] || (jail ? await loadedLevelName(jail) : DEFAULT_LEVEL);
 }
 
 /** The world a game has loaded that was booted with what lies in `server.properties` now. */
-export async function levelNameInFile(jail: Jail): Promise<string> {
+export async function loadedLevelName(jail: Jail): Promise<string> {
+  return (await levelNameInFile(jail)) || DEFAULT_LEVEL;
+}
+
+async function levelNameInFile(jail: Jail): Promise<string> {
   try {
     await using file = await jail.open('server.properties');
     const { sizeBytes } = await file.stat();

@@ -93,14 +93,6 @@ async function tinyDisk(t: ExecutionContext, path: string): Promise<boolean> {
   return true;
 }
 
-/** Lets the clock go on until something has ended: stops and starts take their time. */
-async function whileTimePasses<T>(it: ApiUnderTest, work: Promise<T>): Promise<T> {
-  let ended = false;
-  void work.finally(() => (ended = true));
-  while (!ended) await it.clock.advance(250);
-  return await work;
-}
-
 const damaged = test.macro<[(path: string) => Promise<void>, string]>({
   async exec(t, damage, reason) {
     const it = await running(t);
@@ -108,7 +100,7 @@ const damaged = test.macro<[(path: string) => Promise<void>, string]>({
     await damage(archiveOf(it, 'lobby', backup.id));
     await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
     const before = await treeOf(rootOf(it, 'lobby'));
-    const answer = await whileTimePasses(it, restore(it, backup.id));
+    const answer = await it.during(restore(it, backup.id));
     t.deepEqual([answer.status, answer.reason], [400, reason], answer.text);
     t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
     t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
@@ -296,7 +288,10 @@ test('R-05 two backups at once, a backup and a restore, a backup and a world’s
   const good = await backUp(it, 'lobby');
   const saving = hold(it, 'save-all flush');
   const answers = await Promise.all(Array.from({ length: 5 }, () => it.call('POST', '/v1/servers/lobby/backups')));
-  t.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409]);
+  t.deepEqual(
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
+    [200, 409, 409, 409, 409],
+  );
   await it.until(saving.asked);
   t.is((await restore(it, good.id)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', '/v1/servers/lobby/worlds:reset')).reason, 'OPERATION_IN_PROGRESS');
@@ -347,7 +342,7 @@ test('R-05 deleting ends a backup, and a server takes its backups along', async 
   const saving = hold(it, 'save-all flush');
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
   await it.until(saving.asked);
-  const deleting = it.call('POST', `/v1/servers/lobby/backups/${id}:delete`);
+  const deleting = it.call('POST', `/v1/servers/lobby/backups/${id as string}:delete`);
   saving.go();
   t.is((await deleting).status, 200);
   t.is(await find(it, 'lobby', id as string), undefined);

@@ -35,6 +35,11 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  DeleteBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  RestoreBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  DownloadBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  SetBackupLocked: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  DeleteServerWorld: ['NOT_FOUND', 'WORLD_NOT_FOUND'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */

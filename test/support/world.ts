@@ -49,6 +49,8 @@ export interface World {
   reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
+  /** Lets the clock go on until some work has ended. */
+  during<T>(work: Promise<T>): Promise<T>;
   /** This process dies without a word and starts again: same database, same engine, nothing else kept. */
   killAndRestart(): Promise<void>;
 }
@@ -83,6 +85,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     command,
     reach,
     until,
+    during,
     killAndRestart,
     room: () => room,
     servers: make(),
@@ -148,8 +151,16 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 5_000; !(await holds()); await clock.advance(0))
+    for (const end = Date.now() + 30_000; !(await holds()); await clock.advance(0))
       if (Date.now() > end) throw new Error('waited in vain');
+  }
+
+  async function during<T>(work: Promise<T>): Promise<T> {
+    const state = { ended: false };
+    const end = () => void (state.ended = true);
+    work.then(end, end);
+    while (!state.ended) await clock.advance(250);
+    return work;
   }
 
   async function killAndRestart(): Promise<void> {
