@@ -15,6 +15,7 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createBackupRoom } from './actors/backup-room.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -139,6 +140,18 @@ export async function startApp(
     const live = () => servers.live();
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
+    const quotaBytes = config.backupQuotaMb * 2 ** 20;
+    const backupRoom = createBackupRoom({
+      store,
+      engine,
+      console,
+      clock,
+      log,
+      dataDir,
+      owner,
+      rconPassword,
+      quotaBytes,
+    });
     const servers = createServers({
       store,
       clock,
@@ -160,7 +173,8 @@ export async function startApp(
         owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [async (id) => databases?.erase(id)],
+        maintain: backupRoom.maintain,
+        erasers: [backupRoom.erase, async (id) => databases?.erase(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -176,7 +190,10 @@ export async function startApp(
       sleepers: await listRoutes(store),
     });
     closers.push(() => routing.close());
+    await backupRoom.recover();
     await servers.restore();
+    const { backups, worlds } = await backupRoom.open(servers, serverEvents);
+    closers.push(() => backups.close());
     const onReturn = () => outages++;
     closers.push(
       await startReconcile({
@@ -275,6 +292,8 @@ export async function startApp(
         files,
         serverEvents,
         metrics,
+        backups,
+        worlds,
         grants,
         engine,
         console,

@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause, Job } from '../../machines/server.ts';
 import { randomBase62 } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -34,6 +34,8 @@ export interface ServerStep {
   from: string;
   to: string;
   cause: Cause;
+  /** What is to be done, or is being done, with the server at rest. */
+  job?: Job | null;
 }
 
 const DETAIL_CHARS = 512;
@@ -59,10 +61,13 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 
 /** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
 export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
-  const action = COMMANDS[step.event] ?? consequence(step);
+  const job = step.event === 'MAINTAIN' ? step.job : undefined;
+  const commanded = job?.kind ?? COMMANDS[step.event];
+  const action = commanded ?? consequence(step);
   if (action === undefined) return;
-  const doer = step.event in COMMANDS ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
-  const detail = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const doer = commanded === undefined ? systemOf(step.cause) : await doerOfCause(tx, step.cause);
+  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const detail = [job?.target ?? '', change].filter((words) => words !== '').join(', ');
   await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 

@@ -19,12 +19,13 @@ import type { ServerRow, TransitionRow } from '../store/rows.ts';
 import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
 import { insertDiagnostic } from '../store/diagnostics.ts';
+import { setMaintenance } from '../store/maintenance.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
-import { atRest, isStopped, readOnly, sameValue, worthStoring } from './resting.ts';
+import { atRest, isStopped, readOnly, sameValue, storedSnapshot, worthStoring } from './resting.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
@@ -147,7 +148,7 @@ export function createServers(options: ServersOptions): Servers {
       const entry = entries.get(id);
       return entry === undefined ? undefined : nowOf(entry);
     },
-    patch: async (id, fields) => void (await patch(id, fields)),
+    patch: async (id, fields, also) => void (await patch(id, fields, also)),
   };
   const machine = serverMachine.provide({ actors: effects(host) });
 
@@ -212,7 +213,10 @@ export function createServers(options: ServersOptions): Servers {
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
-      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause };
+      // The job's row comes and goes with the snapshot that speaks of it.
+      const { job } = seen.context;
+      if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
+      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause, job };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
@@ -271,7 +275,7 @@ export function createServers(options: ServersOptions): Servers {
 
   /** A stored snapshot with this run's limits; one that this version cannot read is taken as asleep. */
   function restorable(row: ServerRow): Snapshot<unknown> {
-    const stored = JSON.parse(row.snapshot) as ServerSnapshot;
+    const stored = storedSnapshot(row);
     try {
       stored.context.limits = limits;
       serverMachine.resolveState({ value: stored.value, context: stored.context });

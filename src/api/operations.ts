@@ -1,4 +1,5 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
+import { backupOperations } from './backups.ts';
 import { billingOperations, reconcileLedger } from './billing.ts';
 import { getCapacity } from './capacity.ts';
 import { listMinecraftVersions } from './catalogue.ts';
@@ -33,6 +34,7 @@ import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
 import { getServerUsage } from './usage.ts';
+import { worldOperations } from './worlds.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
@@ -80,6 +82,8 @@ export const operations: readonly Operation[] = [
   uploadFile,
   archivePaths,
   extractArchive,
+  ...backupOperations,
+  ...worldOperations,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -33,10 +33,12 @@ export async function listTransitions(db: Sql, serverId: string, limit = 50): Pr
 
 /**
  * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
- * install or start failed are among them, since what failed may still have to be cleared away.
+ * install or start failed are among them, since what failed may still have to be cleared away, and those that rest for a job.
  */
 export async function listServersNotAtRest(db: Sql): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(`SELECT "id" FROM "servers" WHERE "state" <> 'hibernated' ORDER BY "id"`);
+  const sql = `SELECT "id" FROM "servers" WHERE "state" <> 'hibernated'
+    UNION SELECT "serverId" AS "id" FROM "maintenance" ORDER BY "id"`;
+  const rows = await db.query<{ id: string }>(sql);
   return rows.map(({ id }) => id);
 }
 
