@@ -51,6 +51,8 @@ import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { unlimitedDisk } from './hosting/disk.ts';
+import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -109,6 +111,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => console.close());
     const engine = await openEngine(config, log, installationOf(secret));
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
     let outages = 0;
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
@@ -116,7 +120,6 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     };
     const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
     const sessions = createSessions({ clock, steady, prices });
-    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
     const quotaBytes = config.backupQuotaMb * 2 ** 20;
     const backupRoom = createBackupRoom({
       store,
@@ -233,6 +236,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
         backups,

@@ -8,6 +8,8 @@ import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { archivePaths, downloadPath, extractArchive, uploadFile } from './file-transfers.ts';
+import { copyPath, deletePath, listFiles, makeDirectory, readFile, renamePath, writeFile } from './files.ts';
 import { getAccountLimits } from './limits.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
 import { listServerDiagnostics } from './diagnostics.ts';
@@ -57,6 +59,17 @@ export const operations: readonly Operation[] = [
   inspectMachine,
   getServerUsage,
   ...backupOperations,
+  listFiles,
+  readFile,
+  writeFile,
+  copyPath,
+  renamePath,
+  deletePath,
+  makeDirectory,
+  downloadPath,
+  uploadFile,
+  archivePaths,
+  extractArchive,
   ...worldOperations,
   listMembers,
   inviteMember,

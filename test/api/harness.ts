@@ -22,6 +22,8 @@ import type { Services } from '../../src/api/services.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
+import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -160,6 +162,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    files: createFiles({ dataDir: base.dataDir, disk: unlimitedDisk }),
     serverEvents,
     metrics,
     backups,
