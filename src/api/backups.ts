@@ -1,8 +1,10 @@
+import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { doerOf } from '../access/audit.ts';
 import type { BackupRow } from '../store/backups-table.ts';
 import { int32, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import type { Download } from './download.ts';
+import { serverDownload, serverOperation } from './operation.ts';
 import { Nothing, ServerId, ServerParams } from './schemas.ts';
 import { causeOf } from './services.ts';
 
@@ -98,6 +100,36 @@ const restoreBackup = serverOperation({
   return {};
 });
 
+const downloadBackup = serverDownload({
+  ...of,
+  id: 'DownloadBackup',
+  method: 'get',
+  path: '/v1/servers/{id}/backups/{backupId}:download',
+  summary: 'Download a backup',
+  description:
+    'The archive, a tar compressed with Zstandard, also in part (`Range`, kept valid by `If-Range` with its `ETag`). ' +
+    '`Repr-Digest` is its SHA-256 (RFC 9530). Passwords in `server.properties` are starred out.',
+  params: BackupParams,
+}).handle(async ({ params, principal }, services): Promise<Download> => {
+  const release = services.transferSlots.take(principal, 'transfer');
+  try {
+    const { backup, path } = await services.backups.archive(params.id, params.backupId);
+    const { sizeBytes, sha256, finishedAt, createdAt } = backup;
+    return {
+      filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.tar.zst`,
+      sizeBytes,
+      version: sha256,
+      modifiedAt: finishedAt ?? createdAt,
+      headers: { 'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:` },
+      open: (range) => createReadStream(path, range),
+      close: release,
+    };
+  } catch (error) {
+    release();
+    throw error;
+  }
+});
+
 const setBackupLocked = serverOperation({
   ...of,
   id: 'SetBackupLocked',
@@ -153,6 +185,7 @@ export const backupOperations = [
   createBackup,
   deleteBackup,
   restoreBackup,
+  downloadBackup,
   setBackupLocked,
   setBackupRetention,
 ];

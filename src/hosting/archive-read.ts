@@ -98,7 +98,7 @@ async function* tarEntries(
       const { name, type, mode } = entry.header;
       const kind = type === 'directory' ? type : 'file';
       if (type !== 'directory' && type !== 'file' && type !== 'contiguous-file') throw badArchive(notPlain(name));
-      yield { path: name, kind, mode, content: entry };
+      yield { path: name, kind, mode, content: entry as AsyncIterable<Buffer> };
     }
   } finally {
     source.destroy();

@@ -18,6 +18,7 @@ const ZEROS = Buffer.alloc(64 * 1024);
 export function archiveStream(format: ArchiveFormat, entries: AsyncIterable<Packed>): Readable {
   if (format === 'zip') return zipStream(entries);
   const pack = tarPack();
+  pack.on('error', () => {});
   packAll(pack, entries).then(
     () => pack.finalize(),
     (error: Error) => pack.destroy(error),
@@ -70,6 +71,8 @@ async function packEntry(
 ): Promise<void> {
   const { promise: packed, resolve, reject } = Promise.withResolvers<void>();
   const sink = pack.entry(header, (error) => (error ? reject(error) : resolve()));
+  // The callback is told as well.
+  sink.on('error', () => {});
   const over = Promise.race([packed, gone]);
   over.catch(() => {});
   for await (const chunk of chunks) {

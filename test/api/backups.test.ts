@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -489,4 +490,24 @@ test('backups: the audit log tells who did what, and watchers how it comes along
     t.true(detail.includes(backup.id), detail);
     t.is(userId, 'usr_test');
   }
+});
+
+test('R-03 a backup that is ready can be downloaded, whole and in part, with its checksum', async (t) => {
+  const it = await sleeping(t);
+  const backup = await backUp(it, 'lobby');
+  const url = `${it.origin}/v1/servers/lobby/backups/${backup.id}:download`;
+  const get = (headers: Record<string, string> = {}) => fetch(url, { headers: { 'x-api-key': it.key, ...headers } });
+  const whole = await get();
+  const bytes = Buffer.from(await whole.arrayBuffer());
+  t.is(bytes.length, Number(backup.sizeBytes));
+  const digest = createHash('sha256').update(bytes).digest('base64');
+  t.is(whole.headers.get('repr-digest'), `sha-256=:${digest}:`);
+  t.regex(whole.headers.get('content-disposition') ?? '', /lobby-\d{4}-\d\d-\d\d\.tar\.zst/);
+  const part = await get({ range: 'bytes=10-', 'if-range': whole.headers.get('etag') ?? '' });
+  t.is(part.status, 206);
+  t.deepEqual(Buffer.from(await part.arrayBuffer()), bytes.subarray(10));
+  t.is((await get({ range: `bytes=${bytes.length}-` })).status, 416);
+  await rm(archiveOf(it, 'lobby', backup.id));
+  t.is((await it.call('GET', `/v1/servers/lobby/backups/${backup.id}:download`)).reason, 'BACKUP_FILE_MISSING');
+  t.is((await it.call('GET', '/v1/servers/lobby/backups/bak_none:download')).reason, 'BACKUP_NOT_FOUND');
 });

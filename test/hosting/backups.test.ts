@@ -51,13 +51,13 @@ test('an archive gives back what went into it: odd names, empty files and folder
 
 /** A file that is said to have one size and has another when it is read. */
 function changing(path: string, statBytes: number, content: Buffer): TreeEntry {
+  const entry = { name: path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640, version: '' } as const;
   const file: Partial<JailFile> = {
-    stat: async () => ({ name: path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640 }),
+    stat: async () => entry,
     read: async (position, length) => content.subarray(position, position + length),
     [Symbol.asyncDispose]: async () => {},
   };
-  const open = async () => file as JailFile;
-  return { name: path, path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640, open };
+  return { ...entry, path, open: async () => file as JailFile };
 }
 
 test('R-08 a file that grows, shrinks or goes while it is read does not abort, and spoils no other', async (t) => {
