@@ -58,6 +58,7 @@ const servers = createServers({
     sandboxFaults: {},
     idleAfterMs: 0,
     outages: () => 0,
+    cpusFor: () => 1,
     maintain: room.maintain,
     erasers: [room.erase],
   }),

@@ -48,11 +48,6 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DeletePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
-  DeleteBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
-  RestoreBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
-  DownloadBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
-  SetBackupLocked: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
-  DeleteServerWorld: ['NOT_FOUND', 'WORLD_NOT_FOUND'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */
