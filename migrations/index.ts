@@ -5,6 +5,7 @@ import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Backups1795737600000 } from './1795737600000-backups.ts';
 import { Quota1795824000000 } from './1795824000000-quota.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
+import { Mods1796342400000 } from './1796342400000-mods.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   Backups1795737600000,
   Quota1795824000000,
   Databases1795996800000,
+  Mods1796342400000,
 ];

@@ -30,6 +30,7 @@ import { dockerOptions } from './adapters/docker-host.ts';
 import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
+import { openModRegistries } from './adapters/mod-registries.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { createProcessEngine } from './adapters/process.ts';
@@ -56,6 +57,8 @@ import { createServerDatabases, type ServerDatabases } from './hosting/databases
 import { unlimitedDisk } from './hosting/disk.ts';
 import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
+import { createMods } from './hosting/mods.ts';
+import { createPackInstaller } from './hosting/packs.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
 import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
@@ -140,6 +143,8 @@ export async function startApp(
     const live = () => servers.live();
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
+    const registries = openModRegistries(config, clock);
+    const mods = createMods({ store, registries, disk: unlimitedDisk, dataDir, owner });
     const quotaBytes = config.backupQuotaMb * 2 ** 20;
     const backupRoom = createBackupRoom({
       store,
@@ -174,7 +179,12 @@ export async function startApp(
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         maintain: backupRoom.maintain,
-        erasers: [backupRoom.erase, async (id) => databases?.erase(id)],
+        mods,
+        // Containers bring an installer of their own.
+        ...(engine.kind === 'process' && {
+          installPack: createPackInstaller({ registries, disk: unlimitedDisk, dataDir, owner }),
+        }),
+        erasers: [(id) => mods.end(id), backupRoom.erase, async (id) => databases?.erase(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -290,6 +300,7 @@ export async function startApp(
         secret,
         servers,
         files,
+        mods,
         serverEvents,
         metrics,
         backups,

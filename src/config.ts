@@ -71,6 +71,8 @@ export const settings = {
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
+  curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
+  curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Where CurseForge answers.'),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

@@ -1,11 +1,15 @@
 import { fromCallback, fromPromise } from 'xstate';
 import type { Booted, Failure, Finished, Maintained, serverMachine, ServerEvent } from '../../machines/server.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
+import { contentFailure } from '../hosting/content-failure.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
+import type { Mods } from '../hosting/mods.ts';
+import type { InstallPack } from '../hosting/packs.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
 import { type Clock, type Console, type Engine, EngineError, type Game, type GameSpec, type Pinger } from '../ports.ts';
+import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { sampleEvery } from './sampling.ts';
@@ -32,6 +36,10 @@ export interface EffectsOptions {
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   rconPassword: (serverId: string) => string;
+  /** Brings a server's mods in order before it starts; absent: servers have none. */
+  mods?: Pick<Mods, 'settle'> | undefined;
+  /** Installs mod packs; absent: the engine's image does. */
+  installPack?: InstallPack | undefined;
   /** CPU time of a server with so much RAM, in cores. */
   cpusFor: (ramMb: number) => number;
   /** How often the engine has come back after it was out of reach. */
@@ -78,12 +86,25 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       return now.row;
     }
 
+    async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
+      if (row.modpackPlatform === '' || options.installPack === undefined) {
+        return await engine.install(specOf(row, installSpec), signal);
+      }
+      const progress = (percent: number) => host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
+      const make = await options.installPack(row, { signal, progress });
+      signal.throwIfAborted();
+      await host.patch(row.id, make);
+    }
+
     async function boot(id: string, signal: AbortSignal): Promise<Booted> {
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
       const rconPassword = options.rconPassword(id);
       const since = context?.wokenAt ?? clock.now();
       const before = await engine.inspect(id);
-      if (before === undefined || !before.up) await prepareDataRoot(dataDir, row, rconPassword, options.owner);
+      if (before === undefined || !before.up) {
+        await prepareDataRoot(dataDir, row, rconPassword, options.owner);
+        await options.mods?.settle(id, signal);
+      }
       const after = await lastPosition(engine, id);
       const game = await engine.boot(specOf(row, gameSpec), signal);
       signal.throwIfAborted();
@@ -166,7 +187,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         const row = rowOf(id);
         try {
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
-          await engine.install(specOf(row, installSpec), signal);
+          await install(row, signal);
         } catch (error) {
           signal.throwIfAborted();
           throw asFailure(error, 'install', row, await tailOf(engine, id));
@@ -274,6 +295,7 @@ function asFailure(error: unknown, phase: 'install' | 'start', row: ServerRow, l
     const { code, message, suggestion } = error;
     return { code, summary: `${TITLES[code] ?? 'Engine error'}: ${message}`, suggestion, raw: '' };
   }
+  if (error instanceof StatusError) return contentFailure(error);
   const message = error instanceof Error ? error.message : String(error);
   return { code: 'unknown', summary: `Unexpected error: ${message}`, suggestion: 'Try again.', raw: '' };
 }

@@ -50,9 +50,10 @@ export interface Servers {
   listByAccount(accountId: string): Promise<ServerNow[]>;
   /**
    * Gives a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION where the state does not allow it;
-   * UNAVAILABLE where it could not be stored (then nothing has happened).
+   * UNAVAILABLE where it could not be stored (then nothing has happened). `fields` are what its owner changes with it, in the
+   * same write.
    */
-  send(id: string, command: ServerCommand): Promise<ServerNow>;
+  send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
@@ -110,6 +111,8 @@ interface Entry {
   commit: Promise<void>;
   /** Its row is being changed: who reads it anew would not see that. */
   changing: boolean;
+  /** Fields of its row that the next step of its machine stores with itself. */
+  altered: Partial<ServerRow>;
   /** Its last write failed: what it holds in memory never happened. */
   dropped: boolean;
 }
@@ -174,6 +177,7 @@ export function createServers(options: ServersOptions): Servers {
       seen: actor.getSnapshot(),
       commit: Promise.resolve(),
       changing: false,
+      altered: {},
       dropped: false,
     };
     actor.subscribe({ error: (error) => log.error({ server: id, err: error }, 'a machine failed') });
@@ -199,11 +203,14 @@ export function createServers(options: ServersOptions): Servers {
     const now = nowOf(entry);
     const [from, to] = [serverState(before), serverState(seen)];
     const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
+    const { altered } = entry;
+    entry.altered = {};
     const failure = failureIn(before, seen, event, at);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
       if (seen.status === 'done') return rows.deleteServer(tx, id);
+      if (Object.keys(altered).length > 0) await rows.patchServer(tx, id, { ...altered, updatedAt: at });
       const transition = { at, event: event.type, from, to, cause: JSON.stringify(seen.context.cause) };
       await saveSnapshot(tx, id, {
         snapshot,
@@ -293,7 +300,11 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   /** Hands a command to the actor in the very turn in which it was found to be allowed. */
-  async function give(id: string, command: ServerCommand): Promise<{ now: ServerNow; stored: Promise<void> }> {
+  async function give(
+    id: string,
+    command: ServerCommand,
+    fields: Partial<ServerRow>,
+  ): Promise<{ now: ServerNow; stored: Promise<void> }> {
     for (;;) {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
@@ -305,6 +316,10 @@ export function createServers(options: ServersOptions): Servers {
         const checks = await Promise.all(asked.map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
         askAll(checks, entry);
+      }
+      if (Object.keys(fields).length > 0) {
+        entry.row = { ...entry.row, ...fields, updatedAt: command.at };
+        entry.altered = fields;
       }
       entry.actor.send(command);
       // Read before anything else can happen to it.
@@ -331,8 +346,8 @@ export function createServers(options: ServersOptions): Servers {
     }
   }
 
-  async function send(id: string, command: ServerCommand): Promise<ServerNow> {
-    const { now, stored } = await give(id, command);
+  async function send(id: string, command: ServerCommand, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
+    const { now, stored } = await give(id, command, fields);
     try {
       await stored;
     } catch (error) {

@@ -39,15 +39,6 @@ export async function commandFor(spec: GameSpec, programs: Programs): Promise<Co
   if (spec.core === 'sandbox') {
     return { file: process.execPath, args: [`--max-old-space-size=${heapMb}`, programs.sandboxEntry] };
   }
-  if (spec.env.MODPACK_PLATFORM) {
-    throw new EngineError(
-      'core_unavailable',
-      'Mod packs need the Docker engine, which this installation does not use.',
-      {
-        suggestion: 'Choose a server without a mod pack, or ask the operator for the Docker engine.',
-      },
-    );
-  }
   await checkJava(programs.javaCommand);
   const jar = await findJar(spec, programs.coresDir);
   const args = [

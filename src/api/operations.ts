@@ -17,6 +17,8 @@ import { keepAwake, killServer, restartServer, retryInstall, startServer, stopSe
 import { archivePaths, downloadPath, extractArchive, uploadFile } from './file-transfers.ts';
 import { copyPath, deletePath, listFiles, makeDirectory, readFile, renamePath, writeFile } from './files.ts';
 import { getAccountLimits } from './limits.ts';
+import { modOperations } from './mods.ts';
+import { setModpack } from './set-modpack.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
 import { listServerDiagnostics } from './diagnostics.ts';
 import { inspectMachine } from './machine.ts';
@@ -58,6 +60,7 @@ export const operations: readonly Operation[] = [
   updateServer,
   killServer,
   keepAwake,
+  setModpack,
   runCommand,
   getServerLogs,
   streamServerLogs,
@@ -71,6 +74,7 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  ...modOperations,
   ...backupOperations,
   listFiles,
   readFile,

@@ -23,6 +23,7 @@ import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
 import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
+import type { Mods } from '../hosting/mods.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { MoneyServices } from './money-services.ts';
@@ -52,6 +53,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   /** Of uploads, downloads and work on whole trees of files. */
   transferSlots: StreamSlots;
   files: Files;
+  mods: Mods;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;

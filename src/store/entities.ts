@@ -28,6 +28,7 @@ import type {
   WalletRow,
 } from './rows.ts';
 import { serverDatabases } from './server-databases-table.ts';
+import { serverMods } from './server-mods-table.ts';
 import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
 
@@ -398,4 +399,5 @@ export const entities = [
   serverDisks,
   suspensions,
   ...backupEntities,
+  serverMods,
 ];

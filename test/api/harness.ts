@@ -28,6 +28,7 @@ import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
+import { createMods } from '../../src/hosting/mods.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -39,6 +40,7 @@ import { insertKey } from '../../src/store/keys.ts';
 import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
+import { fakeRegistry } from '../fakes/registry.ts';
 import { world } from '../support/world.ts';
 import type { World, WorldOptions } from '../support/world.ts';
 
@@ -181,6 +183,13 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    mods: createMods({
+      store,
+      registries: [fakeRegistry()],
+      disk: unlimitedDisk,
+      dataDir: base.dataDir,
+      owner: undefined,
+    }),
     files: createFiles({ dataDir: base.dataDir, disk: unlimitedDisk }),
     serverEvents,
     metrics,

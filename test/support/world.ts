@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
 import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/actors/backup-room.ts';
-import { createEffects } from '../../src/actors/effects.ts';
+import { createEffects, type EffectsOptions } from '../../src/actors/effects.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
 import { createServers, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
@@ -61,6 +61,8 @@ export interface WorldOptions {
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
   room?: Partial<BackupRoomOptions>;
+  /** What brings mods and packs into servers' folders. */
+  content?: (base: Pick<World, 'store' | 'clock' | 'dataDir'>) => Pick<EffectsOptions, 'mods' | 'installPack'>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -118,6 +120,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       idleAfterMs: 600_000,
       outages: () => outages,
       maintain: room.maintain,
+      ...options.content?.({ store, clock, dataDir }),
       erasers: [room.erase],
       rconPassword: () => 'secret',
       cpusFor: () => 1,

@@ -1,0 +1,201 @@
+import type { ModFile, ModProject, ModRegistry, ModVersion } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { unpack } from './archive-read.ts';
+import { dataRoot } from './data-root.ts';
+import type { Disk } from './disk.ts';
+import { withReserved } from './disk.ts';
+import { eachOf } from './descriptors.ts';
+import { type Jail, openJail, type Staging } from './jail.ts';
+import { guardOfName } from './jail-secrets.ts';
+import { pick } from './mod-choice.ts';
+import { invalid, MAX_INDEX_BYTES, type PackIndex, packPath, readPackIndex } from './pack-index.ts';
+import { readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
+import type { FileOwner } from './properties.ts';
+import { stageDownload } from './staged-download.ts';
+
+export interface PacksOptions {
+  registries: readonly ModRegistry[];
+  disk: Disk;
+  dataDir: string;
+  owner: FileOwner | undefined;
+}
+
+export interface PackInstall {
+  signal: AbortSignal;
+  /** 0 to 100. */
+  progress: (percent: number) => void;
+}
+
+/** What an installed pack makes of a server's row. */
+export type PackMake = Pick<ServerRow, 'type' | 'version' | 'modpackVersion'>;
+
+/** Installs the pack that a server's row names, in its folder. */
+export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<PackMake>;
+
+const LIST = '.dormouse-pack.json';
+/** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */
+const ARCHIVE = '.dormouse-pack.mrpack';
+const MAX_PACK_BYTES = 16 * 2 ** 30;
+const OVERRIDES = ['overrides', 'server-overrides'];
+const AT_ONCE = 4;
+
+/**
+ * Installs a server's pack where no image does it: into a stage first, checked as it comes, then in place of what an earlier
+ * version of it has brought. Everything may be cut short anywhere and done again. Rejects with StatusError: MODPACK_NOT_FOUND,
+ * MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
+ */
+export function createPackInstaller({ registries, disk, dataDir, owner }: PacksOptions): InstallPack {
+  return async function install(row, { signal, progress }) {
+    const registry = registryOf(registries, row.modpackPlatform);
+    const { version } = await findPack(registry, row, signal);
+    await using jail = await openJail(dataRoot(dataDir, row.id), { owner, secrets: 'open' });
+    try {
+      return await withReserved(disk, row.id, version.file.sizeBytes, async (reservation) => {
+        await fetchArchive(jail, registry, version.file, signal);
+        const index = await indexIn(jail);
+        await using content = await jail.stage();
+        const bytes = await fill(content, { jail, index, registry, signal, progress, grow: reservation.grow });
+        const removedBytes = await put(jail, content, index);
+        progress(100);
+        const make = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
+        return { result: make, addedBytes: bytes - removedBytes };
+      });
+    } finally {
+      await removeIfThere(jail, ARCHIVE);
+    }
+  };
+}
+
+async function fetchArchive(jail: Jail, registry: ModRegistry, file: ModFile, signal: AbortSignal): Promise<void> {
+  await using staging = await jail.stage();
+  await stageDownload(registry, staging, ARCHIVE, file, { signal });
+  await staging.mergeInto('');
+}
+
+interface Filling extends PackInstall {
+  jail: Jail;
+  index: PackIndex;
+  registry: ModRegistry;
+  grow: (bytes: number) => Promise<void>;
+}
+
+/** Stages all that the pack brings, the overrides last; how many bytes that are. */
+async function fill(content: Staging, { jail, index, registry, signal, progress, grow }: Filling): Promise<number> {
+  const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
+  if (total > MAX_PACK_BYTES) throw invalid('is too large');
+  await grow(total);
+  let done = 0;
+  const onBytes = (bytes: number) => progress(Math.min(99, Math.floor(((done += bytes) * 100) / (total || 1))));
+  await eachOf(index.files, AT_ONCE, async ({ path, file }) => {
+    await stageDownload(registry, content, path, file, { signal, onBytes });
+  });
+  let unpacked = 0;
+  for (const folder of OVERRIDES) {
+    await unpackFolder(jail, folder, content, async (bytes) => {
+      signal.throwIfAborted();
+      unpacked += bytes;
+      await grow(bytes);
+    });
+  }
+  signal.throwIfAborted();
+  return total + unpacked;
+}
+
+function registryOf(registries: readonly ModRegistry[], platform: string): ModRegistry {
+  const found = registries.find(({ source }) => source === platform && source === 'modrinth');
+  if (found) return found;
+  const sentence = `Packs of ${platform} need the Docker engine, which this installation does not use.`;
+  throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
+}
+
+/** Which pack, in the words of a server's row. */
+export type PackRef = Pick<ServerRow, 'modpackRef' | 'modpackVersion' | 'version'>;
+
+/** The version that is named, by id or number; else the newest, for the row's Minecraft where it names one. */
+export async function findPack(
+  registry: ModRegistry,
+  { modpackRef, modpackVersion, version: minecraftVersion }: PackRef,
+  signal: AbortSignal,
+): Promise<{ project: ModProject; version: ModVersion }> {
+  const project = await registry.project(modpackRef, signal);
+  if (project.kind !== 'modpack') {
+    const sentence = `${project.title} is a ${project.kind}, not a mod pack.`;
+    throw new StatusError('FAILED_PRECONDITION', 'MODPACK_INVALID', sentence);
+  }
+  const narrow = modpackVersion === '' && minecraftVersion !== '' ? { minecraftVersion } : {};
+  const version = pick(await registry.versions(project.projectId, narrow, signal), modpackVersion);
+  if (version) return { project, version };
+  const which =
+    modpackVersion !== '' ? ` "${modpackVersion}"` : minecraftVersion && ` for Minecraft ${minecraftVersion}`;
+  throw new StatusError('NOT_FOUND', 'MODPACK_NOT_FOUND', `${project.title} has no version${which}.`);
+}
+
+/** What a version of a pack makes of a server's row, as far as its registry tells. */
+export function makeOfPack(
+  project: ModProject,
+  { versionId, loaders, minecraftVersions }: ModVersion,
+): PackMake & PackRef {
+  const type = ['neoforge', 'forge', 'quilt', 'fabric'].find((loader) => loaders.includes(loader)) ?? 'vanilla';
+  return {
+    type,
+    version: minecraftVersions.at(-1) ?? '',
+    modpackRef: project.slug || project.projectId,
+    modpackVersion: versionId,
+  };
+}
+
+async function indexIn(jail: Jail): Promise<PackIndex> {
+  await using archive = await jail.open(ARCHIVE);
+  for await (const { path, content } of unpack(archive)) {
+    if (path !== 'modrinth.index.json') continue;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of content) {
+      size += chunk.length;
+      if (size > MAX_INDEX_BYTES) throw invalid('has an index that is too large');
+      chunks.push(chunk);
+    }
+    return readPackIndex(Buffer.concat(chunks).toString());
+  }
+  throw invalid('holds no modrinth.index.json');
+}
+
+/** Files below one folder of the archive, as if it were the server's root. */
+async function unpackFolder(
+  jail: Jail,
+  folder: string,
+  staging: Staging,
+  grow: (bytes: number) => Promise<void>,
+): Promise<void> {
+  await using archive = await jail.open(ARCHIVE);
+  for await (const { path, kind, content } of unpack(archive)) {
+    if (kind !== 'file' || !path.startsWith(`${folder}/`)) continue;
+    const safe = packPath(path.slice(folder.length + 1));
+    if (safe === undefined) throw invalid('holds a path that does not stay within the server');
+    // What the image's scripts would run is nobody's to bring along.
+    if (guardOfName(safe) === 'readOnly') continue;
+    await using out = await staging.create(safe);
+    let position = 0;
+    for await (const chunk of content) {
+      await grow(chunk.length);
+      await out.write(position, chunk);
+      position += chunk.length;
+    }
+  }
+}
+
+/** Bytes that gave way. What the pack's files were before is listed until they are gone. */
+async function put(jail: Jail, content: Staging, index: PackIndex): Promise<number> {
+  const before = await readPlaced(jail, LIST);
+  const after = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
+  await writePlaced(jail, LIST, new Map([...before, ...after]));
+  let removedBytes = await content.mergeInto('');
+  for (const path of before.keys()) {
+    if (after.has(path) || packPath(path) === undefined) continue;
+    removedBytes += (await sizeIfThere(jail, path)) ?? 0;
+    await removeIfThere(jail, path);
+  }
+  await writePlaced(jail, LIST, after);
+  return removedBytes;
+}

@@ -1,0 +1,419 @@
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerResponse } from 'node:http';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { openModRegistries } from '../../src/adapters/mod-registries.ts';
+import { createMods, type Mods } from '../../src/hosting/mods.ts';
+import { createPackInstaller } from '../../src/hosting/packs.ts';
+import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { modrinth, type Modrinth, mrpack, sum, type VersionShape } from '../support/modrinth.ts';
+import { api, type ApiUnderTest } from './harness.ts';
+
+interface Bench extends ApiUnderTest {
+  registry: Modrinth;
+  mods: () => Mods;
+  /** Names in a folder of the server. */
+  dir: (folder: string) => Promise<string[]>;
+  file: (path: string) => string;
+  refused: (path: string, body: object) => Promise<string>;
+}
+
+/** A server `abc` of a type, on a service whose registry is a local Modrinth. */
+async function bench(t: ExecutionContext, fields: object = { type: 'fabric', version: '1.21.1' }): Promise<Bench> {
+  const registry = await modrinth(t);
+  let mods: Mods | undefined;
+  const it = await api(t, {
+    world: {
+      content: ({ store, clock, dataDir }) => {
+        const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
+        const registries = openModRegistries(settings, clock);
+        const options = { registries, disk: unlimitedDisk, dataDir, owner: undefined };
+        mods = createMods({ ...options, store });
+        return { mods, installPack: createPackInstaller(options) };
+      },
+    },
+  });
+  it.services.mods = mods!;
+  await it.create('abc', fields);
+  const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
+  return {
+    ...it,
+    registry,
+    file,
+    mods: () => mods!,
+    dir: async (folder) => (await readdir(file(folder)).catch(() => [])).sort(),
+    refused: async (path, body) => {
+      const { json, reason } = await it.during(it.call('POST', `/v1/servers/abc${path}`, { body }));
+      return `${reason}: ${String(json['message'])}`;
+    },
+  };
+}
+
+const status =
+  (code: number, headers: Record<string, string> = {}) =>
+  (reply: ServerResponse) =>
+    void reply.writeHead(code, headers).end();
+
+async function listed({ ok }: ApiUnderTest): Promise<string[]> {
+  const { mods } = (await ok('GET', '/v1/servers/abc/mods')) as { mods: Record<string, unknown>[] };
+  return mods.map(
+    (mod) => `${String(mod['projectId'])} ${String(mod['version'])}${mod['dependency'] ? ' dependency' : ''}`,
+  );
+}
+
+test('a mod comes with what it needs, checked, into the folder of its core; it goes with what only it needed', async (t) => {
+  const it = await bench(t);
+  it.registry.project('FabricApi', [{ id: 'fa1' }]);
+  it.registry.project('Base', [{ id: 'b1', requires: [{ project_id: null, version_id: 'fa1' }] }]);
+  it.registry.project('Lithium', [
+    { id: 'l1', gameVersions: ['1.20.1'] },
+    { id: 'l2', requires: [{ project_id: 'FabricApi' }, { project_id: 'Base' }] },
+    { id: 'l3', type: 'beta' },
+    { id: 'l4', loaders: ['neoforge'] },
+  ]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'lithium' });
+  t.deepEqual(await listed(it), ['Lithium l2', 'Base b1 dependency', 'FabricApi fa1 dependency']);
+  t.deepEqual(await it.dir('mods'), ['base-b1.jar', 'fabricapi-fa1.jar', 'lithium-l2.jar']);
+  t.is(await readFile(it.file('mods/lithium-l2.jar'), 'utf8'), 'jar of Lithium l2');
+  t.regex(
+    await it.refused('/mods:remove', { projectId: 'FabricApi' }),
+    /^MOD_REQUIRED: FabricApi is needed by Base, Lithium;/,
+  );
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'FabricApi' });
+  await it.ok('POST', '/v1/servers/abc/mods:remove', { projectId: 'Lithium' });
+  t.deepEqual(await listed(it), ['FabricApi fa1']);
+  t.deepEqual(await it.dir('mods'), ['fabricapi-fa1.jar']);
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
+    entries: { action: string; detail: string }[];
+  };
+  t.deepEqual(entries.map(({ action }) => action).slice(0, 3), ['mod.remove', 'mod.add', 'mod.add']);
+});
+
+test('an update tells what would change, changes it, leaves pinned versions alone, and follows the server’s version', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  it.registry.project('Pinned', [{ id: 'p1', number: '1.0' }]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium', versionSpec: 'beta' });
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Pinned', versionSpec: '1.0' });
+  t.deepEqual(await it.ok('POST', '/v1/servers/abc/mods:update', {}), { changes: [] });
+  it.registry.project('FabricApi', [{ id: 'fa1' }]);
+  it.registry.project('Lithium', [{ id: 'l2', type: 'beta', requires: [{ project_id: 'FabricApi' }] }]);
+  it.registry.project('Pinned', [{ id: 'p2', number: '2.0' }]);
+  const changes = [
+    { projectId: 'Lithium', source: 'modrinth', from: 'l1', to: 'l2' },
+    { projectId: 'FabricApi', source: 'modrinth', from: '', to: 'fa1' },
+  ];
+  t.deepEqual(await it.ok('POST', '/v1/servers/abc/mods:update', { dryRun: true }), { changes });
+  t.deepEqual(await it.dir('mods'), ['lithium-l1.jar', 'pinned-1.0.jar']);
+  t.deepEqual(await it.ok('POST', '/v1/servers/abc/mods:update', { projectIds: ['Pinned'] }), { changes: [] });
+  t.deepEqual(await it.ok('POST', '/v1/servers/abc/mods:update', {}), { changes });
+  t.deepEqual(await it.dir('mods'), ['fabricapi-fa1.jar', 'lithium-l2.jar', 'pinned-1.0.jar']);
+  t.regex(await it.refused('/mods:update', { projectIds: ['Other'] }), /^MOD_NOT_INSTALLED/);
+});
+
+test('P-09 what cannot be had leaves everything as it was, with a sentence that says why', async (t) => {
+  const it = await bench(t);
+  const cases: [string, VersionShape[], RegExp][] = [
+    ['Forgy', [{ id: 'x1', loaders: ['forge'] }], /^MOD_WRONG_LOADER: Forgy is not made for fabric, but for forge\.$/],
+    [
+      'Old',
+      [{ id: 'x2', gameVersions: ['1.19'] }],
+      /^MOD_WRONG_MINECRAFT_VERSION: .*no Old for Minecraft 1\.21\.1 on fabric.*1\.19/,
+    ],
+    ['Needy', [{ id: 'x3', requires: [{ project_id: 'Gone' }] }], /^MOD_DEPENDENCY_MISSING: Needy needs .*Gone/],
+    [
+      'Needy2',
+      [{ id: 'x4', requires: [{ project_id: 'Forgy' }] }],
+      /^MOD_DEPENDENCY_MISSING: Needy2 needs .*Forgy is not made/,
+    ],
+    ['Damaged', [{ id: 'x5', sha512: 'a'.repeat(128) }], /^CHECKSUM_MISMATCH/],
+    ['Elsewhere', [{ id: 'x6', url: 'https://evil.example/x.jar' }], /^DOWNLOAD_REFUSED: .*evil\.example/],
+    ['Inside', [{ id: 'x7', url: 'http://169.254.169.254/x.jar' }], /^DOWNLOAD_REFUSED/],
+    ['Local', [{ id: 'x8', url: 'file:///etc/passwd' }], /^DOWNLOAD_REFUSED/],
+    ['Climber', [{ id: 'x9', filename: '../../evil.jar' }], /^DOWNLOAD_REFUSED: The file of Climber is no jar/],
+    ['Script', [{ id: 'xa', filename: 'run.sh' }], /^DOWNLOAD_REFUSED/],
+    ['Empty', [], /^MOD_VERSION_NOT_FOUND: Empty has no version at all/],
+  ];
+  for (const [id, versions] of cases) it.registry.project(id, versions);
+  for (const [projectId, , message] of cases) t.regex(await it.refused('/mods', { projectId }), message, projectId);
+  t.regex(await it.refused('/mods', { projectId: 'removed' }), /^MOD_NOT_FOUND/);
+  t.regex(
+    await it.refused('/mods', { projectId: 'Old', versionSpec: '9.9' }),
+    /^MOD_VERSION_NOT_FOUND: Old has no version "9\.9"/,
+  );
+  t.regex(await it.refused('/mods', { projectId: 'x', source: 'curseforge' }), /^NOT_SUPPORTED/);
+  for (const projectId of ['', '..', 'a/b', 'x'.repeat(65), 'a?b'])
+    t.regex(await it.refused('/mods', { projectId }), /^INVALID_FIELD/);
+  t.deepEqual([await listed(it), await it.dir('mods')], [[], []]);
+});
+
+test('P-09 a registry that is asked too often, or stumbles, is asked again; one that is away is told of', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  it.registry.disturb('/v2/project/Lithium', status(429, { 'retry-after': '3' }), status(502));
+  it.registry.disturb('/data', status(503), (reply) => {
+    // Breaks off in the middle.
+    reply.writeHead(200, { 'content-length': '100' }).write('jar');
+    setImmediate(() => reply.destroy());
+  });
+  const before = it.clock.now();
+  await it.during(it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium' }));
+  t.true(it.clock.now() - before >= 3_000);
+  t.deepEqual(await it.dir('mods'), ['lithium-l1.jar']);
+  it.registry.disturb('/v2/search', ...Array.from({ length: 9 }, () => status(500)));
+  const answer = await it.during(it.call('GET', '/v1/mods/search?query=x'));
+  t.deepEqual([answer.status, answer.reason], [503, 'REGISTRY_UNAVAILABLE']);
+  it.registry.disturb('/v2/project', (reply) => void reply.end('{"id": 5}'));
+  t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^REGISTRY_UNAVAILABLE: .*not understood/);
+});
+
+test('F-09 redirects lead only to where the registry’s files lie', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Moved', [{ id: 'm1' }]);
+  const to = (location: string) => status(302, { location });
+  for (const location of [
+    'http://127.0.0.1:1/x',
+    'http://[::ffff:7f00:1]/x',
+    'https://cdn.modrinth.com:8443/x',
+    'https://u:p@cdn.modrinth.com/x',
+    'gopher://x',
+  ]) {
+    it.registry.disturb('/data', to(location));
+    t.regex(await it.refused('/mods', { projectId: 'Moved' }), /^DOWNLOAD_REFUSED/, location);
+  }
+  it.registry.disturb('/data', ...Array.from({ length: 9 }, () => to('/data/again')));
+  t.regex(await it.refused('/mods', { projectId: 'Moved' }), /redirects too often/);
+});
+
+test('plugins go where Paper looks for them; cores that take nothing say so; a file of another’s is not touched', async (t) => {
+  const it = await bench(t, { type: 'paper', version: '1.21.1' });
+  await it.create('sand', { type: 'sandbox' });
+  it.registry.project('LuckPerms', [
+    { id: 'lp1', loaders: ['bukkit', 'paper', 'fabric'], filename: 'LuckPerms-Bukkit 5.jar' },
+  ]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'LuckPerms' });
+  t.deepEqual([await it.dir('plugins'), await it.dir('mods')], [['LuckPerms-Bukkit 5.jar'], []]);
+  const sandbox = await it.call('POST', '/v1/servers/sand/mods', { body: { projectId: 'LuckPerms' } });
+  t.is(sandbox.reason, 'MODS_NOT_SUPPORTED');
+  await writeFile(it.file('plugins/own-1.jar'), 'mine');
+  it.registry.project('Own', [{ id: 'o1', number: '1', loaders: ['paper'] }]);
+  t.regex(await it.refused('/mods', { projectId: 'Own' }), /^MOD_FILE_EXISTS/);
+  t.is(await readFile(it.file('plugins/own-1.jar'), 'utf8'), 'mine');
+});
+
+test('what was cut short, or taken away by hand, is put right by the next start', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  it.registry.project('Other', [{ id: 'o1' }]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium' });
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Other' });
+  // As killed between the write and the files: the wish has gone, its file and the list have not.
+  await it.store.write(async (tx) => void (await tx.run(`DELETE FROM "server_mods" WHERE "projectId" = 'Other'`)));
+  const list = it.file('.dormouse-mods.json');
+  const { files } = JSON.parse(await readFile(list, 'utf8')) as { files: Record<string, string> };
+  await writeFile(
+    list,
+    JSON.stringify({ files: { ...files, 'mods/lithium-l1.jar': '', 'world/level.dat': 'x', '../../x': 'x' } }),
+  );
+  await writeFile(it.file('mods/lithium-l1.jar'), 'half');
+  await writeFile(it.file('mods/by-hand.jar'), 'mine');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  t.deepEqual(await it.dir('mods'), ['by-hand.jar', 'lithium-l1.jar']);
+  t.is(await readFile(it.file('mods/lithium-l1.jar'), 'utf8'), 'jar of Lithium l1');
+  // An awake game keeps what it has open; the next start has the new set.
+  it.registry.project('Late', [{ id: 'l9' }]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Late' });
+  t.true((await it.dir('mods')).includes('late-l9.jar'));
+});
+
+test('a search asks for what runs on servers, and shows what the registry says', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  const path = '/v1/mods/search?query=lith&kind=plugin&version=1.21.1&limit=5';
+  const { projects } = (await it.ok('GET', path)) as { projects: object[] };
+  t.deepEqual(projects, [
+    {
+      projectId: 'Lithium',
+      slug: 'lithium',
+      source: 'modrinth',
+      kind: 'mod',
+      name: 'Lithium',
+      description: 'What Lithium does.',
+      author: 'someone',
+      downloads: '1234',
+      iconUrl: '',
+    },
+  ]);
+  const facets = JSON.parse(
+    new URL(it.registry.asked.at(-1) ?? '', 'http://x').searchParams.get('facets') ?? '',
+  ) as unknown;
+  t.deepEqual(facets, [
+    ['project_type:mod', 'project_type:plugin'],
+    ['bukkit', 'spigot', 'paper', 'purpur', 'folia', 'sponge'].map((loader) => `categories:${loader}`),
+    ['versions:1.21.1'],
+    ['server_side:required', 'server_side:optional', 'server_side:unknown'],
+  ]);
+  for (const bad of ['kind=shader', 'limit=101', 'source=ftp', 'loader=A', 'version=%0a'])
+    t.is((await it.call('GET', `/v1/mods/search?${bad}`)).reason, 'INVALID_FIELD', bad);
+});
+
+/** A file as a pack's index names it. */
+function inPack({ registry }: Bench, path: string, fields: object = {}): object {
+  const content = Buffer.from(`content of ${path}`);
+  registry.project(`File${path}`.replaceAll(/\W/g, '_'), [
+    { id: path.replaceAll(/\W/g, '_'), content, filename: 'f.jar' },
+  ]);
+  const name = path.replaceAll(/\W/g, '_');
+  const downloads = [`${registry.url}/data/File${name}/versions/${name}/f.jar`];
+  return {
+    path,
+    hashes: { sha512: sum(content), sha1: sum(content, 'sha1') },
+    downloads,
+    fileSize: content.length,
+    ...fields,
+  };
+}
+
+const PACK = { project_type: 'modpack' };
+const DEPENDENCIES = { minecraft: '1.20.1', 'fabric-loader': '0.16.9' };
+
+test('a pack brings its files for servers, its overrides, its loader and its version; the next one takes them along', async (t) => {
+  const it = await bench(t, { type: 'vanilla', version: '1.21.1' });
+  const first = await mrpack(
+    {
+      dependencies: DEPENDENCIES,
+      files: [
+        inPack(it, 'mods/both.jar'),
+        inPack(it, 'mods/old.jar', { env: { client: 'required', server: 'optional' } }),
+        inPack(it, 'mods/client.jar', { env: { client: 'required', server: 'unsupported' } }),
+      ],
+    },
+    {
+      'overrides/config/a.txt': 'a',
+      'overrides/config/b.txt': 'b',
+      'server-overrides/config/b.txt': 'server',
+      'client-overrides/c.txt': 'c',
+    },
+  );
+  const second = await mrpack({
+    dependencies: { ...DEPENDENCIES, minecraft: '1.21' },
+    files: [inPack(it, 'mods/both.jar')],
+  });
+  it.registry.project('Pack', [{ id: 'pk1', content: first, gameVersions: ['1.20.1'], filename: 'p.mrpack' }], PACK);
+  const asked = await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
+  t.deepEqual(
+    [asked['state'], asked['type'], asked['version'], asked['modpackVersion']],
+    ['installing', 'fabric', '1.20.1', 'pk1'],
+  );
+  const { row } = (await it.reach('abc', 'hibernated'))!;
+  t.deepEqual([row.type, row.version, row.modpackRef, row.modpackVersion], ['fabric', '1.20.1', 'pack', 'pk1']);
+  t.deepEqual(
+    [await it.dir('mods'), await it.dir('config')],
+    [
+      ['both.jar', 'old.jar'],
+      ['a.txt', 'b.txt'],
+    ],
+  );
+  t.is(await readFile(it.file('config/b.txt'), 'utf8'), 'server');
+  await t.throwsAsync(access(it.file('.dormouse-pack.mrpack')));
+  it.registry.project('Pack', [{ id: 'pk2', content: second, gameVersions: ['1.21'], filename: 'p.mrpack' }], PACK);
+  await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'pack' });
+  const again = (await it.reach('abc', 'hibernated'))!;
+  t.deepEqual([again.row.version, await it.dir('mods')], ['1.21', ['both.jar']]);
+});
+
+test('SetModpack makes a backup first where there is a world, and refuses what it cannot install', async (t) => {
+  const it = await bench(t);
+  it.registry.project(
+    'Pack',
+    [{ id: 'pk1', content: await mrpack({ dependencies: DEPENDENCIES }), filename: 'p.mrpack' }],
+    PACK,
+  );
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  const set = (body: object) => it.refused(':setModpack', body);
+  t.regex(await set({ platform: 'modrinth', ref: 'Lithium' }), /^MODPACK_INVALID: Lithium is a mod/);
+  t.regex(await set({ platform: 'modrinth', ref: 'Pack', version: 'none' }), /^MODPACK_NOT_FOUND/);
+  t.regex(await set({ platform: 'modrinth', ref: 'gone' }), /^MOD_NOT_FOUND/);
+  t.regex(await set({ platform: 'modrinth', ref: 'https://evil.example/x' }), /^INVALID_FIELD: ref/);
+  t.regex(await set({ platform: 'ftp', ref: 'x' }), /^INVALID_FIELD: platform/);
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  t.regex(await set({ platform: 'modrinth', ref: 'Pack' }), /^SERVER_RUNNING/);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await mkdir(it.file('world'));
+  await writeFile(it.file('world/level.dat'), 'level');
+  await it.during(it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' }));
+  await it.reach('abc', 'hibernated');
+  const { backups } = (await it.ok('GET', '/v1/servers/abc/backups')) as { backups: { kind: string; state: string }[] };
+  t.deepEqual(
+    backups.map(({ kind, state }) => [kind, state]),
+    [['install', 'ready']],
+  );
+});
+
+test('P-09 a pack that cannot be installed says why, leaves the server as it was, and RetryInstall mends it', async (t) => {
+  const it = await bench(t);
+  const good = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
+  const file = { ...inPack(it, 'mods/a.jar') } as Record<string, unknown>;
+  const bad = async (fields: object, more = {}) =>
+    await mrpack({ dependencies: DEPENDENCIES, files: [{ ...file, ...fields }] }, more);
+  const cases: [Buffer, string, RegExp][] = [
+    [await bad({ path: '../evil.jar' }), 'modpack_invalid', /does not stay within the server/],
+    [await bad({ path: 'mods\\..\\..\\evil.jar' }), 'modpack_invalid', /does not stay within/],
+    [await bad({ path: '/etc/evil' }), 'modpack_invalid', /does not stay within/],
+    [await bad({ path: 'C:/evil' }), 'modpack_invalid', /does not stay within/],
+    [await bad({}, { 'overrides/.rcon-cli.env': 'x' }), 'modpack_invalid', /does not stay within/],
+    [
+      await bad({ hashes: { sha512: 'b'.repeat(128), sha1: 'b'.repeat(40) } }),
+      'download_failed',
+      /not what its registry vouches for/,
+    ],
+    [await bad({ downloads: ['http://169.254.169.254/latest'] }), 'download_failed', /none of its own/],
+    [await mrpack({ dependencies: { minecraft: '1.21', rift: '1' } }), 'core_unavailable', /rift/],
+    [await mrpack({ dependencies: {} }), 'modpack_invalid', /no version of Minecraft/],
+    [await mrpack({ formatVersion: 2, dependencies: DEPENDENCIES }), 'modpack_invalid', /not understood/],
+    [Buffer.from('no zip'), 'modpack_invalid', /./],
+  ];
+  for (const [index, [content]] of cases.entries())
+    it.registry.project('Bad', [{ id: `bad${index}`, content, filename: 'p.mrpack' }], PACK);
+  for (const [index, [, code, message]] of cases.entries()) {
+    await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Bad', version: `bad${index}` });
+    const { context } = (await it.reach('abc', 'install_failed'))!;
+    t.is(context.installFailure?.code, code, `${index} ${context.installFailure?.summary}`);
+    t.regex(context.installFailure?.summary ?? '', message);
+    t.deepEqual(await it.dir('mods'), []);
+  }
+  it.registry.project('Good', [{ id: 'g1', content: good, filename: 'p.mrpack' }], PACK);
+  it.registry.disturb('/data/Good', ...Array.from({ length: 5 }, () => status(500)));
+  await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Good' });
+  const away = (await it.reach('abc', 'install_failed'))!;
+  t.is(away.context.installFailure?.code, 'download_failed');
+  await it.ok('POST', '/v1/servers/abc:retryInstall');
+  await it.reach('abc', 'hibernated');
+  t.deepEqual(await it.dir('mods'), ['a.jar']);
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/diagnostics')) as { entries: { kind: string }[] };
+  t.true(entries.length >= 5 && entries.every(({ kind }) => kind === 'install'));
+});
+
+test('STOP calls an install off; one that is killed in the middle goes on by itself', async (t) => {
+  const it = await bench(t);
+  const content = await mrpack({ dependencies: DEPENDENCIES, files: [inPack(it, 'mods/a.jar')] });
+  it.registry.project('Pack', [{ id: 'pk1', content, filename: 'p.mrpack' }], PACK);
+  let held = 0;
+  const hold = () => void held++;
+  it.registry.disturb('/data/File', hold);
+  await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
+  await it.until(() => held === 1);
+  await it.ok('POST', '/v1/servers/abc:stop');
+  const { context } = (await it.reach('abc', 'install_failed'))!;
+  t.deepEqual([context.installFailure?.code, await it.dir('mods')], ['cancelled', []]);
+  it.registry.disturb('/data/File', hold);
+  await it.ok('POST', '/v1/servers/abc:retryInstall');
+  await it.until(() => held === 2);
+  await it.killAndRestart();
+  await it.reach('abc', 'hibernated');
+  t.deepEqual(await it.dir('mods'), ['a.jar']);
+});

@@ -1,0 +1,19 @@
+import type { ModRegistry } from '../../src/ports.ts';
+import { StatusError } from '../../src/status.ts';
+
+/** A registry that holds nothing. */
+export function fakeRegistry(): ModRegistry {
+  const none = async (): Promise<never> => {
+    throw new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', 'The registry is empty.');
+  };
+  return {
+    source: 'modrinth',
+    search: async () => [],
+    project: none,
+    versions: async () => [],
+    version: none,
+    async *download() {
+      yield await none();
+    },
+  };
+}
