@@ -37,6 +37,7 @@ import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
+import { createVanillaDownloads } from './adapters/vanilla-downloads.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { openNodeServices } from './api/node-services.ts';
@@ -386,7 +387,13 @@ async function openEngine(
     return createDockerEngine({ docker, installation, logDir, log, provideImage });
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
-  return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, clock, sandboxEntry });
+  return createProcessEngine({
+    runDir: join(config.dataDir, 'run'),
+    log,
+    clock,
+    sandboxEntry,
+    fetchCore: createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock }),
+  });
 }
 
 /** What the service does to an account by itself. */

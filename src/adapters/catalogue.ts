@@ -31,7 +31,7 @@ const Manifest = z.object({
 
 /**
  * The releases of Minecraft: as published, asked at most once an hour and once at a time; otherwise the last answer, or
- * the embedded list. Answers within the bound of one request and never rejects.
+ * the embedded list. Only the first call waits for an answer, within the bound of one request; none rejects.
  */
 export function createCatalogue({
   manifestUrl,
@@ -56,7 +56,11 @@ export function createCatalogue({
 
   return {
     async versions() {
-      if (clock.now() >= staleAt) await (asking ??= ask());
+      if (clock.now() >= staleAt) {
+        asking ??= ask();
+        // Later ones have something to be answered with while it is asked again.
+        if (staleAt === -Infinity) await asking;
+      }
       return { versions: [...listing.versions], latest: listing.latest };
     },
   };

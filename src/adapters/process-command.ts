@@ -19,6 +19,8 @@ export interface Programs {
   javaCommand: string;
   /** Directory of `<core>-<version>.jar` files the operator put there. */
   coresDir: string;
+  /** Puts a core's jar there that anybody may download; does nothing for any other. Rejects with EngineError. */
+  fetchCore?: ((core: string, version: string, signal: AbortSignal) => Promise<void>) | undefined;
 }
 
 /** Addresses given to one run. */
@@ -31,16 +33,16 @@ const MAX_PROPERTIES_BYTES = 1024 * 1024;
 
 /**
  * The command line of a server's core: the sandbox in this Node, else Java with a jar from the data root (`server.jar`,
- * `<core>-<version>.jar`) or the operator's directory of cores. Memory is bounded by the runtime's own flag, with room for
+ * `<core>-<version>.jar`) or the operator's directory of cores, where `fetchCore` may put it. Memory is bounded by the runtime's own flag, with room for
  * what it keeps outside of its heap. Rejects with EngineError `core_unavailable` where Java or the jar is missing.
  */
-export async function commandFor(spec: GameSpec, programs: Programs): Promise<Command> {
+export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
   const heapMb = Math.max(64, Math.floor(spec.ramMb * 0.75));
   if (spec.core === 'sandbox') {
     return { file: process.execPath, args: [`--max-old-space-size=${heapMb}`, programs.sandboxEntry] };
   }
   await checkJava(programs.javaCommand);
-  const jar = await findJar(spec, programs.coresDir);
+  const jar = await findJar(spec, programs, signal);
   const args = [
     `-Xms${Math.floor(heapMb / 4)}M`,
     `-Xmx${heapMb}M`,
@@ -61,12 +63,14 @@ async function checkJava(command: string): Promise<void> {
   });
 }
 
-async function findJar(spec: GameSpec, coresDir: string): Promise<string> {
+async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal: AbortSignal): Promise<string> {
   const named = `${spec.core}-${spec.version}.jar`;
   for (const path of [join(spec.dataDir, 'server.jar'), join(spec.dataDir, named), join(coresDir, named)]) {
     const stat = await lstat(path).catch(() => undefined);
     if (stat?.isFile()) return path;
   }
+  await fetchCore?.(spec.core, spec.version, signal);
+  if ((await lstat(join(coresDir, named)).catch(() => undefined))?.isFile()) return join(coresDir, named);
   throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
     suggestion: `Upload it as server.jar, or ask the operator to put ${named} among the cores.`,
   });

@@ -30,6 +30,8 @@ export interface ProcessEngineOptions {
   javaCommand?: string;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
+  /** See Programs; told the directory to put it in. Absent: only what the operator has put there is run. */
+  fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -47,10 +49,12 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const files = new ProcessLogFiles(runDir);
   const games = new ProcessGames(runs, files, clock, log);
   const alone = keyedLock();
+  const coresDir = join(dirname(runDir), 'cores');
   const programs: Programs = {
     sandboxEntry: options.sandboxEntry,
     javaCommand: options.javaCommand ?? 'java',
-    coresDir: join(dirname(runDir), 'cores'),
+    coresDir,
+    fetchCore: options.fetchCore?.bind(undefined, coresDir),
   };
   if (process.getuid?.() === 0) log.warn('games run as root: run the service as a user of its own');
   const usages = new Map<string, ProcessUsage & { at: number }>();
@@ -64,7 +68,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
   async function run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
     const { serverId } = spec;
-    const command = await commandFor(spec, programs);
+    const command = await commandFor(spec, programs, signal);
     for (;;) {
       signal.throwIfAborted();
       const found = await games.find(serverId);
@@ -108,7 +112,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       translated(async () => {
         const { serverId } = spec;
         // Java cores have no installer here: `commandFor` has told whether all is there.
-        if (spec.core !== 'sandbox') return void (await commandFor(spec, programs));
+        if (spec.core !== 'sandbox') return void (await commandFor(spec, programs, signal));
         const installing = await alone(serverId, async () => {
           const found = await games.find(serverId);
           if (found?.exit === null && !found.installer) {

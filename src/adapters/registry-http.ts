@@ -17,7 +17,7 @@ export interface RegistryHttpOptions {
 
 /** The HTTP side of a registry: bounded in size, time, number and hosts. Rejects with StatusError. */
 export interface RegistryHttp {
-  /** A JSON answer in the shape it should have; undefined for 404. */
+  /** A JSON answer in the shape it should have; undefined for 404. From a path of the API, or an address of a file. */
   json<Schema extends z.ZodType>(
     path: string,
     schema: Schema,
@@ -142,7 +142,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
 
   return {
     async json(path, schema, signal) {
-      const response = await ask(new URL(prefix + path), signal, 'application/json');
+      const response = await ask(new URL(path.startsWith('/') ? prefix + path : path), signal, 'application/json');
       if (response.status === 404) {
         await response.body?.cancel();
         return undefined;

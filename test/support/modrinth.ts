@@ -48,13 +48,8 @@ export async function modrinth(t: ExecutionContext): Promise<Modrinth> {
     asked.push(request.url ?? '');
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://modrinth');
     const at = disturbances.findIndex(({ path }) => pathname.startsWith(path));
-    if (at >= 0) return void disturbances.splice(at, 1)[0]?.answer(reply);
-    const file = files.get(pathname);
-    if (file) return void reply.end(file);
-    const answer = answerTo(pathname, searchParams);
-    if (answer === undefined) return void reply.writeHead(404).end();
-    reply.setHeader('content-type', 'application/json');
-    reply.end(JSON.stringify(answer));
+    const answer = disturbances.splice(at, at < 0 ? 0 : 1)[0]?.answer ?? truly(pathname, searchParams);
+    answer(reply);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -63,6 +58,14 @@ export async function modrinth(t: ExecutionContext): Promise<Modrinth> {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  function truly(path: string, query: URLSearchParams): (reply: ServerResponse) => void {
+    const file = files.get(path);
+    if (file) return (reply) => void reply.end(file);
+    const answer = answerTo(path, query);
+    if (answer === undefined) return (reply) => void reply.writeHead(404).end();
+    return (reply) => void reply.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+  }
 
   function answerTo(path: string, query: URLSearchParams): unknown {
     const [, , kind = '', id = '', list] = path.split('/');
@@ -133,12 +136,9 @@ export async function modrinth(t: ExecutionContext): Promise<Modrinth> {
       loaders: version.loaders ?? ['fabric'],
       game_versions: version.gameVersions ?? ['1.21.1'],
       date_published: new Date(published).toISOString().replace('Z', '000+00:00'),
-      dependencies: (version.requires ?? []).map((each) => ({
-        version_id: null,
-        file_name: null,
-        dependency_type: 'required',
-        ...each,
-      })),
+      dependencies: (version.requires ?? []).map(({ project_id, version_id = null }) => {
+        return { project_id, version_id, file_name: null, dependency_type: 'required' };
+      }),
       files: [
         {
           hashes: { sha512: version.sha512 ?? sum(content), sha1: sum(content, 'sha1') },

@@ -1,0 +1,95 @@
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Clock, EngineError, type ModFile } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import { keyedLock } from './keyed-lock.ts';
+import { createRegistryHttp } from './registry-http.ts';
+
+export interface VanillaDownloadsOptions {
+  /** Mojang's version manifest v2 or a mirror of it. */
+  manifestUrl: string;
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+const HOSTS = ['piston-meta.mojang.com', 'piston-data.mojang.com', 'launcher.mojang.com', 'launchermeta.mojang.com'];
+const TRIES = 3;
+
+/** The parts that are read (https://minecraft.wiki/w/Version_manifest.json, https://minecraft.wiki/w/Client.json). */
+const Manifest = z.object({ versions: z.array(z.object({ id: z.string().max(64), url: z.string().max(2_048) })) });
+const Version = z.object({
+  downloads: z.object({
+    server: z
+      .object({ sha1: z.string().regex(/^[0-9a-f]{40}$/), size: z.int().min(1), url: z.string().max(2_048) })
+      .optional(),
+  }),
+});
+
+/**
+ * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published sum, for as many servers as may want
+ * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, or none can be had now.
+ */
+export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDownloadsOptions) {
+  const { origin } = new URL(manifestUrl);
+  const http = createRegistryHttp({
+    name: "Mojang's list of versions",
+    baseUrl: origin,
+    clock,
+    fileHosts: HOSTS,
+    headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
+    ...(fetch && { fetch }),
+  });
+  const alone = keyedLock();
+
+  async function find(version: string, signal: AbortSignal): Promise<ModFile> {
+    const manifest = await http.json(manifestUrl, Manifest, signal);
+    const listed = manifest?.versions.find(({ id }) => id === version);
+    if (listed === undefined) throw unavailable(`There is no Minecraft ${version}.`);
+    const server = (await http.json(listed.url, Version, signal))?.downloads.server;
+    if (server === undefined) throw unavailable(`Mojang offers no server for Minecraft ${version}.`);
+    const { url, size: sizeBytes, sha1 } = server;
+    return { name: `vanilla-${version}.jar`, urls: [url], sizeBytes, sha1, sha512: '' };
+  }
+
+  async function save(file: ModFile, path: string, signal: AbortSignal): Promise<void> {
+    const part = `${path}.part`;
+    await rm(part, { force: true });
+    {
+      await using out = await open(part, 'wx', 0o644);
+      for await (const chunk of http.download(file, signal)) await out.write(chunk);
+      await out.sync();
+    }
+    await rename(part, path);
+  }
+
+  return async function fetchCore(coresDir: string, core: string, version: string, signal: AbortSignal): Promise<void> {
+    if (core !== 'vanilla') return;
+    await alone(version, async () => {
+      const path = join(coresDir, `vanilla-${version}.jar`);
+      if ((await lstat(path).catch(() => undefined))?.isFile()) return;
+      await mkdir(coresDir, { recursive: true });
+      try {
+        const file = await find(version, signal);
+        for (let tries = 1; ; tries++) {
+          try {
+            return await save(file, path, signal);
+          } catch (error) {
+            signal.throwIfAborted();
+            if (tries === TRIES || !(error instanceof StatusError) || error.code !== 'UNAVAILABLE') throw error;
+          }
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof StatusError ? unavailable(error.message, error) : error;
+      }
+    });
+  };
+}
+
+function unavailable(message: string, cause?: unknown): EngineError {
+  return new EngineError('core_unavailable', message, {
+    suggestion: 'Choose another version, or ask the operator to put the jar among the cores.',
+    cause,
+  });
+}
