@@ -11,7 +11,7 @@ import { createCurseForge } from '../../src/adapters/curseforge.ts';
 import { createModrinth } from '../../src/adapters/modrinth.ts';
 import { createVanillaDownloads } from '../../src/adapters/vanilla-downloads.ts';
 import { EngineError, type ModFile } from '../../src/ports.ts';
-import { StatusError } from '../../src/status.ts';
+import type { StatusError } from '../../src/status.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
 
 const never = new AbortController().signal;

@@ -6,7 +6,8 @@ import type { ExecutionContext } from 'ava';
 import { openModRegistries } from '../../src/adapters/mod-registries.ts';
 import { createMods, type Mods } from '../../src/hosting/mods.ts';
 import { createPackInstaller } from '../../src/hosting/packs.ts';
-import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { type Disk, unlimitedDisk } from '../../src/hosting/disk.ts';
+import { fakeDisk } from '../fakes/disk.ts';
 import { modrinth, type Modrinth, mrpack, sum, type VersionShape } from '../support/modrinth.ts';
 import { api, type ApiUnderTest } from './harness.ts';
 
@@ -20,7 +21,11 @@ interface Bench extends ApiUnderTest {
 }
 
 /** A server `abc` of a type, on a service whose registry is a local Modrinth. */
-async function bench(t: ExecutionContext, fields: object = { type: 'fabric', version: '1.21.1' }): Promise<Bench> {
+async function bench(
+  t: ExecutionContext,
+  fields: object = { type: 'fabric', version: '1.21.1' },
+  disk: Disk = unlimitedDisk,
+): Promise<Bench> {
   const registry = await modrinth(t);
   let mods: Mods | undefined;
   const it = await api(t, {
@@ -28,7 +33,7 @@ async function bench(t: ExecutionContext, fields: object = { type: 'fabric', ver
       content: ({ store, clock, dataDir }) => {
         const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
         const registries = openModRegistries(settings, clock);
-        const options = { registries, disk: unlimitedDisk, dataDir, owner: undefined };
+        const options = { registries, disk, dataDir, owner: undefined };
         mods = createMods({ ...options, store });
         return { mods, installPack: createPackInstaller(options) };
       },
@@ -407,6 +412,7 @@ test('STOP calls an install off; one that is killed in the middle goes on by its
   it.registry.disturb('/data/File', hold);
   await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
   await it.until(() => held === 1);
+  t.regex(await it.refused('/mods', { projectId: 'x' }), /^SERVER_INSTALLING/);
   await it.ok('POST', '/v1/servers/abc:stop');
   const { context } = (await it.reach('abc', 'install_failed'))!;
   t.deepEqual([context.installFailure?.code, await it.dir('mods')], ['cancelled', []]);
@@ -416,4 +422,26 @@ test('STOP calls an install off; one that is killed in the middle goes on by its
   await it.killAndRestart();
   await it.reach('abc', 'hibernated');
   t.deepEqual(await it.dir('mods'), ['a.jar']);
+});
+
+test('Q-02 neither mods nor a pack take more of the disk than the quota leaves; what goes is given back', async (t) => {
+  const disk = fakeDisk(1_000);
+  const it = await bench(t, undefined, disk);
+  it.registry.project('Big', [{ id: 'b1', content: Buffer.alloc(1_001) }]);
+  it.registry.project('Fits', [
+    { id: 'f1', content: Buffer.alloc(600) },
+    { id: 'f2', content: Buffer.alloc(300) },
+  ]);
+  t.regex(await it.refused('/mods', { projectId: 'Big' }), /^QUOTA_EXCEEDED/);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Fits', versionSpec: 'f1' });
+  t.deepEqual([disk.usedBytes, disk.openBytes], [600, 0]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Fits' });
+  t.deepEqual([await it.dir('mods'), disk.openBytes, disk.freedTimes], [['fits-f2.jar'], 0, 1]);
+  disk.usedBytes = 0;
+  const dependencies = DEPENDENCIES;
+  const bomb = await mrpack({ dependencies }, { 'overrides/big.txt': 'x'.repeat(5_000) });
+  it.registry.project('Pack', [{ id: 'pk1', content: bomb, filename: 'p.mrpack' }], PACK);
+  await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
+  const { context } = (await it.reach('abc', 'install_failed'))!;
+  t.deepEqual([context.installFailure?.code, disk.usedBytes, disk.openBytes], ['disk_full', 0, 0]);
 });

@@ -1,6 +1,6 @@
 import { join, normalize, win32 } from 'node:path';
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { pick } from '../../src/hosting/mod-choice.ts';
 import { fitOf, folderFor, foldersOf, isModPath } from '../../src/hosting/mod-folders.ts';
 import { packPath, readPackIndex } from '../../src/hosting/pack-index.ts';
