@@ -3,6 +3,7 @@ import { People1795219200000 } from './1795219200000-people.ts';
 import { Money1795305600000 } from './1795305600000-money.ts';
 import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
+import { Schedules1796083200000 } from './1796083200000-schedules.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   Money1795305600000,
   Metrics1795308300000,
   Databases1795996800000,
+  Schedules1796083200000,
 ];

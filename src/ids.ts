@@ -43,8 +43,8 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text) && !RESERVED.has(text);
 }
 
-/** A fresh id of an account, user or key: the prefix, `_` and 16 base62 characters (95 bits). */
-export function newId(prefix: 'acc' | 'usr' | 'key'): string {
+/** A fresh id of an account, user, key, schedule or template: the prefix, `_` and 16 base62 characters (95 bits). */
+export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl'): string {
   return `${prefix}_${randomBase62(16)}`;
 }
 

@@ -24,6 +24,7 @@ import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
 import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
+import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { updateServer } from './update-server.ts';
@@ -64,6 +65,11 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  listSchedules,
+  createSchedule,
+  deleteSchedule,
+  runScheduleNow,
+  setScheduleEnabled,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -3,6 +3,7 @@ import type { Grants } from '../actors/grants.ts';
 import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
+import type { Schedules } from '../actors/schedules.ts';
 import type { Servers } from '../actors/servers.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
@@ -49,6 +50,7 @@ export interface Services extends People, MoneyServices {
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
+  schedules: Pick<Schedules, 'changed' | 'runNow'>;
   /** Absent where no database server is set. */
   databases?: ServerDatabases | undefined;
   /** Minecraft versions of the sandbox core, newest first. */

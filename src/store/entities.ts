@@ -26,6 +26,7 @@ import type {
   UserRow,
   WalletRow,
 } from './rows.ts';
+import { schedules } from './schedules-table.ts';
 import { serverDatabases } from './server-databases-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
@@ -392,4 +393,5 @@ export const entities = [
   metricSamples,
   diagnostics,
   serverDatabases,
+  schedules,
 ];

@@ -12,6 +12,8 @@ import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
+import { scheduleActions } from '../../src/actors/schedule-actions.ts';
+import { createSchedules } from '../../src/actors/schedules.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
@@ -70,6 +72,8 @@ export interface ApiUnderTest extends World {
   services: Services;
   serverEvents: ServerEvents;
   letters: Mail[];
+  /** Servers that schedules backed up. */
+  backedUp: string[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
   /** A browser; with a user's id one that is signed in. */
@@ -139,6 +143,20 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
+  const backedUp: string[] = [];
+  const schedules = await createSchedules({
+    store,
+    clock,
+    log,
+    actions: scheduleActions({
+      servers,
+      clock,
+      console: games,
+      rconPassword: () => 'secret',
+      backUp: async (id) => void backedUp.push(id),
+    }),
+  });
+  t.teardown(() => schedules.close());
   const services: Services = {
     ...money,
     config: {
@@ -168,6 +186,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
     databases,
+    schedules,
     sandboxVersions: sandboxVersions(),
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
@@ -252,6 +271,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     services,
     serverEvents,
     letters,
+    backedUp,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };
       const { token, row } = mintAppToken({ clientId, userId, scope: 'servers:list', createdAt: clock.now() });

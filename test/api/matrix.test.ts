@@ -35,6 +35,9 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  SetScheduleEnabled: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
   RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
 };
@@ -43,6 +46,9 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
 const BODIES: Record<string, (serverId: string) => object> = {
   CreateServer: () => ({ name: 'Another', ramMb: 256 }),
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
+  DeleteSchedule: () => ({ scheduleId: 'sch_none' }),
+  RunScheduleNow: () => ({ scheduleId: 'sch_none' }),
+  SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
 
