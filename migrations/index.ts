@@ -4,6 +4,7 @@ import { Money1795305600000 } from './1795305600000-money.ts';
 import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
 import { Schedules1796083200000 } from './1796083200000-schedules.ts';
+import { Templates1796169600000 } from './1796169600000-templates.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -13,4 +14,5 @@ export const migrations = [
   Metrics1795308300000,
   Databases1795996800000,
   Schedules1796083200000,
+  Templates1796169600000,
 ];

@@ -1,3 +1,4 @@
+import type { Principal } from '../access/principal.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { slugify } from '../ids.ts';
 import { StatusError } from '../status.ts';
@@ -8,6 +9,7 @@ import { quotaExceeded } from './errors.ts';
 import { operation } from './operation.ts';
 import { Server } from './schemas.ts';
 import { causeOf, ownAccount, requireWholeAccount } from './services.ts';
+import type { Services } from './services.ts';
 import { serverView } from './views.ts';
 
 /** How often a name that is taken gets another number behind it. */
@@ -27,12 +29,21 @@ export const createServer = operation({
   body: CreateServerRequest,
   example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
   reply: Server,
-}).handle(async ({ body, principal }, services) => {
+}).handle(async ({ body, principal }, services) =>
+  serverView(await createServerFor(principal, services, body), services),
+);
+
+/** Checks a request and stores the server it asks for. Throws as CreateServer answers. */
+export async function createServerFor(
+  principal: Principal,
+  services: Services,
+  body: CompleteRequest,
+): Promise<ServerNow> {
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
   const { maxServers } = services.accountLimits.of(accountId);
-  const now = await services.inTurn(accountId, async () => {
+  return services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);
     if (maxServers > 0 && servers.length >= maxServers) {
       throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
@@ -43,8 +54,7 @@ export const createServer = operation({
       services.servers.create(newRow(request, name, services.clock.now()), causeOf(principal)),
     );
   });
-  return serverView(now, services);
-});
+}
 
 /** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */
 function* names({ id, name, hostname, container }: CompleteRequest): Generator<Names> {

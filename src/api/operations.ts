@@ -27,6 +27,7 @@ import { listRegions } from './regions.ts';
 import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
+import { createServerFromTemplate, createTemplate, deleteTemplate, listTemplates } from './templates.ts';
 import { updateServer } from './update-server.ts';
 import { getServerUsage } from './usage.ts';
 
@@ -70,6 +71,10 @@ export const operations: readonly Operation[] = [
   deleteSchedule,
   runScheduleNow,
   setScheduleEnabled,
+  listTemplates,
+  createServerFromTemplate,
+  createTemplate,
+  deleteTemplate,
   listMembers,
   inviteMember,
   setMemberRole,

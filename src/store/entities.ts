@@ -28,6 +28,7 @@ import type {
 } from './rows.ts';
 import { schedules } from './schedules-table.ts';
 import { serverDatabases } from './server-databases-table.ts';
+import { templates } from './templates-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -394,4 +395,5 @@ export const entities = [
   diagnostics,
   serverDatabases,
   schedules,
+  templates,
 ];

@@ -27,6 +27,8 @@ interface Credential {
 }
 
 const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
+/** Names a server in its body. */
+const ofBody = ({ id }: Operation) => id === 'CreateTemplate';
 const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
 
 /** What a sleeping server answers to who may: 200, but for these. */
@@ -38,6 +40,8 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   SetScheduleEnabled: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  CreateServerFromTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  DeleteTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
   RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
 };
@@ -46,6 +50,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
 const BODIES: Record<string, (serverId: string) => object> = {
   CreateServer: () => ({ name: 'Another', ramMb: 256 }),
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
+  CreateTemplate: () => ({ serverId: 'abc', name: 'Usual' }),
   DeleteSchedule: () => ({ scheduleId: 'sch_none' }),
   RunScheduleNow: () => ({ scheduleId: 'sch_none' }),
   SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
@@ -224,14 +229,14 @@ test('every operation, by who is somebody else, or a member', async (t) => {
     byScope(operation, FULL_SCOPES) ?? (ofAccount(operation) ? foreign : undefined);
   await walk(t, it, 'another account’s key', {
     headers,
-    expect: (operation) => (ofServer(operation) ? hidden : other(operation)),
+    expect: (operation) => (ofServer(operation) || ofBody(operation) ? hidden : other(operation)),
   });
   for (const role of ['limited', 'member'] as const) {
     await it.share('abc', role);
     await walk(t, it, role, {
       headers,
       expect: (operation) =>
-        operation.role === undefined || isAtLeast(role, operation.role)
+        isAtLeast(role, operation.role ?? (ofBody(operation) ? 'member' : 'limited'))
           ? other(operation)
           : ['PERMISSION_DENIED', 'ROLE_TOO_LOW'],
     });
@@ -245,6 +250,8 @@ test('every operation, with a key for certain servers only', async (t) => {
   const { key } = await it.mint(FULL_SCOPES, { serverIds: ['def'] });
   const whole = new Set([
     'CreateServer',
+    'CreateTemplate',
+    'DeleteTemplate',
     'ListAccountAudit',
     'GetWallet',
     'ListLedger',
