@@ -89,8 +89,19 @@ export const createServerFromTemplate = operation({
   const template = await find(params.templateId, principal, services);
   const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
   const now = await createServerFor(principal, services, {
-    ...{ id: '', name, hostname: '', container: '', addr: '', accountId: '', region: overrides.region },
-    ...{ type: template.serverType, motd, properties, modpackPlatform, modpackRef, modpackVersion },
+    name,
+    id: '',
+    hostname: '',
+    container: '',
+    addr: '',
+    accountId: '',
+    region: overrides.region,
+    type: template.serverType,
+    motd,
+    properties,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
     plan: overrides.plan || template.plan,
     version: overrides.version || template.version,
     ramMb: overrides.ramMb || template.ramMb,
@@ -122,7 +133,15 @@ export const createTemplate = operation({
     accountId,
     name: body.name,
     description: body.description,
-    ...{ motd, plan, serverType: type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion },
+    motd,
+    plan,
+    serverType: type,
+    version,
+    ramMb,
+    properties,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
     createdAt: at,
   };
   await store.write(async (tx) => {

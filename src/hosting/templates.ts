@@ -72,8 +72,6 @@ const BUILT_IN: readonly Template[] = [
 
 /** The built-in templates, with their versions filled in: the sandbox's newest, and the newest release for the others. */
 export function builtInTemplates(newest: { sandbox: string; release: string }): Template[] {
-  return BUILT_IN.map((template) => ({
-    ...template,
-    version: template.serverType === SANDBOX ? newest.sandbox : newest.release,
-  }));
+  const versionOf = (serverType: string) => (serverType === SANDBOX ? newest.sandbox : newest.release);
+  return BUILT_IN.map((template) => Object.assign({}, template, { version: versionOf(template.serverType) }));
 }
