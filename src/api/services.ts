@@ -21,6 +21,9 @@ import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
+import type { ServerPorts } from '../hosting/server-ports.ts';
+import { createTurns } from '../hosting/turns.ts';
+import type { Turns } from '../hosting/turns.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { MoneyServices } from './money-services.ts';
@@ -50,6 +53,7 @@ export interface Services extends People, MoneyServices {
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
+  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
   schedules: Pick<Schedules, 'changed' | 'runNow'>;
   /** Absent where no database server is set. */
   databases?: ServerDatabases | undefined;
@@ -61,8 +65,7 @@ export interface Services extends People, MoneyServices {
   clientAddress: (request: IncomingMessage) => string;
   findUser: (id: string) => Promise<UserRow | undefined>;
   rconPassword: (serverId: string) => string | Promise<string>;
-  /** Runs `work` after all earlier work of the same key has ended, so that a check holds until what it allows is done. */
-  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
+  inTurn: Turns;
 }
 
 /** The part of the services that only this process's memory holds: one for all of them. */
@@ -127,18 +130,4 @@ export function recordOnServer(
   deed: { action: string; detail?: string; at: number },
 ): (tx: Tx) => Promise<void> {
   return (tx) => recordDeed(tx, doerOf(principal), { accountId, serverId, ...deed });
-}
-
-/** An `inTurn`. Keys without work under way take no memory. */
-export function createTurns(): Services['inTurn'] {
-  const last = new Map<string, Promise<unknown>>();
-  return async function inTurn(key, work) {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
-    last.set(key, turn);
-    try {
-      return await turn;
-    } finally {
-      if (last.get(key) === turn) last.delete(key);
-    }
-  };
 }
