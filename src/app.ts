@@ -24,7 +24,7 @@ import { createServerEvents } from './actors/server-events.ts';
 import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
-import { systemClock } from './adapters/clock.ts';
+import { sinceBoot, systemClock } from './adapters/clock.ts';
 import { dockerOptions } from './adapters/docker-host.ts';
 import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
@@ -54,7 +54,7 @@ import { createServerDatabases, type ServerDatabases } from './hosting/databases
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
-import type { Checkout, Engine, Mailer } from './ports.ts';
+import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
@@ -73,6 +73,14 @@ export interface App {
   close(): Promise<void>;
 }
 
+/** What the whole service takes the time from. */
+export interface Time {
+  clock: Clock;
+  /** A count of ms that only grows, also while the service does not run. */
+  monotonicMs: () => number;
+}
+
+const REAL_TIME: Time = { clock: systemClock, monotonicMs: sinceBoot };
 /** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
 const STOP_MS = 120_000;
 const INSTALL_MS = 30 * 60_000;
@@ -84,8 +92,12 @@ const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
  * then the engine, then every server that is not at rest back to life and held against what the engine shows; the listeners
  * open last, so that nobody meets a half-started service. Rejects with StatusError or a socket error that says what is wrong.
  */
-export async function startApp(config: Config, log: Log, onLost: () => void): Promise<App> {
-  const clock = systemClock;
+export async function startApp(
+  config: Config,
+  log: Log,
+  onLost: () => void,
+  { clock, monotonicMs }: Time = REAL_TIME,
+): Promise<App> {
   const closers: (() => unknown)[] = [];
   /** The last thing opened is the first to be closed. */
   const close = async () => {
@@ -107,7 +119,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
 
     const console = createRconConsole();
     closers.push(() => console.close());
-    const engine = await openEngine(config, log, installationOf(secret));
+    const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
     let outages = 0;
     const databases = await openDatabases();
@@ -115,8 +127,13 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       perGbHourMicros: config.pricePerGbHourMicros,
       perGbMonthMicros: config.pricePerGbMonthMicros,
     };
-    const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
+    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: (await thisProcess()).scope });
     const sessions = createSessions({ clock, steady, prices });
+    // Child processes live within this process's own limits; containers stand beside it.
+    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
+    const live = () => servers.live();
+    const capacity = await createCapacity({ probe, engine, live, clock });
+    closers.push(() => capacity.close());
     const servers = createServers({
       store,
       clock,
@@ -129,6 +146,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         clock,
         log,
         rconPassword,
+        cpusFor: (ramMb) => capacity.cpusFor(ramMb),
         pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
         dataDir: config.dataDir,
         gameImage: config.gameImage,
@@ -155,7 +173,17 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => routing.close());
     await servers.restore();
     const onReturn = () => outages++;
-    closers.push(await startReconcile({ engine, servers, clock, log, onReturn, onLook: sessions.observed }));
+    closers.push(
+      await startReconcile({
+        engine,
+        servers,
+        clock,
+        log,
+        onReturn,
+        onAway: sessions.outOfSight,
+        onLook: sessions.observed,
+      }),
+    );
     const funds = createFunds({
       store,
       clock,
@@ -174,11 +202,6 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       maxRamMb: config.maxRamMb,
       maxServers: config.maxServersPerAccount,
     });
-    const live = () => servers.live();
-    // Child processes live within this process's own limits; containers stand beside it.
-    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
-    const capacity = await createCapacity({ probe, engine, live, clock });
-    closers.push(() => capacity.close());
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
     servers.checkWakes(async () => (now) => admission.admit(now));
     const checkouts = createCheckouts({
@@ -291,7 +314,10 @@ async function openCheckout(config: Config, log: Log): Promise<Checkout | undefi
   return createStripeCheckout({ secretKey, webhookSecret, apiUrl });
 }
 
-async function openEngine(config: Config, log: Log, installation: string): Promise<Engine> {
+async function openEngine(
+  config: Config,
+  { log, clock, installation }: { log: Log; clock: Clock; installation: string },
+): Promise<Engine> {
   const docker = dockerOptions(config.dockerHost);
   const image = config.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
@@ -307,7 +333,7 @@ async function openEngine(config: Config, log: Log, installation: string): Promi
     return createDockerEngine({ docker, installation, logDir, log, provideImage });
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
-  return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, sandboxEntry });
+  return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, clock, sandboxEntry });
 }
 
 /** What the service does to an account by itself. */

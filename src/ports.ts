@@ -24,6 +24,8 @@ export interface GameSpec {
   core: string;
   version: string;
   ramMb: number;
+  /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
+  cpus: number;
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
@@ -55,10 +57,10 @@ export interface Game {
 }
 
 /**
- * `up`/`down`: one game changed. `resync`: the engine was out of reach and is back (or an event may have been missed):
+ * `up`/`down`: one game changed. `away`: the engine went out of reach, or so it seems. `resync`: the engine was out of reach and is back (or an event may have been missed):
  * ask `list()` and compare everything.
  */
-export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'resync' };
+export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'away' } | { type: 'resync' };
 
 /** One reading. Absent where the engine has no figure. */
 export interface GameStats {
@@ -211,16 +213,20 @@ export interface CheckoutPage {
   providerRef: string;
 }
 
-/** What a provider reports of an order. It says that money came, never how much of it is whose: that is ours to know. */
+/** What a provider reports of an order. It says that money came or went, never how much of it is whose: that is ours to know. */
 export interface CheckoutEvent {
   /** The provider's; unique among its events. */
   id: string;
-  /** Anything but `paid` and `expired` is of no concern. */
-  type: 'paid' | 'expired' | 'other';
+  /** `disputed`: the payer's bank has taken the money back; `reinstated`: it has returned it. `other` is of no concern. */
+  type: 'paid' | 'expired' | 'refunded' | 'disputed' | 'reinstated' | 'other';
   checkoutId: string;
   providerRef: string;
-  /** What was really paid, to be held against the order; null unless paid. In cents of a US dollar. */
-  amountCents: number | null;
+  /** The price of what was really paid, to be held against the order. In cents; null for another currency than US dollars. */
+  paidCents: number | null;
+  /** `refunded`: how much of it has gone back by now in all; `disputed`, `reinstated`: how much the dispute is about; else 0. */
+  backCents: number;
+  /** The provider's name for the dispute; '' where there is none. */
+  disputeId: string;
 }
 
 /** Takes payments, on pages of its own. */
@@ -230,9 +236,10 @@ export interface Checkout {
   open(order: CheckoutOrder): Promise<CheckoutPage>;
   /**
    * Reads a provider's callback, of which nothing is believed unless its signature over the very bytes is right and
-   * recent. Throws StatusError INVALID_ARGUMENT SIGNATURE_INVALID. Absent: the provider calls nobody.
+   * recent. Rejects with StatusError INVALID_ARGUMENT SIGNATURE_INVALID, or UNAVAILABLE where the provider has to be asked
+   * what it is about, and does not answer: then it is to be told again. Absent: the provider calls nobody.
    */
-  readCallback?(body: Buffer, signature: string, at: number): CheckoutEvent;
+  readCallback?(body: Buffer, signature: string, at: number): Promise<CheckoutEvent>;
 }
 
 /**

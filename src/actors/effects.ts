@@ -31,6 +31,8 @@ export interface EffectsOptions {
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   rconPassword: (serverId: string) => string;
+  /** CPU time of a server with so much RAM, in cores. */
+  cpusFor: (ramMb: number) => number;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
   /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
@@ -59,6 +61,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         dataDir: dataRoot(dataDir, row.id),
         gameImage: options.gameImage,
         sandboxImage: options.sandboxImage,
+        cpus: options.cpusFor(row.ramMb),
         rconPassword: options.rconPassword(row.id),
       });
       return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;

@@ -12,6 +12,8 @@ export interface ReconcileOptions {
   log: Log;
   /** Called each time the engine has come back. */
   onReturn?: () => void;
+  /** Called each time the engine has gone out of reach. */
+  onAway?: () => void;
   /** Called with what the engine has just shown of a server, before the server hears of it. */
   onLook?: (serverId: string, game: Game | undefined) => void;
 }
@@ -27,7 +29,7 @@ const RETRY_MS = 5_000;
  * events; the machines decide what follows. Games without a server are removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
-  const { engine, servers, clock, log, onReturn, onLook } = options;
+  const { engine, servers, clock, log, onReturn, onAway, onLook } = options;
   let closed = false;
   let cancelRetry = () => {};
 
@@ -82,6 +84,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
   }
 
   const unwatch = engine.watch((event) => {
+    if (event.type === 'away') return onAway?.();
     if (event.type === 'resync') {
       onReturn?.();
       return resync();

@@ -27,6 +27,13 @@ export function notAllowed({ row, state }: ServerNow, command: ServerCommand): S
   );
 }
 
+/** What a run is made and charged by does not change under it. */
+export function notStopped({ row, state }: ServerNow): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_STOPPED', 'Stop the server, then change its RAM or plan.', {
+    metadata: { server: row.id, state },
+  });
+}
+
 const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
   START: {
     stopping: 'Wait until it has stopped, then start it; or use restart.',

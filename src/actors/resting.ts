@@ -8,6 +8,13 @@ export function atRest(row: ServerRow): ServerNow {
   return { row, state: row.state as ServerState, context };
 }
 
+const STOPPED = new Set<ServerState>(['hibernated', 'start_failed', 'install_failed']);
+
+/** Whether nothing of the server is to run until somebody asks for it. */
+export function isStopped({ state, context }: ServerNow): boolean {
+  return STOPPED.has(state) && context.queued === null;
+}
+
 /** The same as a snapshot that can be asked what it would take. */
 export function readOnly(row: ServerRow): ServerSnapshot {
   const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;

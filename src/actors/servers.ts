@@ -23,8 +23,8 @@ import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
-import { notAllowed, notFound } from './refusals.ts';
-import { atRest, readOnly, sameValue, worthStoring } from './resting.ts';
+import { notAllowed, notFound, notStopped } from './refusals.ts';
+import { atRest, isStopped, readOnly, sameValue, worthStoring } from './resting.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
@@ -54,6 +54,11 @@ export interface Servers {
   send(id: string, command: ServerCommand): Promise<ServerNow>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  /**
+   * The same for what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
+   * server runs or is about to. What would wake it meanwhile waits until the change is stored.
+   */
+  patchAtRest(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
   tell(id: string, fact: ServerEvent): Promise<void>;
@@ -94,8 +99,10 @@ interface Entry {
   actor: Actor<typeof serverMachine>;
   /** The last snapshot the observer saw, to know what changed. */
   seen: ServerSnapshot;
-  /** Settles when `seen` is stored. */
+  /** Settles when `seen`, and what was changed of `row` at rest, is stored. */
   commit: Promise<void>;
+  /** Its row is being changed: who reads it anew would not see that. */
+  changing: boolean;
   /** Its last write failed: what it holds in memory never happened. */
   dropped: boolean;
 }
@@ -151,7 +158,14 @@ export function createServers(options: ServersOptions): Servers {
       // Not to be asked for `entry` before there is one: the first inspections come from within createActor.
       inspect: (event) => event.type === '@xstate.snapshot' && observed(entry, event),
     });
-    const entry: Entry = { row, actor, seen: actor.getSnapshot(), commit: Promise.resolve(), dropped: false };
+    const entry: Entry = {
+      row,
+      actor,
+      seen: actor.getSnapshot(),
+      commit: Promise.resolve(),
+      changing: false,
+      dropped: false,
+    };
     actor.subscribe({ error: (error) => log.error({ server: id, err: error }, 'a machine failed') });
     entries.set(id, entry);
     actor.start();
@@ -199,11 +213,12 @@ export function createServers(options: ServersOptions): Servers {
     );
   }
 
-  /** At rest nothing is invoked, so the stored snapshot is all there is to keep. */
+  /** At rest nothing is invoked, so what is stored is all there is to keep, once it is. */
   function evict(entry: Entry): void {
     const { seen, row } = entry;
     if (entries.get(row.id) !== entry || Object.keys(seen.children).length > 0 || entry.actor.getSnapshot() !== seen)
       return;
+    if (entry.changing) return;
     entries.delete(row.id);
     entry.dropped = true;
     entry.actor.stop();
@@ -270,10 +285,11 @@ export function createServers(options: ServersOptions): Servers {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
       if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
-      const { seen } = entry;
+      const { seen, commit } = entry;
       if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
+        await commit.catch(() => {});
         const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
-        if (entry.dropped || entry.seen !== seen) continue;
+        if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
         askAll(checks, entry);
       }
       entry.actor.send(command);
@@ -332,6 +348,30 @@ export function createServers(options: ServersOptions): Servers {
     return now;
   }
 
+  async function patchAtRest(
+    id: string,
+    fields: Partial<ServerRow>,
+    also: (tx: Tx) => Promise<void> = async () => {},
+  ): Promise<ServerNow> {
+    for (;;) {
+      const entry = await loaded(id);
+      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
+      const { commit } = entry;
+      // A stop that is not stored has not happened.
+      await commit.catch(() => {});
+      if (entry.dropped || entry.commit !== commit) continue;
+      if (!isStopped(nowOf(entry))) throw notStopped(nowOf(entry));
+      entry.changing = true;
+      const patched = patch(id, fields, also).finally(() => (entry.changing = false));
+      entry.commit = patched.then(
+        () => {},
+        () => {},
+      );
+      void entry.commit.then(() => evict(entry));
+      return patched;
+    }
+  }
+
   /** As it is stored: what a change has not yet put on disk is not shown to anybody who may rely on it. */
   async function get(id: string): Promise<ServerNow | undefined> {
     const now = await stored(id);
@@ -352,6 +392,7 @@ export function createServers(options: ServersOptions): Servers {
   return {
     send,
     patch,
+    patchAtRest,
     get,
     async create(row, cause) {
       const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });

@@ -17,3 +17,8 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Counts ms since the machine's boot, whoever sets its clock meanwhile. */
+export function sinceBoot(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}

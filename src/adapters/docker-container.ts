@@ -70,7 +70,7 @@ export function containerOptions(
       MemorySwap: memory,
       // As a quota rather than NanoCpus, which Docker refuses beyond the machine's own number.
       CpuPeriod: 100_000,
-      CpuQuota: Math.round(100_000 * cpusFor(spec.ramMb)),
+      CpuQuota: Math.round(100_000 * spec.cpus),
       PidsLimit: 1024,
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
@@ -83,11 +83,6 @@ export function containerOptions(
       PublishAllPorts: false,
     },
   };
-}
-
-// A game server's main loop is one thread; more memory means more chunks and players, hence more work beside it.
-function cpusFor(ramMb: number): number {
-  return Math.min(4, Math.max(1, ramMb / 2048));
 }
 
 /** What a container shows of its server. `oomSeen`: Docker announced an out-of-memory kill in it. */

@@ -16,12 +16,12 @@ export interface ContainerEvent {
   at: number;
 }
 
-/** What a watch hands out, one at a time and in order: `undefined` means that events may have been missed. */
-export type ContainerListener = (event: ContainerEvent | undefined) => Promise<void>;
+/** What a watch hands out, one at a time and in order: `away` once the engine is lost, `missed` when it is there (again). */
+export type ContainerListener = (event: ContainerEvent | 'away' | 'missed') => Promise<void>;
 
 /**
  * Listens to the engine's events about one installation's containers until the returned function is called. Begins, and
- * begins again after each loss of the engine, with `undefined`; between attempts it waits up to 10 s. Never throws.
+ * begins again after each loss of the engine, with `missed`; between attempts it waits up to 10 s. Never throws.
  */
 export function watchContainers(
   docker: Docker,
@@ -35,10 +35,11 @@ export function watchContainers(
     const stream = await openStream(docker.getEvents(filters(installation)), stop.signal);
     try {
       connected();
-      await listener(undefined);
+      await listener('missed');
       for await (const line of jsonLines(stream)) await listener(containerEvent(line));
     } finally {
       stream.destroy();
+      if (!stop.signal.aborted) await listener('away');
     }
   }
 

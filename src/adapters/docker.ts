@@ -10,7 +10,7 @@ import { type ImageProvider, imageKeeper } from './docker-image.ts';
 import { serverLogs } from './docker-logs.ts';
 import { gameNetwork } from './docker-network.ts';
 import { gameStats } from './docker-stats.ts';
-import { type ContainerEvent, watchContainers } from './docker-watch.ts';
+import { type ContainerListener, watchContainers } from './docker-watch.ts';
 import { keyedLock } from './keyed-lock.ts';
 
 const STATS_MS = 15_000;
@@ -101,8 +101,9 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   const isDone = (found: ContainerInspectInfo, digest: string) =>
     found.State.Status === 'exited' && found.State.ExitCode === 0 && found.Config.Labels[LABEL.spec] === digest;
 
-  async function events(event: ContainerEvent | undefined, emit: (event: EngineEvent) => void): Promise<void> {
-    if (!event) return emit({ type: 'resync' });
+  async function events(event: Parameters<ContainerListener>[0], emit: (event: EngineEvent) => void): Promise<void> {
+    if (event === 'away') return emit({ type: 'away' });
+    if (event === 'missed') return emit({ type: 'resync' });
     const { action, containerId, labels, at } = event;
     if (action === 'oom') oomSeen.add(containerId);
     if (action === 'destroy') oomSeen.delete(containerId);

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
+import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
 import { rotateLogs } from './process-log-rotation.ts';
@@ -37,6 +37,7 @@ export class ProcessGames {
   readonly events = new EventEmitter<{ event: [EngineEvent] }>();
   readonly #runs: Runs;
   readonly #files: ProcessLogFiles;
+  readonly #clock: Pick<Clock, 'now'>;
   readonly #log: Logger;
   /** By token: a server's last run may still be ending while its next one is seen. */
   readonly #live = new Map<string, Live>();
@@ -45,9 +46,10 @@ export class ProcessGames {
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
 
-  constructor(runs: Runs, files: ProcessLogFiles, log: Logger) {
+  constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger) {
     this.#runs = runs;
     this.#files = files;
+    this.#clock = clock;
     this.#log = log;
     this.events.setMaxListeners(0);
   }
@@ -69,7 +71,7 @@ export class ProcessGames {
 
   /** Takes the server for a new run; undefined while another one has it. */
   async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
-    const run = newRun(spec, installer, place);
+    const run = newRun(spec, installer, place, this.#clock.now());
     this.#starting.add(run.token);
     if (await this.#runs.claim(run)) return run;
     this.#starting.delete(run.token);
@@ -109,7 +111,7 @@ export class ProcessGames {
     const live = this.#enlist(started, true);
     child.once('exit', (code, signal) => {
       const number = signal === null ? 0 : constants.signals[signal];
-      live.end({ code: code ?? 128 + number, oomKilled: false, at: Date.now() });
+      live.end({ code: code ?? 128 + number, oomKilled: false, at: this.#clock.now() });
     });
     try {
       await this.#runs.update(started);
@@ -173,7 +175,7 @@ export class ProcessGames {
 
   /** Looks for the process of an intent whose writer did not get around to noting it. */
   async #traced(run: Run): Promise<Run | undefined> {
-    const age = Date.now() - run.intendedAt;
+    const age = this.#clock.now() - run.intendedAt;
     for (const pid of await table.withEnvironment(`${TOKEN}=${run.token}`)) {
       const start = await table.startOf(pid);
       // Its first process leads the group; others are children of the game.
@@ -228,7 +230,7 @@ export class ProcessGames {
   async #look(live: Live): Promise<void> {
     const { pid, start } = live.run;
     if (pid !== null && (await table.startOf(pid)) === start) return;
-    live.end({ code: null, oomKilled: false, at: Date.now() });
+    live.end({ code: null, oomKilled: false, at: this.#clock.now() });
   }
 
   /** Timers run only while there is something to look after, and never keep the process alive. */

@@ -27,9 +27,9 @@ export interface Run {
 }
 
 /** A run that is about to be started. */
-export function newRun(spec: GameSpec, installer: boolean, place: Place): Run {
+export function newRun(spec: GameSpec, installer: boolean, place: Place, intendedAt: number): Run {
   const { serverId, ramMb } = spec;
-  const intent = { pid: null, start: null, intendedAt: Date.now(), startedAt: null, exit: null };
+  const intent = { pid: null, start: null, intendedAt, startedAt: null, exit: null };
   return { serverId, token: randomUUID(), installer, ...place, ramMb, ...intent };
 }
 

@@ -1,7 +1,16 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../ports.ts';
+import {
+  type Clock,
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type GameSpec,
+  type GameStats,
+  type LogLine,
+} from '../ports.ts';
+import { systemClock } from './clock.ts';
 import { keyedLock } from './keyed-lock.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
 import { ProcessGames } from './process-games.ts';
@@ -15,6 +24,8 @@ export interface ProcessEngineOptions {
   /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
   runDir: string;
   log: Logger;
+  /** By which starts and ends of games are noted. Default: the machine's own. */
+  clock?: Pick<Clock, 'now'>;
   portRange?: PortRange;
   javaCommand?: string;
   /** Main file of the sandbox core. */
@@ -29,12 +40,12 @@ export interface ProcessEngineOptions {
  * runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
-  const { runDir, log } = options;
+  const { runDir, log, clock = systemClock } = options;
   const runs = runFiles(runDir);
   /** Compiled code of the sandbox core, which starts in two thirds of the time with it. */
   const cacheDir = join(runDir, 'compile-cache');
   const files = new ProcessLogFiles(runDir);
-  const games = new ProcessGames(runs, files, log);
+  const games = new ProcessGames(runs, files, clock, log);
   const alone = keyedLock();
   const programs: Programs = {
     sandboxEntry: options.sandboxEntry,
@@ -180,7 +191,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         if (!found || found.exit !== null || found.pid === null) return undefined;
         const usage = await processTable.usage(found.pid);
         if (!usage) return undefined;
-        const at = Date.now();
+        const at = clock.now();
         const before = usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
         usages.set(serverId, { ...usage, at });
         const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;

@@ -19,7 +19,8 @@ const TOLERANCE_SECONDS = 300;
 
 /**
  * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events about it at
- * our webhook (https://docs.stripe.com/webhooks), which has to be subscribed to `checkout.session.*`.
+ * our webhook (https://docs.stripe.com/webhooks), which has to be subscribed to
+ * `checkout.session.*`, `charge.refunded` and `charge.dispute.*`.
  */
 export function createStripeCheckout({ secretKey, webhookSecret, ...options }: StripeOptions): Checkout {
   const stripe = new Stripe(secretKey, {
@@ -57,12 +58,14 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
         if (session.url === null) throw new Error('the session has no page');
         return { url: session.url, providerRef: session.id };
       } catch (cause) {
-        const message = 'The payment provider cannot be reached now; nothing was charged. Try again in a minute.';
-        throw new StatusError('UNAVAILABLE', 'CHECKOUT_UNAVAILABLE', message, { cause, retryAfterSeconds: 30 });
+        throw unavailable(
+          'The payment provider cannot be reached now; nothing was charged. Try again in a minute.',
+          cause,
+        );
       }
     },
 
-    readCallback(body, signature, at) {
+    async readCallback(body, signature, at) {
       let event: Stripe.Event;
       try {
         event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS, undefined, at);
@@ -74,19 +77,58 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
       return eventOf(event);
     },
   };
+
+  /** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
+  async function eventOf(event: Stripe.Event): Promise<CheckoutEvent> {
+    const { id, type } = event;
+    if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
+      const session = event.data.object;
+      return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
+    }
+    if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
+      return about('expired', id, event.data.object);
+    }
+    if (type === 'charge.refunded') {
+      const charge = event.data.object;
+      return { ...(await aboutPayment('refunded', id, paymentOf(charge))), backCents: charge.amount_refunded };
+    }
+    if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn') {
+      return aboutDispute('disputed', id, event.data.object);
+    }
+    if (type === 'charge.dispute.funds_reinstated') return aboutDispute('reinstated', id, event.data.object);
+    return other(id);
+  }
+
+  /** A mere question of the bank moves no money. */
+  async function aboutDispute(
+    type: CheckoutEvent['type'],
+    id: string,
+    dispute: Stripe.Dispute,
+  ): Promise<CheckoutEvent> {
+    if (dispute.status.startsWith('warning_')) return other(id);
+    return { ...(await aboutPayment(type, id, paymentOf(dispute))), backCents: dispute.amount, disputeId: dispute.id };
+  }
+
+  /** Asked rather than kept: a refund may be told of before the payment. */
+  async function aboutPayment(type: CheckoutEvent['type'], id: string, payment: string): Promise<CheckoutEvent> {
+    if (payment === '') return other(id);
+    try {
+      const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 });
+      // The account may sell other things too.
+      return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
+    } catch (cause) {
+      throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
+    }
+  }
 }
 
-/** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
-function eventOf(event: Stripe.Event): CheckoutEvent {
-  const { id, type } = event;
-  if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
-    const session = event.data.object;
-    return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
-  }
-  if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
-    return about('expired', id, event.data.object);
-  }
-  return { id, type: 'other', checkoutId: '', providerRef: '', amountCents: null };
+function other(id: string): CheckoutEvent {
+  return { id, type: 'other', checkoutId: '', providerRef: '', paidCents: null, backCents: 0, disputeId: '' };
+}
+
+/** The payment that a refund or a dispute is about: the order is named by its session alone. */
+function paymentOf({ payment_intent: intent }: Stripe.Charge | Stripe.Dispute): string {
+  return typeof intent === 'string' ? intent : (intent?.id ?? '');
 }
 
 function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout.Session): CheckoutEvent {
@@ -96,8 +138,14 @@ function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout
     checkoutId: session.client_reference_id ?? '',
     providerRef: session.id,
     // Another currency is another amount: the order is in US dollars.
-    amountCents: type === 'paid' && session.currency === 'usd' ? session.amount_total : null,
+    paidCents: session.currency === 'usd' ? session.amount_total : null,
+    backCents: 0,
+    disputeId: '',
   };
+}
+
+function unavailable(message: string, cause: unknown): StatusError {
+  return new StatusError('UNAVAILABLE', 'CHECKOUT_UNAVAILABLE', message, { cause, retryAfterSeconds: 30 });
 }
 
 function apiAt({ protocol, hostname, port }: URL): Stripe.StripeConfig {

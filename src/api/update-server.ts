@@ -1,5 +1,3 @@
-import { StatusError } from '../status.ts';
-import type { ServerNow } from '../actors/effect-host.ts';
 import { invalidFields } from './errors.ts';
 import { int32, message, text } from './fields.ts';
 import { serverOperation } from './operation.ts';
@@ -7,8 +5,6 @@ import { Server, ServerName, ServerParams } from './schemas.ts';
 import { checkPlan, checkRam } from './server-fields.ts';
 import { recordOnServer } from './services.ts';
 import { serverView } from './views.ts';
-
-const AT_REST = new Set(['hibernated', 'start_failed', 'install_failed']);
 
 export const updateServer = serverOperation({
   id: 'UpdateServer',
@@ -27,18 +23,17 @@ export const updateServer = serverOperation({
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
 }).handle(async ({ server: now, body, principal }, services) => {
-  const { name = now.row.name, ramMb = now.row.ramMb, plan = now.row.plan } = body;
+  const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
   const violations = [...checkRam({ ...now.row, ramMb }, services), ...checkPlan(plan)];
   if (violations.length > 0) throw invalidFields(violations);
-  if (ramMb !== now.row.ramMb || plan !== now.row.plan) requireStopped(now);
   const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: services.clock.now() };
   const record = recordOnServer(principal, now.row, deed);
-  return serverView(await services.servers.patch(now.row.id, { name, ramMb, plan }, record), services);
+  const { id } = now.row;
+  const { name } = body;
+  const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
+  // Nothing but what was asked for: somebody else may be changing the rest.
+  const updated = sameRun
+    ? services.servers.patch(id, name === undefined ? {} : { name }, record)
+    : services.servers.patchAtRest(id, body, record);
+  return serverView(await updated, services);
 });
-
-function requireStopped({ row, state }: ServerNow): void {
-  if (AT_REST.has(state)) return;
-  throw new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_STOPPED', 'Stop the server, then change its RAM or plan.', {
-    metadata: { server: row.id, state },
-  });
-}

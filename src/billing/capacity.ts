@@ -40,6 +40,7 @@ export interface CapacityOptions {
   clock: Clock;
 }
 
+// A game server's main loop is one thread; more memory means more chunks and players, hence more work beside it.
 const TIERS: readonly CpuTier[] = [
   { ramMb: 2_048, cpus: 1 },
   { ramMb: 4_096, cpus: 2 },

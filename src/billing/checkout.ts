@@ -1,26 +1,11 @@
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
-import type { Checkout, CheckoutEvent, Clock } from '../ports.ts';
+import type { Checkout, Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
-import {
-  countCheckouts,
-  getCheckout,
-  insertCheckout,
-  markCheckoutExpired,
-  markCheckoutPaid,
-  nameCheckout,
-} from '../store/checkouts.ts';
+import { countCheckouts, getCheckout, insertCheckout, markCheckoutExpired, nameCheckout } from '../store/checkouts.ts';
 import type { CheckoutRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { post } from './ledger.ts';
-
-/** Who has opened or settled a checkout, for the audit log. */
-export interface CheckoutDeed {
-  accountId: string;
-  action: 'checkout.open' | 'wallet.topup';
-  detail: string;
-  at: number;
-}
+import { type CheckoutDeed, createSettlement } from './settlement.ts';
 
 /** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */
 export interface Checkouts {
@@ -35,7 +20,7 @@ export interface Checkouts {
   /** Credits or cancels a test payment and gives what became of it. NOT_FOUND for an unknown one. */
   settleTest(id: string, decision: 'pay' | 'cancel'): Promise<CheckoutRow>;
   /**
-   * Takes a provider's callback. Throws NOT_FOUND for a provider that has none here, and INVALID_ARGUMENT for a signature
+   * Takes a provider's callback: paid, expired, refunded, disputed. Throws NOT_FOUND for a provider that has none here, and INVALID_ARGUMENT for a signature
    * that is wrong. What cannot be matched with a checkout of ours is logged, and taken as read: sent again, it is the same.
    */
   callback(provider: string, body: Buffer, signature: string): Promise<void>;
@@ -49,7 +34,7 @@ export interface CheckoutsOptions {
   checkout: Checkout | undefined;
   /** Where our pages are. */
   baseUrl: string;
-  /** Writes a credit into the audit log, in the write of the credit. */
+  /** Writes what has moved into the audit log, in the write of the movement. */
   record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
 }
 
@@ -61,6 +46,7 @@ const CHECKOUTS_AN_HOUR = 30;
 const TEST_EXPIRY_MS = 24 * HOUR_MS;
 
 export function createCheckouts({ store, clock, log, checkout, baseUrl, record }: CheckoutsOptions): Checkouts {
+  const settlement = createSettlement({ log, record });
   return {
     provider: checkout?.provider,
 
@@ -92,18 +78,21 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
       return page.url;
     },
 
-    find: (id) => getCheckout(store, id),
+    async find(id) {
+      const row = await getCheckout(store, id);
+      return row && isStale(row) ? { ...row, state: 'expired' } : row;
+    },
 
     async settleTest(id, decision) {
       const { row, credited } = await store.write(async (tx) => {
         const row = checkout?.provider === 'test' ? await getCheckout(tx, id) : undefined;
         if (row?.provider !== 'test') throw notFound();
-        const payable = row.state === 'open' && clock.now() - row.createdAt < TEST_EXPIRY_MS;
-        const credited = payable && decision === 'pay' && (await credit(tx, row));
-        if (!credited) await markCheckoutExpired(tx, id);
+        const payable = row.state === 'open' && !isStale(row) && decision === 'pay';
+        const credited = payable ? await settlement.credit(tx, row, clock.now()) : undefined;
+        if (credited === undefined) await markCheckoutExpired(tx, id);
         return { row: (await getCheckout(tx, id)) ?? row, credited };
       });
-      if (credited) announce(row);
+      if (credited !== undefined) announce(credited, id);
       return row;
     },
 
@@ -111,53 +100,20 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
       if (checkout?.readCallback === undefined || checkout.provider !== provider) {
         throw new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
       }
-      const event = checkout.readCallback(body, signature, clock.now());
-      const paid = event.type === 'other' ? undefined : await store.write((tx) => settle(tx, provider, event));
-      if (paid) announce(paid);
+      const event = await checkout.readCallback(body, signature, clock.now());
+      if (event.type === 'other') return;
+      const moved = await store.write((tx) => settlement.settle(tx, event, provider, clock.now()));
+      if (moved !== undefined) announce(moved, event.checkoutId);
     },
   };
 
-  /**
-   * In one write, and writes come one by one: of the same events at once, the first finds the checkout unpaid. Gives the
-   * checkout that this event has paid.
-   */
-  async function settle(tx: Tx, provider: string, event: CheckoutEvent): Promise<CheckoutRow | undefined> {
-    const row = await getCheckout(tx, event.checkoutId);
-    const about = { event: event.id, checkout: event.checkoutId, session: event.providerRef, provider };
-    if (row === undefined || row.provider !== provider) {
-      log.warn(about, 'a payment event is about no checkout of ours');
-      return undefined;
-    }
-    if (row.providerRef !== null && row.providerRef !== event.providerRef) {
-      log.error(about, 'a payment event names another session than its checkout; not credited');
-      return undefined;
-    }
-    if (event.type === 'expired') {
-      await markCheckoutExpired(tx, row.id);
-      return undefined;
-    }
-    if (event.amountCents !== row.amountUsd * 100) {
-      log.error(
-        { ...about, paidCents: event.amountCents, amountUsd: row.amountUsd },
-        'another amount was paid; not credited',
-      );
-      return undefined;
-    }
-    return (await credit(tx, row)) ? row : undefined;
+  /** A test payment that was left open; real providers say so themselves. */
+  function isStale({ provider, state, createdAt }: CheckoutRow): boolean {
+    return provider === 'test' && state === 'open' && clock.now() - createdAt >= TEST_EXPIRY_MS;
   }
 
-  /** False where it has been credited before. One that had expired was paid all the same: the money is there. */
-  async function credit(tx: Tx, { id, accountId, provider, amountUsd, amountMicros }: CheckoutRow): Promise<boolean> {
-    const at = clock.now();
-    if (!(await markCheckoutPaid(tx, id, at))) return false;
-    const note = provider === 'test' ? `Test payment of ${amountUsd} USD` : `Payment of ${amountUsd} USD`;
-    if (!(await post(tx, { accountId, kind: 'topup', ref: id, amountMicros, note, at }))) return false;
-    await record(tx, { accountId, action: 'wallet.topup', detail: `${amountUsd} USD by ${provider}, ${id}`, at });
-    return true;
-  }
-
-  function announce({ id, accountId, provider, amountUsd }: CheckoutRow): void {
-    log.info({ account: accountId, checkout: id, amountUsd, provider }, 'a wallet was topped up');
+  function announce(account: string, checkout: string): void {
+    log.info({ account, checkout }, 'a payment has moved a wallet');
   }
 }
 

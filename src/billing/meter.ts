@@ -54,14 +54,16 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     const games = await engine.list().catch((error: unknown) => {
       log.warn({ err: error }, 'the engine cannot be asked; what is awake is charged once it can');
     });
-    sessions.watched = games !== undefined;
     const up =
       games && new Map(games.filter((game) => game.up && !game.installer).map((game) => [game.serverId, game]));
+    const missing = up ? missingIn(up, until) : [];
+    if (up) sessions.inSight(missing);
+    else sessions.outOfSight();
     const gap = until - provenAt > GAP_MS;
     const doubts = up && gap ? await doubtful(up, until) : [];
     await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
-      else if (up) await proveSessions(tx, until, missing(up));
+      else if (up) await proveSessions(tx, until, missing);
       const at = clock.now();
       while ((await chargeNext(tx, at, monthOf(at))) > 0);
     });
@@ -69,9 +71,12 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     await afterRound();
   }
 
-  /** Games that should run, and do not: their servers are about to hear of it, with the instant of their end. */
-  function missing(up: Map<string, Game>): string[] {
-    return servers.live().flatMap(({ row, state }) => (state === 'running' && !up.has(row.id) ? [row.id] : []));
+  /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
+  function missingIn(up: Map<string, Game>, at: number): string[] {
+    const shouldRun = servers
+      .live()
+      .filter(({ state, context }) => state === 'running' && steady.at(context.readyAt ?? 0) < at);
+    return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
   /** Sessions whose game is up now, with whether it is still the run of which the session knows. */

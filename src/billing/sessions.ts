@@ -26,8 +26,10 @@ export interface Sessions {
   adopt: (tx: Tx, now: LiveServer) => Promise<void>;
   /** What the engine has just shown of a server, before the server hears of it. */
   observed: (serverId: string, game: Game | undefined) => void;
-  /** Whether the engine is watched now, so that a game whose end was not reported is up. */
-  watched: boolean;
+  /** The engine answers: it shows no game of these servers, though one should run, and of the others' ends it will tell. */
+  inSight: (missing: readonly string[]) => void;
+  /** From now on the engine tells nothing. */
+  outOfSight: () => void;
 }
 
 export interface SessionsOptions {
@@ -41,8 +43,21 @@ const AWAKE = new Set(['starting', 'running']);
 export function createSessions({ clock, steady, prices }: SessionsOptions): Sessions {
   /** When a game ended, where the engine saw it. */
   const exits = new Map<string, number>();
-  const sessions: Sessions = { onStep, adopt, observed, watched: false };
-  return sessions;
+  /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
+  let seenUntil: number | null = null;
+  let missing: ReadonlySet<string> = new Set();
+  return {
+    onStep,
+    adopt,
+    observed,
+    inSight(servers) {
+      seenUntil = Infinity;
+      missing = new Set(servers);
+    },
+    outOfSight() {
+      if (seenUntil === Infinity) seenUntil = steady.now();
+    },
+  };
 
   async function onStep(tx: Tx, now: LiveServer, step: LiveStep): Promise<void> {
     const { id } = now.row;
@@ -83,6 +98,7 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
 
   async function ready(tx: Tx, { row, context }: LiveServer, at: number): Promise<void> {
     const readyAt = context.readyAt ?? at;
+    exits.delete(row.id);
     if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
     await markReady(tx, row.id, readyAt, steady.at(readyAt));
     if (row.plan === 'flat') await chargeFlat(tx, row, prices, clock.now());
@@ -102,8 +118,9 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
   function provenUntil(id: string, { event, at }: LiveStep): number | undefined {
     const exit = exits.get(id);
     exits.delete(id);
-    if (event === 'DOWN') return exit === undefined ? undefined : steady.at(exit);
-    return sessions.watched ? steady.at(at) : undefined;
+    if (exit !== undefined) return steady.at(exit);
+    if (event === 'DOWN' || seenUntil === null || missing.has(id)) return undefined;
+    return Math.min(steady.at(at), seenUntil);
   }
 
   async function adopt(tx: Tx, { row, context, state }: LiveServer): Promise<void> {

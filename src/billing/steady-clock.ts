@@ -12,8 +12,8 @@ export interface SteadyClock {
 
 export interface SteadyClockOptions {
   clock: Clock;
-  /** A count of ms that only grows. Default: since the machine's boot. */
-  monotonicMs?: () => number;
+  /** A count of ms that only grows. */
+  monotonicMs: () => number;
   /** Names what the count belongs to, this boot of the machine; '' where that is not known. */
   epoch: string;
 }
@@ -25,7 +25,7 @@ const KEY = 'steady-clock';
  * down which instant it stands for, and all later ones go by that. After a reboot no game runs, and it is anchored anew.
  */
 export async function openSteadyClock(store: Store, options: SteadyClockOptions): Promise<SteadyClock> {
-  const { clock, epoch, monotonicMs = sinceBoot } = options;
+  const { clock, epoch, monotonicMs } = options;
   const anchor = await store.write(async (tx) => {
     const kept = JSON.parse((await getMeta(tx, KEY)) ?? 'null') as Anchor | null;
     if (kept !== null && epoch !== '' && kept.epoch === epoch && kept.monotonicMs <= monotonicMs()) return kept;
@@ -41,8 +41,4 @@ interface Anchor {
   epoch: string;
   monotonicMs: number;
   steadyMs: number;
-}
-
-function sinceBoot(): number {
-  return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -41,6 +41,8 @@ export interface GameSettings {
   gameImage: string;
   /** Image of the sandbox core; `dormouse/sandbox:latest` by default. */
   sandboxImage?: string;
+  /** The most CPU time it may use at once, in cores. */
+  cpus: number;
   rconPassword: string;
 }
 
@@ -58,6 +60,7 @@ export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
     core: row.type,
     version: row.version,
     ramMb: row.ramMb,
+    cpus: settings.cpus,
     image: sandbox
       ? (settings.sandboxImage ?? 'dormouse/sandbox:latest')
       : imageFor(settings.gameImage, javaTag(row.version, row.type)),

@@ -18,6 +18,14 @@ export async function listLedger(db: Sql, accountId: string, limit: number): Pro
   return db.query<LedgerRow>(sql, [accountId, limit]);
 }
 
+/** How much has been refunded under references that begin so. */
+export async function refundedMicros(db: Sql, accountId: string, refPrefix: string): Promise<number> {
+  const sql = `SELECT CAST(COALESCE(SUM(-"amountMicros"), 0) AS bigint) AS "sum" FROM "ledger"
+    WHERE "accountId" = $1 AND "kind" = 'refund' AND SUBSTR("ref", 1, LENGTH($2)) = $2`;
+  const [row] = await db.query<{ sum: number }>(sql, [accountId, refPrefix]);
+  return row?.sum ?? 0;
+}
+
 /** The end of a server's newest flat period before which it is paid for; undefined where it never was. */
 export async function lastFlatEntry(
   db: Sql,

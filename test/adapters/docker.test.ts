@@ -61,7 +61,7 @@ holds('a container has no rights it does not need', async (t, { engine, docker, 
     [[alpha.dataDir, '/data']],
   );
   if (process.getuid?.() === 0) t.is((await stat(alpha.dataDir)).uid, 1000);
-  const java = await engine.boot({ ...spec('beta'), core: 'paper', ramMb: 3072 }, never);
+  const java = await engine.boot({ ...spec('beta'), core: 'paper', cpus: 1.5 }, never);
   t.true(java.up);
   const other = await docker.getContainer(containerName(installation, 'beta')).inspect();
   t.like(other.HostConfig, { ReadonlyRootfs: false, CpuQuota: 150_000 });
@@ -190,7 +190,16 @@ test('an engine that is away says so in every method, and a watcher waits for it
     logDir,
     log,
   });
-  const spec = { serverId: 'alpha', core: 'sandbox', version: '', ramMb: 64, image: IMAGE, dataDir: logDir, env: {} };
+  const spec = {
+    serverId: 'alpha',
+    core: 'sandbox',
+    version: '',
+    ramMb: 64,
+    cpus: 1,
+    image: IMAGE,
+    dataDir: logDir,
+    env: {},
+  };
   const away = { name: 'EngineError', message: /does not answer/ };
   for (const call of [
     () => engine.boot(spec, never),
@@ -239,6 +248,10 @@ test('a watcher finds an engine that comes, breaks off and comes back, and says 
     fake.close();
   });
   await until(async () => events.filter((event) => event.type === 'resync').length === 3);
+  t.deepEqual(
+    events.map(({ type }) => type),
+    ['resync', 'down', 'away', 'resync', 'away', 'resync'],
+  );
   t.deepEqual(events[1], {
     type: 'down',
     game: {

@@ -295,6 +295,32 @@ test('name at any time, RAM and plan only while stopped', async (t) => {
   }
 });
 
+test('RAM and plan changed while somebody starts the server: it runs with them, or they are refused', async (t) => {
+  const { call, reach, engine, servers } = await api(t);
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 24; round++) {
+    const id = `race-${round}`;
+    await call('POST', '/v1/servers', { body: { ...SMALL, id, ramMb: 512 } });
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    };
+    const [update, start] = await Promise.all([
+      turns(round % 2 === 0 ? 0 : round).then(() =>
+        call('POST', `/v1/servers/${id}:update`, { body: { ramMb: 1_024, plan: 'flat' } }),
+      ),
+      turns(round % 2 === 0 ? round : 0).then(() => call('POST', `/v1/servers/${id}:start`)),
+    ]);
+    t.is(start.status, 200);
+    await reach(id, 'running');
+    outcomes.add(update.reason);
+    const expected = update.status === 200 ? { ramMb: 1_024, plan: 'flat' } : { ramMb: 512, plan: 'metered' };
+    t.like((await call('GET', `/v1/servers/${id}`)).json, expected);
+    t.is((await engine.stats(id))?.memLimitMb, expected.ramMb);
+    await servers.send(id, { type: 'DELETE', at: 0, cause: { kind: 'system', id: 'test', note: '' } });
+  }
+  t.deepEqual(outcomes, new Set(['', 'SERVER_NOT_STOPPED']));
+});
+
 test('logs: the newest lines, then only newer ones', async (t) => {
   const { ok, call, engine } = await api(t);
   await ok('POST', '/v1/servers', SMALL);

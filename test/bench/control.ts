@@ -55,6 +55,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     owner: undefined,
     idleAfterMs: 600_000,
     rconPassword: () => 'secret',
+    cpusFor: () => 1,
     outages: () => 0,
     erasers: [],
   });

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
@@ -5,7 +6,8 @@ import { recordDeed } from '../../src/access/audit.ts';
 import { createStripeCheckout } from '../../src/adapters/stripe-checkout.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
-import type { CheckoutDeed, Checkouts } from '../../src/billing/checkout.ts';
+import type { Checkouts } from '../../src/billing/checkout.ts';
+import type { CheckoutDeed } from '../../src/billing/settlement.ts';
 import { balance, unbalanced } from '../../src/billing/ledger.ts';
 import { createLog } from '../../src/log.ts';
 import type { Checkout } from '../../src/ports.ts';
@@ -14,7 +16,16 @@ import type { Store, Tx } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';
-import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
+import {
+  STRIPE_SECRET,
+  WEBHOOK_SECRET,
+  charge,
+  dispute,
+  paid,
+  sign,
+  stripeEvent,
+  stripeStandIn,
+} from './stripe-stand-in.ts';
 import type { StripeStandIn } from './stripe-stand-in.ts';
 
 const NOW = 1_700_000_000_000;
@@ -49,7 +60,8 @@ async function stripeDesk(t: ExecutionContext): Promise<Desk & { stripe: StripeS
   });
   const it = await desk(t, checkout);
   const deliver: Deliver = (id, type, session, signed = {}) => {
-    const body = stripeEvent(id, `checkout.session.${type}`, session, it.clock.now());
+    const name = type.startsWith('charge.') ? type : `checkout.session.${type}`;
+    const body = stripeEvent(id, name, session, it.clock.now());
     const signature = signed.signature ?? sign(body, signed.at ?? it.clock.now(), signed.secret);
     return it.checkouts.callback('stripe', Buffer.from(signed.body?.(body) ?? body), signature);
   };
@@ -156,6 +168,87 @@ test('B-07: events twice, late, in any order, all at once or about another sessi
   t.deepEqual(await unbalanced(store), []);
 });
 
+test('refunds and disputes at Stripe take from the wallet what went back, once, in any order of the events', async (t) => {
+  const order = fc.shuffledSubarray(
+    [
+      ['completed', 'paid'],
+      ['completed', 'paid'],
+      ['charge.refunded', 300],
+      ['charge.refunded', 300],
+      ['charge.refunded', 450],
+      ['charge.dispute.created', 'needs_response'],
+      ['charge.dispute.created', 'warning_needs_response'],
+      ['charge.dispute.funds_withdrawn', 'under_review'],
+      ['charge.dispute.funds_reinstated', 'won'],
+      ['charge.updated', 0],
+    ] as [string, string | number][],
+    { minLength: 1 },
+  );
+  const { stripe, store, open, deliver } = await stripeDesk(t);
+  let expected = 0;
+  let nth = 0;
+  const property = fc.asyncProperty(order, fc.boolean(), async (events, atOnce) => {
+    await store.write(async (tx) => void (await tx.run('DELETE FROM "checkouts"')));
+    await open('acc_test', 10);
+    const session = stripe.sessions.at(-1)!;
+    const tell = ([type, detail]: [string, string | number]) => {
+      const about =
+        detail === 'paid'
+          ? paid(session)
+          : typeof detail === 'number'
+            ? charge(session, detail)
+            : dispute(session, `dp_${session.id}`, detail, 500);
+      return deliver(`evt_${nth++}`, type, about);
+    };
+    if (atOnce) await Promise.all(events.map(tell));
+    else for (const event of events) await tell(event);
+    const told = (type: string, detail?: string) =>
+      events.some(([name, what]) => name.startsWith(type) && (detail === undefined || what === detail));
+    const refunds = events.flatMap(([type, cents]) => (type === 'charge.refunded' ? Number(cents) : []));
+    if (told('completed')) expected += 1_000;
+    expected -= Math.max(0, ...refunds);
+    if (told('charge.dispute.created', 'needs_response') || told('charge.dispute.funds_withdrawn')) expected -= 500;
+    if (told('charge.dispute.funds_reinstated')) expected += 500;
+    assert.equal(await balance(store, 'acc_test'), expected * 10_000);
+  });
+  await t.notThrowsAsync(fc.assert(property, { numRuns: 60, includeErrorInReport: true }));
+  t.deepEqual(await unbalanced(store), []);
+  const kinds = await store.query<{ kind: string; note: string }>('SELECT DISTINCT "kind", "note" FROM "ledger"');
+  t.deepEqual(kinds.map(({ kind, note }) => `${kind}: ${note}`).toSorted(), [
+    'adjustment: Disputed payment of 5.00 USD returned',
+    'adjustment: Disputed payment of 5.00 USD withdrawn by the bank',
+    'refund: Refund of 1.50 USD to the payer',
+    'refund: Refund of 3.00 USD to the payer',
+    'refund: Refund of 4.50 USD to the payer',
+    'topup: Payment of 10 USD',
+  ]);
+});
+
+test('a refund of something else is of no concern; while Stripe cannot be asked, it is to tell again', async (t) => {
+  const { stripe, store, open, deliver } = await stripeDesk(t);
+  await open('acc_test', 10);
+  const session = stripe.sessions[0]!;
+  await deliver('evt_1', 'charge.refunded', { ...charge(session, 1_000), payment_intent: 'pi_of_another_shop' });
+  await deliver('evt_2', 'charge.refunded', { ...charge(session, 1_000), payment_intent: null });
+  session.amount_total = 900;
+  await deliver('evt_3', 'charge.refunded', charge(session, 900));
+  session.amount_total = 1_000;
+  t.is(await balance(store, 'acc_test'), 0);
+  stripe.failures.push(500, 500, 500);
+  const error = await t.throwsAsync(deliver('evt_4', 'charge.refunded', charge(session, 1_000)), {
+    instanceOf: StatusError,
+  });
+  t.deepEqual([error.code, error.reason], ['UNAVAILABLE', 'CHECKOUT_UNAVAILABLE']);
+  await deliver('evt_4', 'charge.refunded', charge(session, 1_000));
+  await deliver('evt_5', 'completed', paid(session));
+  t.is(await balance(store, 'acc_test'), 0);
+  const audit = await store.query<{ action: string }>('SELECT "action" FROM "audit" ORDER BY "id"');
+  t.deepEqual(
+    audit.map(({ action }) => action),
+    ['checkout.open', 'wallet.refund', 'wallet.topup'],
+  );
+});
+
 test('B-07: what Stripe did not sign just now is refused, and tells nothing', async (t) => {
   const { stripe, store, clock, open, deliver, checkouts } = await stripeDesk(t);
   await open();
@@ -202,7 +295,9 @@ test('the built-in checkout: paid once, however often and from wherever the butt
   t.is((await checkouts.settleTest(cancelled, 'cancel')).state, 'expired');
   t.is((await checkouts.settleTest(cancelled, 'pay')).state, 'expired');
   const forgotten = (await open()).split('/').at(-1)!;
+  t.is((await checkouts.find(forgotten))?.state, 'open');
   await clock.advance(25 * HOUR_MS);
+  t.is((await checkouts.find(forgotten))?.state, 'expired', 'and its page says so');
   t.is((await checkouts.settleTest(forgotten, 'pay')).state, 'expired');
   await t.throwsAsync(checkouts.settleTest('chk_unknown', 'pay'), { message: /no such checkout/ });
   t.deepEqual(await topups(store), [['acc_test', 3_000_000]]);

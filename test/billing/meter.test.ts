@@ -167,7 +167,7 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   it.engine.crash('ended', { code: 0 });
   it.engine.crash('anew', { code: 0 });
   await it.clock.advance(900_000);
-  const spec = { core: 'sandbox', version: '1.21.4', ramMb: RAM, image: '', dataDir: it.dataDir, env: {} };
+  const spec = { core: 'sandbox', version: '1.21.4', ramMb: RAM, cpus: 1, image: '', dataDir: it.dataDir, env: {} };
   await it.engine.boot({ ...spec, serverId: 'anew' }, new AbortController().signal);
   await it.restart();
   const sessions = await it.sessions();
@@ -187,6 +187,44 @@ test('B-09: while the engine is away nothing is charged, and all of it once it i
   it.engine.back();
   await it.minutes(1);
   t.is(await it.balance(), CREDIT - cost(22));
+});
+
+test('B-09: a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
+  const it = await metered(t);
+  await it.clock.advance(30_000);
+  await awake(it);
+  await it.clock.advance(95_000);
+  await it.meter.round();
+  await it.clock.advance(5_000);
+  it.engine.away();
+  it.engine.crash('abc', { code: 0 });
+  await it.clock.advance(35_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 1, ending: 'stopped' });
+  const [session] = await it.sessions();
+  t.true(session!.awakeMs >= 95_000 && session!.awakeMs <= 101_000, String(session!.awakeMs));
+  it.engine.back();
+  await it.reach('abc', 'hibernated');
+  t.is(await it.balance(), CREDIT - cost(1));
+});
+
+test('B-09: a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  const inspect = it.engine.inspect.bind(it.engine);
+  const asked = Promise.withResolvers<void>();
+  it.engine.inspect = (id) => asked.promise.then(() => inspect(id));
+  it.engine.crash('abc', { code: 0 });
+  await it.minutes(3);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 2, ending: 'stopped' });
+  asked.resolve();
+  await it.reach('abc', 'hibernated');
+  await it.wake('abc');
+  await it.clock.advance(61_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[1], { ticks: 1 }, 'the next run is in sight from its beginning');
 });
 
 test('B-10: deleted just before a tick, all full minutes are settled and the ledger stays', async (t) => {
@@ -251,6 +289,37 @@ test('B-13: a session is charged with the RAM and the price of its start', async
   await it.wake('abc');
   await it.minutes(1);
   t.is(await it.balance(), CREDIT - cost(3) - cost(1, 4_096));
+});
+
+test('B-13: RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
+  const it = await metered(t);
+  const outcomes = new Set<boolean>();
+  for (let round = 0; round < 24; round++) {
+    const id = `race${round}`;
+    await it.create(id);
+    const turns = async (count: number) => {
+      for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
+    };
+    const change = turns(round % 2 ? round : 0).then(() => it.servers.patchAtRest(id, { ramMb: 1_024 }));
+    const start = turns(round % 2 ? 0 : round).then(() => it.command(id, 'START'));
+    const [changed, started] = await Promise.allSettled([change, start]);
+    t.is(started.status, 'fulfilled');
+    await it.until(async () => (await it.engine.inspect(id))?.up === true);
+    await it.reach(id, 'running');
+    const ramMb = changed.status === 'fulfilled' ? 1_024 : RAM;
+    outcomes.add(changed.status === 'fulfilled');
+    if (changed.status === 'rejected') t.like(changed.reason, { reason: 'SERVER_NOT_STOPPED' });
+    t.is((await it.servers.get(id))?.row.ramMb, ramMb);
+    t.is((await it.engine.stats(id))?.memLimitMb, ramMb);
+    t.is((await it.sessions()).find(({ serverId }) => serverId === id)?.ramMb, ramMb);
+  }
+  t.deepEqual(outcomes, new Set([true, false]));
+  await it.create('failing');
+  const fails = it.servers.patchAtRest('failing', { ramMb: 4_096 }, () => Promise.reject(new Error('no')));
+  const [failed] = await Promise.allSettled([fails, it.wake('failing')]);
+  t.is(failed.status, 'rejected');
+  t.is((await it.engine.stats('failing'))?.memLimitMb, RAM);
+  t.is((await it.servers.get('failing'))?.row.ramMb, RAM);
 });
 
 test('a crash ends the session at the instant of its end, and the next start is a session of its own', async (t) => {

@@ -11,7 +11,7 @@ import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { listLedger } from '../../src/store/ledger.ts';
 import type { AwakeSessionRow, LedgerRow } from '../../src/store/rows.ts';
-import type { Tx } from '../../src/store/store.ts';
+import type { Sql, Tx } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 
 export const ACCOUNT = 'acc_test';
@@ -29,6 +29,8 @@ export interface Metered extends Omit<World, 'servers'> {
   ledger(): Promise<LedgerRow[]>;
   /** Oldest first. */
   sessions(): Promise<AwakeSessionRow[]>;
+  /** All three as of one instant: between two reads of their own, a minute may be charged. */
+  books(): Promise<{ balanceMicros: number; entries: LedgerRow[]; sessions: AwakeSessionRow[] }>;
   /** Moves everything on by real minutes, to just behind a round of the meter. */
   minutes(count: number): Promise<void>;
   /** Somebody sets the machine's clock; time goes on as ever. */
@@ -51,6 +53,7 @@ export async function metered(
   const base = await world(t, {
     onStep: async (tx, now, step) => sessions?.onStep(tx, now, step),
     onLook: (id, game) => sessions?.observed(id, game),
+    onAway: () => sessions?.outOfSight(),
   });
   const { store, clock, engine, games } = base;
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
@@ -105,6 +108,9 @@ export async function metered(
     };
   }
 
+  const sessionsIn = (db: Sql) =>
+    db.query<AwakeSessionRow>('SELECT * FROM "awake_sessions" ORDER BY "startedAt", "id"');
+
   return {
     ...base,
     letters,
@@ -121,7 +127,13 @@ export async function metered(
     },
     balance: () => balance(store, ACCOUNT),
     ledger: () => listLedger(store, ACCOUNT, 1_000),
-    sessions: () => store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions" ORDER BY "startedAt", "id"'),
+    sessions: () => sessionsIn(store),
+    books: () =>
+      store.write(async (tx) => ({
+        balanceMicros: await balance(tx, ACCOUNT),
+        entries: await listLedger(tx, ACCOUNT, 1_000),
+        sessions: await sessionsIn(tx),
+      })),
     async minutes(count) {
       for (let minute = 0; minute < count; minute++) {
         for (let part = 0; part < 4; part++) {

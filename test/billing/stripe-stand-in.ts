@@ -10,7 +10,7 @@ export const WEBHOOK_SECRET = 'whsec_stand_in';
 /** A Checkout Session as Stripe's API answers it. */
 export type Session = Record<string, unknown> & { id: string; url: string; amount_total: number };
 
-/** Stripe's API on this machine: as much of it as makes Checkout Sessions, in the shapes that Stripe sends. */
+/** Stripe's API on this machine: as much of it as makes and finds Checkout Sessions, in the shapes that Stripe sends. */
 export interface StripeStandIn {
   url: string;
   /** What was asked for, oldest first: the form's fields, and the headers that matter. */
@@ -31,16 +31,20 @@ export async function stripeStandIn(t: ExecutionContext): Promise<StripeStandIn>
         response.writeHead(status, { 'content-type': 'application/json', 'request-id': `req_${it.asked.length}` });
         response.end(JSON.stringify(json));
       };
-      const form = new URLSearchParams(body);
+      const asked = new URL(request.url ?? '/', 'http://stripe');
+      const form = request.method === 'GET' ? asked.searchParams : new URLSearchParams(body);
       const { authorization = '', 'idempotency-key': idempotencyKey = '' } = request.headers;
       it.asked.push({ form, authorization, idempotencyKey: String(idempotencyKey) });
       const failure = it.failures.shift();
       if (failure !== undefined) {
         answer(failure, { error: { type: 'api_error', message: 'An unknown error occurred' } });
-      } else if (request.method !== 'POST' || request.url !== '/v1/checkout/sessions') {
+      } else if (asked.pathname !== '/v1/checkout/sessions') {
         answer(404, { error: { type: 'invalid_request_error', message: `Unrecognized request URL (${request.url})` } });
       } else if (authorization !== `Bearer ${STRIPE_SECRET}`) {
         answer(401, { error: { type: 'invalid_request_error', message: 'Invalid API Key provided' } });
+      } else if (request.method === 'GET') {
+        const data = it.sessions.filter((session) => intentOf(session) === form.get('payment_intent'));
+        answer(200, { object: 'list', data, has_more: false, url: '/v1/checkout/sessions' });
       } else {
         const known = byKey.get(String(idempotencyKey));
         const session = known ?? newSession(form, it.sessions.length + 1);
@@ -75,8 +79,36 @@ export function sign(body: string, at: number, secret = WEBHOOK_SECRET): string 
 
 /** The session once somebody has paid it. */
 export function paid(session: Session, more: object = {}): object {
-  const intent = { payment_intent: 'pi_3PqStandIn', status: 'complete', url: null };
+  const intent = { payment_intent: intentOf(session), status: 'complete', url: null };
   return { ...session, ...intent, payment_status: 'paid', ...more };
+}
+
+/** The charge of a paid session, so much of which has gone back. */
+export function charge(session: Session, refundedCents: number): object {
+  const amounts = {
+    amount: session.amount_total,
+    amount_captured: session.amount_total,
+    amount_refunded: refundedCents,
+  };
+  const rest = { currency: 'usd', captured: true, paid: true, refunded: refundedCents === session.amount_total };
+  return {
+    id: `ch_${session.id}`,
+    object: 'charge',
+    ...amounts,
+    ...rest,
+    payment_intent: intentOf(session),
+    metadata: {},
+  };
+}
+
+/** A dispute of a paid session's charge. */
+export function dispute(session: Session, id: string, status: string, cents = session.amount_total): object {
+  const about = { charge: `ch_${session.id}`, payment_intent: intentOf(session), reason: 'fraudulent' };
+  return { id, object: 'dispute', amount: cents, currency: 'usd', status, ...about, metadata: {} };
+}
+
+function intentOf({ id }: Session): string {
+  return `pi_${id}`;
 }
 
 function newSession(form: URLSearchParams, nth: number): Session {

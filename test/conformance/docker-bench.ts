@@ -49,6 +49,7 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench | un
       core: 'sandbox',
       version: '1.21.4',
       ramMb: 64,
+      cpus: 1,
       image: IMAGE,
       dataDir: join(dir, 'data', serverId),
       env: behaviourEnv(behaviour),

@@ -3,7 +3,16 @@ import type { EngineEvent } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 
-const spec = { serverId: 'alpha', core: 'sandbox', version: '', ramMb: 64, image: '', dataDir: '/nowhere', env: {} };
+const spec = {
+  serverId: 'alpha',
+  core: 'sandbox',
+  version: '',
+  ramMb: 64,
+  cpus: 1,
+  image: '',
+  dataDir: '/nowhere',
+  env: {},
+};
 const never = new AbortController().signal;
 
 test('a fake clock fires in order of time, those set on the way too, and cancels', async (t) => {
@@ -55,7 +64,7 @@ test('a fake engine can be away, refuse, hold and crash, on its own clock', asyn
   engine.back();
   t.deepEqual(
     events.map((event) => event.type),
-    ['up', 'resync'],
+    ['up', 'away', 'resync'],
   );
   t.like(await engine.inspect('alpha'), { up: false, exit: { code: null } });
   await engine.boot(spec, never);

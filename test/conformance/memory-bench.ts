@@ -14,6 +14,7 @@ export async function memoryBench(): Promise<Bench> {
         core: 'sandbox',
         version: '1.21.4',
         ramMb: 64,
+        cpus: 1,
         image: '',
         dataDir: `/nowhere/${serverId}`,
         env: {},

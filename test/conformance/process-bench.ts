@@ -37,6 +37,7 @@ export async function processBench(t: ExecutionContext): Promise<ProcessBench> {
       core: 'sandbox',
       version: '1.21.4',
       ramMb: 256,
+      cpus: 1,
       image: '',
       dataDir: join(dir, 'data', serverId),
       env: behaviourEnv(behaviour),

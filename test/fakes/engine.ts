@@ -44,7 +44,7 @@ export interface FakeEngine extends Engine {
   print(serverId: string, ...lines: string[]): void;
   /** The running game or installer ends by itself. */
   crash(serverId: string, exit?: { code?: number | null; oomKilled?: boolean }): void;
-  /** The engine is out of reach: every method rejects, events are lost, games go on. */
+  /** The engine is out of reach: every method rejects, events are lost, games go on; watchers get `away`. */
   away(): void;
   /** It is back; watchers get `resync`. */
   back(): void;
@@ -175,7 +175,10 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     crash(serverId, { code = 1, oomKilled = false } = {}) {
       end(runs.get(serverId), { code, oomKilled, at: clock.now() });
     },
-    away: () => void (world.away = true),
+    away() {
+      tell({ type: 'away' });
+      world.away = true;
+    },
     back() {
       world.away = false;
       tell({ type: 'resync' });

@@ -1,114 +1,200 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
-import { listLedger } from '../../src/store/ledger.ts';
-import type { AwakeSessionRow } from '../../src/store/rows.ts';
-import { openStore } from '../../src/store/store.ts';
+import type { AwakeSessionRow, CheckoutRow, LedgerRow } from '../../src/store/rows.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { runningGames, startService, type Service, type ServerRecord } from '../support/service.ts';
+import { type Books, customers, SERVERS } from './customers.ts';
 
 /** `npm run test:crash` asks for more. */
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);
-const CHILD = join(import.meta.dirname, 'money-child.ts');
+const PRICE = 9_973;
 const MINUTE_MS = 60_000;
-/** The two clocks of the child are read one after the other, and it runs 300 times as fast as the machine. */
-const READ_MS = 6_000;
+/** A second of the machine is a minute of the service: what is noted a quarter of a second late may be so much off. */
+const LATE_MS = 15_000;
+const SETTINGS = {
+  LOG_LEVEL: 'info',
+  PRICE_PER_GB_HOUR_MICROS: String(PRICE),
+  SIGNUP_CREDIT_MICROS: '1000000',
+  IDLE_TIMEOUT_MINUTES: '1440',
+  START_TIMEOUT_SECONDS: '7200',
+};
 
-/** When the process is killed: so long after its first payment, or after its birth while it may still be coming back to life. */
-interface Death {
-  after: 'birth' | 'payment';
-  ms: number;
+/** One life: killed while it is coming up, or at any instant of its work. */
+async function life(service: Service, books: Books, nth: number): Promise<void> {
+  if (nth % 4 === 3) {
+    const started = service.start().catch(() => {});
+    await delay(200 + Math.random() * 1_000);
+    await service.kill();
+    return started;
+  }
+  await service.start();
+  const ended = new AbortController();
+  const work = customers(service, books, ended.signal);
+  await delay(200 + Math.random() * 2_000);
+  await service.kill();
+  ended.abort();
+  await work;
 }
 
-/** One life of the process: the numbers of the payments it acknowledged. Without a death it settles, and ends by itself. */
-async function life(folder: string, begun: number, death?: Death): Promise<number[]> {
-  const settle = death === undefined ? ['settle'] : [];
-  const child = spawn(process.execPath, [CHILD, folder, String(begun), ...settle], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const exited = once(child, 'exit');
-  const said: string[] = [];
-  const lines = createInterface(child.stdout).on('line', (line) => {
-    if (said.push(line) === 1 && death?.after === 'payment') setTimeout(() => child.kill('SIGKILL'), death.ms);
-  });
-  if (death?.after === 'birth') setTimeout(() => child.kill('SIGKILL'), death.ms);
-  const [[code, signal]] = await Promise.all([exited, once(lines, 'close')]);
-  if (settle.length === 0 && signal !== 'SIGKILL') throw new Error(`ended by itself with ${code}`);
-  if (settle.length > 0 && said.at(-1) !== 'settled') throw new Error(`did not settle: ${code}`);
-  return said.map(Number).filter((n) => !Number.isNaN(n));
-}
-
-function deathOf(kill: number): Death {
-  if (kill % 4 === 3) return { after: 'birth', ms: 300 + Math.random() * 900 };
-  return { after: 'payment', ms: Math.random() * 900 };
-}
-
-async function examine(t: ExecutionContext, folder: string, paid: number): Promise<number> {
-  const store = await openStore(`sqlite:${join(folder, 'money.db')}`);
+/** Looks at a copy of what the dead process left, so that the next one has to mend it by itself. */
+async function examine(t: ExecutionContext, { dataDir }: Service, books: Books): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-examined-'));
   try {
-    t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
-    t.deepEqual(await unbalanced(store), []);
-    const entries = await listLedger(store, 'acc_test', 1_000_000);
-    const payments = entries.filter(({ kind }) => kind === 'topup');
-    t.true(payments.length >= paid, `${paid} acknowledged, ${payments.length} kept`);
-    t.deepEqual(
-      payments.map(({ ref, amountMicros }) => [ref, amountMicros]).toReversed(),
-      payments.map((_, n) => [`paid/${n}`, 1_000 + n]),
-    );
-    const sessions = await store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions"');
-    const keys = await store.query<{ sessionId: string; count: number; last: number }>(
-      'SELECT "sessionId", COUNT(*) AS "count", MAX("n") AS "last" FROM "ticks" GROUP BY "sessionId"',
-    );
-    const charged = new Map(keys.map((key) => [key.sessionId, key]));
-    for (const session of sessions) {
-      const { id, ticks, awakeMs, rateMicros, ramMb, amountMicros, readyAt, endedAt, provenAt } = session;
-      t.is(amountMicros, chargeOf(ticks, rateMicros, ramMb));
-      t.like(charged.get(id) ?? { count: 0, last: 0 }, { count: ticks, last: ticks });
-      t.true(ticks <= Math.floor(awakeMs / MINUTE_MS));
-      t.true(awakeMs <= Math.max(0, (endedAt ?? provenAt) - (readyAt ?? provenAt)) + READ_MS, JSON.stringify(session));
+    for (const file of await readdir(dataDir)) {
+      if (/^dormouse\.db(-wal)?$/.test(file)) await copyFile(join(dataDir, file), join(folder, file));
     }
-    const used = entries.filter(({ kind }) => kind === 'usage').reduce((sum, entry) => sum - entry.amountMicros, 0);
-    t.is(
-      used,
-      sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
-    );
-    const open = sessions.filter(({ endedAt }) => endedAt === null);
-    t.is(new Set(open.map(({ serverId }) => serverId)).size, open.length, 'one session a server');
-    return sessions.reduce((sum, { ticks }) => sum + ticks, 0);
+    const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`);
+    try {
+      t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+      t.deepEqual(await unbalanced(store), []);
+      const entries = await store.query<LedgerRow>('SELECT * FROM "ledger" ORDER BY "id"');
+      await examineIncome(t, store, entries, books);
+      await examineStates(t, store, books);
+      return await examineSessions(t, store, entries);
+    } finally {
+      await store.close();
+    }
   } finally {
-    await store.close();
+    await rm(folder, { recursive: true });
   }
 }
 
-test(`killed ${KILLS} times while servers start, stop and crash, minutes are charged and money comes in: nothing is lost or doubled`, async (t) => {
-  t.timeout(60_000 + KILLS * 10_000);
-  const folder = await mkdtemp(join(tmpdir(), 'dormouse-money-'));
-  t.teardown(() => rm(folder, { recursive: true, force: true }));
-  const begun = Date.now();
-  let paid = 0;
-  for (let kill = 0; kill < KILLS; kill++) {
-    const acknowledged = await life(folder, begun, deathOf(kill));
-    paid = Math.max(paid, ...acknowledged.map((n) => n + 1));
-    await examine(t, folder, paid);
+/** What was acknowledged is there, what is there was asked for, and nothing is there twice. */
+async function examineIncome(t: ExecutionContext, store: Store, entries: LedgerRow[], books: Books): Promise<void> {
+  const of = (kind: string) => entries.filter((entry) => entry.kind === kind);
+  const given = new Map(of('credit').map(({ note, amountMicros }) => [note, amountMicros]));
+  t.is(given.size, of('credit').length, 'no gift twice');
+  t.true(given.delete('Welcome'));
+  for (const [ref, { micros, acknowledged }] of books.gifts) {
+    t.is(given.get(ref) ?? (acknowledged ? 0 : micros), micros, ref);
+    given.delete(ref);
   }
-  await life(folder, begun);
-  const ticks = await examine(t, folder, paid);
+  t.deepEqual([...given], []);
+
+  const paid = new Map(of('topup').map(({ ref, amountMicros }) => [ref, amountMicros]));
+  const checkouts = await store.query<CheckoutRow>(`SELECT * FROM "checkouts" WHERE "state" = 'paid'`);
+  t.deepEqual(paid, new Map(checkouts.map(({ id, amountMicros }) => [id, amountMicros])));
+  t.is(paid.size, of('topup').length, 'no payment twice');
+  for (const [id, { usd, acknowledged }] of books.payments) {
+    t.is(paid.get(id) ?? (acknowledged ? 0 : usd * 1e6), usd * 1e6, id);
+    paid.delete(id);
+  }
+  t.deepEqual([...paid], []);
+}
+
+/** Every server is where its owner was told that it would be, or on its way. */
+async function examineStates(t: ExecutionContext, store: Store, { wishes, deleted }: Books): Promise<void> {
+  const rows = await store.query<{ id: string; state: string }>('SELECT "id", "state" FROM "servers"');
+  const states = new Map(rows.map(({ id, state }) => [id, state]));
+  for (const [id, wish] of wishes) {
+    if (wish === 'awake') t.regex(states.get(id) ?? '', /^(starting|running|start_failed)$/, id);
+    if (wish === 'asleep') t.regex(states.get(id) ?? '', /^(stopping|hibernated|start_failed)$/, id);
+  }
+  for (const id of deleted) t.is(states.get(id) ?? 'deleting', 'deleting', id);
+}
+
+/** Each session costs what its full minutes cost, each of them charged once. Gives how many there are. */
+async function examineSessions(t: ExecutionContext, store: Store, entries: LedgerRow[]): Promise<number> {
+  const sessions = await store.query<AwakeSessionRow>('SELECT * FROM "awake_sessions"');
+  const keys = await store.query<{ sessionId: string; count: number; last: number }>(
+    'SELECT "sessionId", COUNT(*) AS "count", MAX("n") AS "last" FROM "ticks" GROUP BY "sessionId"',
+  );
+  const charged = new Map(keys.map((key) => [key.sessionId, key]));
+  for (const session of sessions) {
+    const { id, ticks, awakeMs, ramMb, amountMicros, readyAt, endedAt, provenAt } = session;
+    t.is(amountMicros, chargeOf(ticks, PRICE, ramMb));
+    t.is(ticks, Math.floor(awakeMs / MINUTE_MS), 'what is proven is charged in the same write');
+    t.like(charged.get(id) ?? { count: 0, last: 0 }, { count: ticks, last: ticks });
+    const lasted = readyAt === null ? 0 : (endedAt ?? provenAt) - readyAt;
+    t.true(awakeMs <= Math.max(0, lasted) + LATE_MS, JSON.stringify(session));
+  }
+  const used = entries.filter(({ kind }) => kind === 'usage').reduce((sum, entry) => sum - entry.amountMicros, 0);
+  t.is(
+    used,
+    sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
+  );
+  const open = sessions.filter(({ endedAt }) => endedAt === null);
+  t.is(new Set(open.map(({ serverId }) => serverId)).size, open.length, 'one session a server');
+  return sessions.reduce((sum, { ticks }) => sum + ticks, 0);
+}
+
+/** Until everything has come to where it belongs, and each game that runs has been charged for another minute. */
+async function settle(t: ExecutionContext, service: Service): Promise<void> {
+  const running: string[] = [];
+  const { servers } = await service.call<{ servers: ServerRecord[] }>('GET', '/v1/servers');
+  const settled = /^(running|hibernated|start_failed)$/;
+  for (const { id } of servers) {
+    let state = '';
+    for (const end = Date.now() + 60_000; !settled.test(state) && Date.now() < end; await delay(50)) {
+      ({ state } = await service.call('GET', `/v1/servers/${id}`));
+    }
+    t.regex(state, settled, id);
+    if (state === 'running') running.push(id);
+  }
+  for (const id of running) {
+    const minutes = async () => {
+      const { sessions } = await service.call<{ sessions: { minutes: number }[] }>('GET', `/v1/servers/${id}/usage`);
+      return sessions.at(-1)?.minutes ?? 0;
+    };
+    const before = await minutes();
+    for (const end = Date.now() + 30_000; (await minutes()) === before; await delay(50)) {
+      if (Date.now() > end) throw new Error(`${id} is not charged any more`);
+    }
+  }
+  const names = async () => (await readdir(join(service.dataDir, 'servers'))).toSorted();
+  const known = servers.map(({ id }) => id).toSorted();
+  for (const end = Date.now() + 30_000; String(await names()) !== String(known) && Date.now() < end;) await delay(50);
+  t.deepEqual(await names(), known, 'nothing is left of a deleted server');
+  t.deepEqual((await runningGames(service)).map(({ serverId }) => serverId).toSorted(), running.toSorted());
+}
+
+test(`killed ${KILLS} times while servers start, stop, crash, come and go, minutes are charged and money comes in: nothing is lost or doubled`, async (t) => {
+  t.timeout(90_000 + KILLS * 15_000);
+  const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now())];
+  const service = await startService(t, SETTINGS, program);
+  const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
+  for (const [nth, name] of SERVERS.entries()) await service.create(name, '1.21.4', { ramMb: 256 + 133 * nth });
+  await service.kill();
+  const books: Books = {
+    accountId,
+    wishes: new Map(),
+    gifts: new Map(),
+    payments: new Map(),
+    deleted: new Set(),
+    guests: 0,
+  };
+  for (let nth = 0; nth < KILLS; nth++) {
+    await life(service, books, nth);
+    await examine(t, service, books);
+  }
+  await service.start();
+  await service.call('POST', '/v1/servers/a:start').catch(() => {});
+  books.wishes.delete('a');
+  await settle(t, service);
+  t.is(await service.stop(), 0);
+  const ticks = await examine(t, service, books);
   t.true(ticks >= KILLS, `${ticks} ticks`);
-  // What was awake through all the deaths of its meter is charged for the whole time.
-  const store = await openStore(`sqlite:${join(folder, 'money.db')}`);
+
+  // What was awake through the deaths of its meter is charged for the whole time.
+  const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`);
   const open = await store.query<AwakeSessionRow>(
     'SELECT * FROM "awake_sessions" WHERE "endedAt" IS NULL AND "readyAt" IS NOT NULL',
   );
+  const [{ starts } = { starts: 0 }] = await store.query<{ starts: number }>(
+    'SELECT COUNT(*) AS "starts" FROM "awake_sessions"',
+  );
   await store.close();
-  for (const { awakeMs, provenAt, readyAt, ticks: n } of open) {
-    t.true(provenAt - (readyAt ?? 0) - awakeMs <= READ_MS);
-    t.is(n, Math.floor(awakeMs / MINUTE_MS));
+  for (const session of open) {
+    t.true(session.provenAt - (session.readyAt ?? 0) - session.awakeMs <= LATE_MS, JSON.stringify(session));
   }
-  t.log(`${KILLS} kills, ${paid} payments, ${ticks} minutes charged, ${open.length} awake at the end`);
+  const { gifts, payments, deleted } = books;
+  t.log(`${KILLS} kills, ${starts} starts, ${deleted.size} deletions, ${ticks} minutes charged in all`);
+  t.log(`${gifts.size} credits, ${payments.size} payments, ${open.length} awake at the end`);
 });

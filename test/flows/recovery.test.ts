@@ -1,6 +1,6 @@
 import test from 'ava';
 import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { joinRaw, pingStatus } from '../support/bot.ts';
@@ -8,23 +8,14 @@ import { needs } from '../support/needs.ts';
 import { buildSandboxImage } from '../../src/sandbox/image.ts';
 import { until } from '../conformance/engine.ts';
 import { privateEngine } from '../support/private-engine.ts';
-import { startService, type Service } from '../support/service.ts';
+import { runningGames, startService, type Service } from '../support/service.ts';
 
 const run = promisify(execFile);
 const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
 
 /** Process ids of the games of this installation. */
 async function games(service: Service): Promise<number[]> {
-  const found: number[] = [];
-  for (const entry of await readdir('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const [cwd, command] = await Promise.all([
-      readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
-      readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
-    ]);
-    if (command.includes('sandbox/main.ts') && cwd.includes(service.dataDir)) found.push(Number(entry));
-  }
-  return found;
+  return (await runningGames(service)).map(({ pid }) => pid);
 }
 
 for (const engine of ['process', 'docker'] as const) {

@@ -1,14 +1,7 @@
 import test from 'ava';
 import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from '../billing/stripe-stand-in.ts';
+import { pay } from '../support/payment-page.ts';
 import { startService } from '../support/service.ts';
-
-/** Presses the one button that pays, as a browser without scripts does. */
-async function pay(url: string): Promise<void> {
-  const shown = await fetch(url);
-  const cookie = shown.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const csrf = /name="csrf" value="([^"]+)"/.exec(await shown.text())?.[1] ?? '';
-  await fetch(url, { method: 'POST', body: new URLSearchParams({ csrf, decision: 'pay' }), headers: { cookie } });
-}
 
 test('B-06: an empty wallet refuses a start; a top-up on the payment page, or by an operator, lets it through at once', async (t) => {
   const service = await startService(t, { SIGNUP_CREDIT_MICROS: '0' });

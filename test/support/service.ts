@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,12 @@ export interface Service {
 
 const ROOT = join(import.meta.dirname, '../..');
 
-export async function startService(t: ExecutionContext, env: Record<string, string> = {}): Promise<Service> {
+/** `program` is what Node runs, with its arguments; by default the service itself. */
+export async function startService(
+  t: ExecutionContext,
+  env: Record<string, string> = {},
+  program: string[] = ['src/main.ts'],
+): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
   const [httpPort, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort()]);
   let child: ChildProcess | undefined;
@@ -80,18 +85,18 @@ export async function startService(t: ExecutionContext, env: Record<string, stri
       throw new Error(`${id} is not ${state} after ${withinMs} ms but: ${seen}`);
     },
     async kill() {
-      if (child === undefined || child.exitCode !== null) return;
+      if (child === undefined || !lives(child)) return;
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
     async stop() {
-      if (child === undefined || child.exitCode !== null) return child?.exitCode ?? null;
+      if (child === undefined || !lives(child)) return child?.exitCode ?? null;
       child.kill('SIGTERM');
       const [code] = (await once(child, 'exit')) as [number | null];
       return code;
     },
     async start() {
-      child = spawn(process.execPath, ['src/main.ts'], {
+      child = spawn(process.execPath, program, {
         cwd: ROOT,
         env: {
           PATH: process.env['PATH'],
@@ -131,7 +136,7 @@ export async function startService(t: ExecutionContext, env: Record<string, stri
   await service.start();
   t.teardown(async () => {
     // Games outlive the service, so they are deleted through it.
-    if (child?.exitCode !== null) await service.start().catch(() => undefined);
+    if (child === undefined || !lives(child)) await service.start().catch(() => undefined);
     const { servers } = await service
       .call<{ servers: ServerRecord[] }>('GET', '/v1/servers')
       .catch(() => ({ servers: [] }));
@@ -143,9 +148,30 @@ export async function startService(t: ExecutionContext, env: Record<string, stri
   return service;
 }
 
+function lives({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+/** The sandbox games of a service that run as processes of this machine. */
+export async function runningGames({
+  dataDir,
+}: Pick<Service, 'dataDir'>): Promise<{ pid: number; serverId: string }[]> {
+  const found: { pid: number; serverId: string }[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const [environment, command] = await Promise.all([
+      readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
+      readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
+    ]);
+    const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
+    if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;
+    found.push({ pid: Number(entry), serverId });
+  }
+  return found;
+}
+
 /** Whether games are still being removed: the folders go last. */
 async function erasing({ dataDir }: Service): Promise<boolean> {
-  const { readdir } = await import('node:fs/promises');
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 

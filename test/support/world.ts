@@ -51,6 +51,7 @@ export interface WorldOptions {
   store?: (store: Store) => Store;
   onStep?: ServersOptions['onStep'];
   onLook?: ReconcileOptions['onLook'];
+  onAway?: ReconcileOptions['onAway'];
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -101,15 +102,16 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       outages: () => outages,
       erasers: [],
       rconPassword: () => 'secret',
+      cpusFor: () => 1,
     });
     const { onStep } = options;
     return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
   }
 
   function reconcile(): Promise<() => void> {
-    const { onLook } = options;
+    const { onLook, onAway } = options;
     const onReturn = () => void outages++;
-    return startReconcile({ engine, servers: it.servers, clock, log, onReturn, ...(onLook && { onLook }) });
+    return startReconcile({ engine, servers: it.servers, clock, log, onReturn, onLook, onAway });
   }
 
   function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {

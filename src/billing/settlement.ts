@@ -1,0 +1,107 @@
+import type { Log } from '../log.ts';
+import type { CheckoutEvent } from '../ports.ts';
+import { getCheckout, markCheckoutExpired, markCheckoutPaid } from '../store/checkouts.ts';
+import { refundedMicros } from '../store/ledger.ts';
+import type { CheckoutRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
+import { post } from './ledger.ts';
+
+/** Who has opened or settled a checkout, for the audit log. */
+export interface CheckoutDeed {
+  accountId: string;
+  action: 'checkout.open' | 'wallet.topup' | 'wallet.refund' | 'wallet.dispute';
+  detail: string;
+  at: number;
+}
+
+export interface SettlementOptions {
+  log: Log;
+  /** Writes what has moved into the audit log, in the write of the movement. */
+  record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
+}
+
+/**
+ * What is reported of payments, made into movements of wallets: each once, whatever is reported how often and in which order.
+ * All run in the caller's write, and writes come one by one. They give the account whose wallet has moved, if one has.
+ */
+export interface Settlement {
+  /** One that had expired was paid all the same: the money is there. */
+  credit(tx: Tx, row: CheckoutRow, at: number): Promise<string | undefined>;
+  settle(tx: Tx, event: CheckoutEvent, provider: string, at: number): Promise<string | undefined>;
+}
+
+const MICROS_PER_CENT = 10_000;
+
+export function createSettlement({ log, record }: SettlementOptions): Settlement {
+  return { credit, settle };
+
+  async function settle(tx: Tx, event: CheckoutEvent, provider: string, at: number): Promise<string | undefined> {
+    const row = await getCheckout(tx, event.checkoutId);
+    const about = { event: event.id, checkout: event.checkoutId, session: event.providerRef, provider };
+    if (row === undefined || row.provider !== provider) {
+      log.warn(about, 'a payment event is about no checkout of ours');
+      return undefined;
+    }
+    if (row.providerRef !== null && row.providerRef !== event.providerRef) {
+      log.error(about, 'a payment event names another session than its checkout; not credited');
+      return undefined;
+    }
+    if (event.type === 'expired') {
+      await markCheckoutExpired(tx, row.id);
+      return undefined;
+    }
+    // What was not credited is not taken back either.
+    if (event.paidCents !== row.amountUsd * 100) {
+      const { paidCents } = event;
+      log.error({ ...about, paidCents, amountUsd: row.amountUsd }, 'another amount was paid; not credited');
+      return undefined;
+    }
+    if (event.type === 'paid') return credit(tx, row, at);
+    return event.type === 'refunded' ? refund(tx, row, event, at) : dispute(tx, row, event, at);
+  }
+
+  async function credit(tx: Tx, row: CheckoutRow, at: number): Promise<string | undefined> {
+    const { id, accountId, provider, amountUsd, amountMicros } = row;
+    if (!(await markCheckoutPaid(tx, id, at))) return undefined;
+    const note = provider === 'test' ? `Test payment of ${amountUsd} USD` : `Payment of ${amountUsd} USD`;
+    if (!(await post(tx, { accountId, kind: 'topup', ref: id, amountMicros, note, at }))) return undefined;
+    await record(tx, { accountId, action: 'wallet.topup', detail: `${amountUsd} USD by ${provider}, ${id}`, at });
+    return accountId;
+  }
+
+  /** Providers say how much has gone back in all, and may say the lesser sum last. */
+  async function refund(
+    tx: Tx,
+    row: CheckoutRow,
+    { backCents }: CheckoutEvent,
+    at: number,
+  ): Promise<string | undefined> {
+    const { id, accountId, provider } = row;
+    const micros = backCents * MICROS_PER_CENT - (await refundedMicros(tx, accountId, `${id}/`));
+    if (micros <= 0) return undefined;
+    const amount = usd(micros);
+    const ref = `${id}/${backCents}`;
+    const note = `Refund of ${amount} to the payer`;
+    await post(tx, { accountId, kind: 'refund', ref, amountMicros: -micros, note, at });
+    await record(tx, { accountId, action: 'wallet.refund', detail: `${amount} by ${provider}, ${id}`, at });
+    return accountId;
+  }
+
+  /** The payer's bank takes the money at once; it comes back if the dispute is won. */
+  async function dispute(tx: Tx, row: CheckoutRow, event: CheckoutEvent, at: number): Promise<string | undefined> {
+    const { id, accountId, provider } = row;
+    const { type, disputeId, backCents } = event;
+    const won = type === 'reinstated';
+    const amount = usd(backCents * MICROS_PER_CENT);
+    const amountMicros = (won ? 1 : -1) * backCents * MICROS_PER_CENT;
+    const ref = `${id}/${type}/${disputeId}`;
+    const note = `Disputed payment of ${amount} ${won ? 'returned' : 'withdrawn by the bank'}`;
+    if (!(await post(tx, { accountId, kind: 'adjustment', ref, amountMicros, note, at }))) return undefined;
+    await record(tx, { accountId, action: 'wallet.dispute', detail: `${note}; ${provider}, ${id}`, at });
+    return accountId;
+  }
+}
+
+function usd(micros: number): string {
+  return `${(micros / 1_000_000).toFixed(2)} USD`;
+}

@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pay } from '../support/payment-page.ts';
+import { runningGames, type Service, type ServerRecord } from '../support/service.ts';
+
+/** Servers that are there all the time; others come and go. */
+export const SERVERS = ['a', 'b', 'c'];
+
+/** What customers asked of a service that keeps dying, and what it acknowledged. */
+export interface Books {
+  accountId: string;
+  /** What each server was last told; null while nobody knows whether that was taken. */
+  wishes: Map<string, 'awake' | 'asleep' | null>;
+  /** Gifts of the operator by their `ref`, in micros. */
+  gifts: Map<string, { micros: number; acknowledged: boolean }>;
+  /** Payments by checkout. */
+  payments: Map<string, { url: string; usd: number; acknowledged: boolean }>;
+  /** Servers whose deletion was acknowledged. */
+  deleted: Set<string>;
+  guests: number;
+}
+
+type Outcome = 'done' | 'refused' | 'unknown';
+
+/** Starts, stops, crashes, creates, deletes, gives and pays, over the API and all at once, until the service dies or `ended`. */
+export async function customers(service: Service, books: Books, ended: AbortSignal): Promise<void> {
+  const until = async (work: () => Promise<void>, pauseMs: number) => {
+    while (!ended.aborted) {
+      await work();
+      await delay(Math.random() * pauseMs, undefined, { signal: ended }).catch(() => {});
+    }
+  };
+  await Promise.all([
+    ...SERVERS.map((id) => until(() => live(service, books, id), 1_200)),
+    until(() => visit(service, books), 1_500),
+    until(() => give(service, books), 60),
+    until(() => payOnce(service, books), 1_500),
+  ]);
+}
+
+/** Awake, asleep, now and then crashed. */
+async function live(service: Service, { wishes }: Books, id: string): Promise<void> {
+  const dice = Math.random();
+  const wish = wishes.get(id) ?? null;
+  wishes.set(id, null);
+  if (dice < 0.08) return crash(service, id);
+  const start = dice < 0.75;
+  const outcome = await ask(service, 'POST', `/v1/servers/${id}:${start ? 'start' : 'stop'}`);
+  if (outcome === 'done') wishes.set(id, start ? 'awake' : 'asleep');
+  if (outcome === 'refused') wishes.set(id, wish);
+}
+
+async function crash(service: Service, id: string): Promise<void> {
+  for (const { serverId, pid } of await runningGames(service)) {
+    try {
+      if (serverId === id) process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
+}
+
+/** A server that is created, started, and deleted before long. */
+async function visit(service: Service, books: Books): Promise<void> {
+  const listed = await service.call<{ servers: ServerRecord[] }>('GET', '/v1/servers').catch(() => undefined);
+  const guest = listed?.servers.find(({ id }) => id.startsWith('guest'));
+  if (guest === undefined) {
+    const id = `guest${books.guests++}`;
+    await ask(service, 'POST', '/v1/servers', { id, name: id, type: 'sandbox', ramMb: 256 });
+    await ask(service, 'POST', `/v1/servers/${id}:start`);
+  } else if ((await ask(service, 'DELETE', `/v1/servers/${guest.id}`)) === 'done') {
+    books.deleted.add(guest.id);
+  }
+}
+
+/** By the operator; told again, each with its own `ref`, until it is acknowledged. */
+async function give(service: Service, { accountId, gifts }: Books): Promise<void> {
+  const open = [...gifts].find(([, { acknowledged }]) => !acknowledged);
+  const ref = open?.[0] ?? `gift-${gifts.size}`;
+  const gift = open?.[1] ?? { micros: 1_000 + gifts.size, acknowledged: false };
+  gifts.set(ref, gift);
+  const body = { amountMicros: gift.micros, kind: 'credit', note: ref, ref };
+  const outcome = await ask(service, 'POST', `/v1/operator/accounts/${accountId}:credit`, body);
+  if (outcome === 'done') gift.acknowledged = true;
+}
+
+/** On the built-in page, pressing twice; again with the same one until that is acknowledged. */
+async function payOnce(service: Service, { accountId, payments }: Books): Promise<void> {
+  try {
+    const open = [...payments.values()].find(({ acknowledged }) => !acknowledged);
+    const payment = open ?? { url: '', usd: 1 + (payments.size % 7), acknowledged: false };
+    if (open === undefined) {
+      const path = `/v1/accounts/${accountId}/checkout-link`;
+      const { checkoutUrl } = await service.call<{ checkoutUrl: string }>('POST', path, { amountUsd: payment.usd });
+      payment.url = checkoutUrl.replace(/^https?:\/\/[^/]+/, service.baseUrl);
+      payments.set(checkoutUrl.split('/').at(-1)!, payment);
+    }
+    payment.acknowledged = await pay(payment.url, 2);
+  } catch {
+    // Dead, or too many checkouts in an hour of its clock.
+  }
+}
+
+async function ask(service: Service, method: string, path: string, body?: unknown): Promise<Outcome> {
+  try {
+    await service.call(method, path, body);
+    return 'done';
+  } catch (error) {
+    // Else the connection broke, and nobody knows.
+    return error instanceof Error && error.message.startsWith(`${method} ${path}: `) ? 'refused' : 'unknown';
+  }
+}
