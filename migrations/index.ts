@@ -5,6 +5,7 @@ import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
 import { Schedules1796083200000 } from './1796083200000-schedules.ts';
 import { Templates1796169600000 } from './1796169600000-templates.ts';
+import { Ports1796256000000 } from './1796256000000-ports.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -15,4 +16,5 @@ export const migrations = [
   Databases1795996800000,
   Schedules1796083200000,
   Templates1796169600000,
+  Ports1796256000000,
 ];

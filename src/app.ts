@@ -31,6 +31,7 @@ import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
+import { isPortFree } from './adapters/port-forwarder.ts';
 import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
@@ -51,6 +52,7 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
+import { openServerPorts } from './hosting/server-ports.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -123,6 +125,7 @@ export async function startApp(
     const mailer = openMailer();
     let outages = 0;
     const databases = await openDatabases();
+    const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
       perGbMonthMicros: config.pricePerGbMonthMicros,
@@ -146,6 +149,7 @@ export async function startApp(
         clock,
         log,
         rconPassword,
+        portsOf: (id) => serverPorts.of(id),
         cpusFor: (ramMb) => capacity.cpusFor(ramMb),
         pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
         dataDir: config.dataDir,
@@ -155,7 +159,7 @@ export async function startApp(
         owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [async (id) => databases?.erase(id)],
+        erasers: [async (id) => databases?.erase(id), (id) => serverPorts.forget(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -262,6 +266,8 @@ export async function startApp(
         accountLimits,
         checkouts,
         databases,
+        serverPorts,
+        schedules,
         onAccount,
         logStreams: createLogStreams(engine, dataFrame, log),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),

@@ -17,6 +17,14 @@ export interface Clock {
   at(at: number, fire: () => void): () => void;
 }
 
+/** A port of a game that strangers reach on this machine. */
+export interface PublishedPort {
+  hostPort: number;
+  /** Where the game listens. */
+  containerPort: number;
+  proto: 'tcp' | 'udp';
+}
+
 /** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
 export interface GameSpec {
   serverId: string;
@@ -26,6 +34,8 @@ export interface GameSpec {
   ramMb: number;
   /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
   cpus: number;
+  /** Given to the outside while the game runs. */
+  ports: readonly PublishedPort[];
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */

@@ -27,11 +27,16 @@ const ROOMS: Room[] = [
   { name: 'proxy', files: ['proxy/'], imports: [], packages: [] },
   { name: 'migrations', files: ['migrations/'], imports: [], packages: ['typeorm'] },
   { name: 'sandbox', files: ['src/sandbox/'], imports: [], packages: ['*', 'game'] },
-  { name: 'contracts', files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts'], imports: [], packages: [] },
+  {
+    name: 'contracts',
+    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/turns.ts'],
+    imports: [],
+    packages: [],
+  },
   {
     name: 'adapters',
     files: ['src/adapters/'],
-    imports: ['src/ports.ts', 'src/status.ts', 'proxy/ping.ts'],
+    imports: ['src/ports.ts', 'src/status.ts', 'src/turns.ts', 'proxy/ping.ts'],
     types: SHAPES,
     packages: ['*'],
   },

@@ -5,7 +5,16 @@ import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.t
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
-import { type Clock, type Console, type Engine, EngineError, type Game, type GameSpec, type Pinger } from '../ports.ts';
+import {
+  type Clock,
+  type Console,
+  type Engine,
+  EngineError,
+  type Game,
+  type GameSpec,
+  type Pinger,
+  type PublishedPort,
+} from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { sampleEvery } from './sampling.ts';
@@ -31,6 +40,8 @@ export interface EffectsOptions {
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   rconPassword: (serverId: string) => string;
+  /** The server's ports that are given to the outside. */
+  portsOf: (serverId: string) => readonly PublishedPort[];
   /** CPU time of a server with so much RAM, in cores. */
   cpusFor: (ramMb: number) => number;
   /** How often the engine has come back after it was out of reach. */
@@ -63,6 +74,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         sandboxImage: options.sandboxImage,
         cpus: options.cpusFor(row.ramMb),
         rconPassword: options.rconPassword(row.id),
+        ports: options.portsOf(row.id),
       });
       return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;
     }

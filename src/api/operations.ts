@@ -23,6 +23,7 @@ import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
 import type { Operation } from './operation.ts';
+import { addServerPort, removeServerPort } from './ports.ts';
 import { listRegions } from './regions.ts';
 import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
@@ -53,6 +54,8 @@ export const operations: readonly Operation[] = [
   updateServer,
   killServer,
   keepAwake,
+  addServerPort,
+  removeServerPort,
   runCommand,
   getServerLogs,
   streamServerLogs,

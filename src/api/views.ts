@@ -8,7 +8,7 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort'>;
+export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'serverPorts'>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
@@ -35,6 +35,13 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lastActiveAt: context.live.lastActiveAt,
+    ports: services.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label }) => ({
+      slot,
+      containerPort,
+      hostPort,
+      proto,
+      label,
+    })),
     modpackPlatform: row.modpackPlatform,
     modpackRef: row.modpackRef,
     modpackVersion: row.modpackVersion,

@@ -13,7 +13,7 @@ import {
 } from '../store/server-databases.ts';
 import type { ServerDatabaseRow } from '../store/server-databases-table.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../turns.ts';
 
 /** What a server's plugins sign in with. */
 export interface DatabaseAccess {

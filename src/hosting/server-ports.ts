@@ -2,7 +2,7 @@ import { StatusError } from '../status.ts';
 import { deleteServerPort, insertServerPort, listServerPorts } from '../store/server-ports.ts';
 import type { ServerPortRow } from '../store/server-ports-table.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../turns.ts';
 
 /** A port of a game that strangers reach at `hostPort` of this machine. */
 export type ServerPort = Omit<ServerPortRow, 'serverId'>;
@@ -29,7 +29,7 @@ export interface ServerPortsOptions {
   /** Those that may be given out, both ends included. */
   range: { from: number; to: number };
   /** Whether nobody else on this machine has it now. */
-  isFree: (port: number) => Promise<boolean>;
+  isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
 }
 
 const MAX_PORTS = 8;
@@ -44,8 +44,9 @@ export async function openServerPorts({ store, range, isFree }: ServerPortsOptio
     [...given.values()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
 
   /** The lowest one that is free. */
-  async function choose(): Promise<number> {
-    for (let port = range.from; port <= range.to; port++) if (!given.has(port) && (await isFree(port))) return port;
+  async function choose(proto: ServerPort['proto']): Promise<number> {
+    for (let port = range.from; port <= range.to; port++)
+      if (!given.has(port) && (await isFree(port, proto))) return port;
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are given out.');
   }
 
@@ -70,7 +71,7 @@ export async function openServerPorts({ store, range, isFree }: ServerPortsOptio
     add: (serverId, wanted, record) =>
       inTurn('all', async () => {
         const slot = slotFor(serverId, wanted);
-        const row = { hostPort: await choose(), serverId, slot, ...wanted };
+        const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
         await store.write(async (tx) => {
           await insertServerPort(tx, row);
           await record(tx);

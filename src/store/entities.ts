@@ -28,6 +28,7 @@ import type {
 } from './rows.ts';
 import { schedules } from './schedules-table.ts';
 import { serverDatabases } from './server-databases-table.ts';
+import { serverPorts } from './server-ports-table.ts';
 import { templates } from './templates-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
@@ -396,4 +397,5 @@ export const entities = [
   serverDatabases,
   schedules,
   templates,
+  serverPorts,
 ];

@@ -24,7 +24,5 @@ export const serverPorts = new EntitySchema<ServerPortRow>({
     label: { type: 'text' },
   },
   uniques: [{ columns: ['serverId', 'slot'] }, { columns: ['serverId', 'containerPort', 'proto'] }],
-  foreignKeys: [
-    { target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' },
-  ],
+  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
 });

@@ -313,7 +313,16 @@ test('killed while running, and the game died meanwhile: it is started again', a
 test('a game that runs though its server sleeps is stopped; one without a server is removed', async (t) => {
   const w = await world(t);
   await w.create('lobby');
-  const spec = { core: 'sandbox', version: '1.21.4', ramMb: 512, cpus: 1, image: 'x', dataDir: '/tmp', env: {} };
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: 512,
+    cpus: 1,
+    ports: [],
+    image: 'x',
+    dataDir: '/tmp',
+    env: {},
+  };
   await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));
   await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(1_000));
   await w.killAndRestart();

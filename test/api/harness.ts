@@ -25,6 +25,7 @@ import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
+import { openServerPorts } from '../../src/hosting/server-ports.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -186,6 +187,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
     databases,
+    serverPorts: await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true }),
     schedules,
     sandboxVersions: sandboxVersions(),
     playersPort: () => 25_565,

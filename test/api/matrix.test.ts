@@ -37,6 +37,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  RemoveServerPort: ['NOT_FOUND', 'PORT_NOT_FOUND'],
   DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
   SetScheduleEnabled: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],

@@ -56,6 +56,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     idleAfterMs: 600_000,
     rconPassword: () => 'secret',
     cpusFor: () => 1,
+    portsOf: () => [],
     outages: () => 0,
     erasers: [],
   });

@@ -167,7 +167,16 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   it.engine.crash('ended', { code: 0 });
   it.engine.crash('anew', { code: 0 });
   await it.clock.advance(900_000);
-  const spec = { core: 'sandbox', version: '1.21.4', ramMb: RAM, cpus: 1, image: '', dataDir: it.dataDir, env: {} };
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: RAM,
+    cpus: 1,
+    ports: [],
+    image: '',
+    dataDir: it.dataDir,
+    env: {},
+  };
   await it.engine.boot({ ...spec, serverId: 'anew' }, new AbortController().signal);
   await it.restart();
   const sessions = await it.sessions();

@@ -103,6 +103,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       erasers: [],
       rconPassword: () => 'secret',
       cpusFor: () => 1,
+      portsOf: () => [],
     });
     const { onStep } = options;
     return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
