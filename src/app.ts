@@ -15,6 +15,7 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createAlerts } from './actors/alerts.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -35,6 +36,7 @@ import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
+import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
@@ -52,6 +54,8 @@ import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
+import { isPublicAddress } from './hosting/public-address.ts';
+import { createWebhookOutbox } from './hosting/webhook-outbox.ts';
 import type { Log } from './log.ts';
 import type { Checkout, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
@@ -141,7 +145,12 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => servers.close());
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
-    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
+    const webhook = createWebhook({ isAllowed: isPublicAddress });
+    const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordOfSystem });
+    closers.push(() => outbox.close());
+    const alerts = createAlerts({ outbox, serverEvents, log });
+    const onMinute = alerts.minute;
+    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
     closers.push(() => metrics.close());
     const routing = createRouting({
       servers,
@@ -165,6 +174,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       baseUrl,
       log,
       record: recordOfSystem,
+      onCapReached: alerts.spendCapReached,
     });
     closers.push(() => funds.close());
     servers.checkWakes(funds.check);

@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
+import { tpsIncidents, webhookMessages } from './alerts-table.ts';
 import { exact } from './exact.ts';
 import type {
   AccountLimitsRow,
@@ -390,4 +391,6 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  webhookMessages,
+  tpsIncidents,
 ];

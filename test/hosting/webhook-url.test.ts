@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { isPublicAddress } from '../../src/hosting/public-address.ts';
 import { checkWebhookUrl } from '../../src/hosting/webhook-url.ts';
 
