@@ -21,6 +21,7 @@ import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
+import type { ServerNow } from './actors/effect-host.ts';
 import { createServerEvents } from './actors/server-events.ts';
 import { createServers } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
@@ -57,9 +58,12 @@ import type { FileOwner } from './hosting/properties.ts';
 import { isPublicAddress } from './hosting/public-address.ts';
 import { createWebhookOutbox } from './hosting/webhook-outbox.ts';
 import type { Log } from './log.ts';
+import { createChargeCount } from './observability/charged.ts';
+import { createTelemetry } from './observability/telemetry.ts';
 import type { Checkout, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
+import { countServersByState } from './store/telemetry.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
 import { openStore, type Tx } from './store/store.ts';
 import { createPages } from './web/pages.ts';
@@ -119,11 +123,16 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     };
     const steady = await openSteadyClock(store, { clock, epoch: (await thisProcess()).scope });
     const sessions = createSessions({ clock, steady, prices });
+    const telemetry = createTelemetry();
     const servers = createServers({
       store,
       clock,
       log,
-      onStep: sessions.onStep,
+      onStep: async (tx, now, step) => {
+        await sessions.onStep(tx, now, step);
+        telemetry.stepped(step, startMs(now));
+      },
+      onRefusal: telemetry.refusedWake,
       limits: limitsOf(config),
       effects: createEffects({
         engine,
@@ -204,6 +213,14 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    telemetry.watch({
+      serversByState: () => countServersByState(store),
+      playersOnline: () => live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+      proxy: () => proxy.stats(),
+      storeWrites: () => store.waiting(),
+      webhookMessages: () => outbox.waiting(store),
+      charged: createChargeCount(store, clock),
+    });
     const http = await listenHttp();
     log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
     return { http, players, firstRun: operator, close };
@@ -251,6 +268,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         device: { ...services, grants, startLimit },
         findPrincipal: (key) => authenticate(store, clock, key),
         findApp: (token) => authenticateApp(store, clock, token),
+        telemetry,
         readiness: {
           store: () => store.query('SELECT 1'),
           engine: () => engine.list(),
@@ -305,6 +323,11 @@ async function openEngine(config: Config, log: Log, installation: string): Promi
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
   return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, sandboxEntry });
+}
+
+/** From the wish for a server to its readiness; null where it has not come to that. */
+function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
+  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
 /** What the service does to an account by itself. */

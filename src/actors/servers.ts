@@ -87,6 +87,8 @@ export interface ServersOptions {
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
   /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
   onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal?: (reason: string) => void;
 }
 
 interface Entry {
@@ -112,7 +114,16 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
 export function createServers(options: ServersOptions): Servers {
-  const { store, clock, log, limits, effects, audit = recordStep, onStep = async () => {} } = options;
+  const {
+    store,
+    clock,
+    log,
+    limits,
+    effects,
+    audit = recordStep,
+    onStep = async () => {},
+    onRefusal = () => {},
+  } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
@@ -269,12 +280,12 @@ export function createServers(options: ServersOptions): Servers {
     for (;;) {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
+      if (!entry.actor.getSnapshot().can(command)) throw refused(notAllowed(nowOf(entry), command), command);
       const { seen } = entry;
       if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
         const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen) continue;
-        askAll(checks, entry);
+        askAll(checks, entry, command);
       }
       entry.actor.send(command);
       // Read before anything else can happen to it.
@@ -282,7 +293,12 @@ export function createServers(options: ServersOptions): Servers {
     }
   }
 
-  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
+  function refused<Refusal>(error: Refusal, { type }: ServerCommand): Refusal {
+    if (WAKING.has(type)) onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
+    return error;
+  }
+
+  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry, command: ServerCommand): void {
     try {
       for (const check of checks) check(nowOf(entry));
     } catch (error) {
@@ -291,7 +307,7 @@ export function createServers(options: ServersOptions): Servers {
         () => evict(entry),
         () => {},
       );
-      throw error;
+      throw refused(error, command);
     }
   }
 

@@ -50,6 +50,7 @@ export interface World {
 export interface WorldOptions {
   store?: (store: Store) => Store;
   onStep?: ServersOptions['onStep'];
+  onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
 }
 
@@ -102,8 +103,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       erasers: [],
       rconPassword: () => 'secret',
     });
-    const { onStep } = options;
-    return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
+    const { onStep, onRefusal } = options;
+    const hooks = { ...(onStep && { onStep }), ...(onRefusal && { onRefusal }) };
+    return createServers({ store, clock, log, limits: LIMITS, effects, ...hooks });
   }
 
   function reconcile(): Promise<() => void> {
