@@ -66,14 +66,18 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   function beat(): void {
     cancel = clock.at(clock.now() + LOOK_MS, beat);
     looking ??= look()
-      .catch((error: unknown) => log.warn({ err: error }, 'messages to webhooks have to wait'))
+      .catch(wait)
       .finally(() => (looking = undefined));
+  }
+
+  function wait(error: unknown): void {
+    log.warn({ err: error }, 'messages to webhooks have to wait');
   }
 
   async function look(): Promise<void> {
     const waiting = (await listDueMessages(store, clock.now(), MESSAGES_A_LOOK)).values();
     const worker = async () => {
-      for (const message of waiting) if (!closed) await handle(message);
+      for (const message of waiting) if (!closed) await handle(message).catch(wait);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
   }
