@@ -15,11 +15,13 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createAlerts } from './actors/alerts.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
+import type { ServerNow } from './actors/effect-host.ts';
 import { createServerEvents } from './actors/server-events.ts';
 import { createServers, INSTALLS, WAKES } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
@@ -35,6 +37,7 @@ import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
+import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { openNodeServices } from './api/node-services.ts';
@@ -54,10 +57,15 @@ import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
+import { isPublicAddress } from './hosting/public-address.ts';
+import { createWebhookOutbox } from './hosting/webhook-outbox.ts';
 import type { Log } from './log.ts';
+import { createChargeCount } from './observability/charged.ts';
+import { createTelemetry } from './observability/telemetry.ts';
 import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
+import { countServersByState } from './store/telemetry.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
 import { openStore, type Tx } from './store/store.ts';
 import { createPages } from './web/pages.ts';
@@ -135,11 +143,16 @@ export async function startApp(
     const live = () => servers.live();
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
+    const telemetry = createTelemetry();
     const servers = createServers({
       store,
       clock,
       log,
-      onStep: sessions.onStep,
+      onStep: async (tx, now, step) => {
+        await sessions.onStep(tx, now, step);
+        telemetry.stepped(step, startMs(now));
+      },
+      onRefusal: telemetry.refusedWake,
       limits: limitsOf(config),
       effects: createEffects({
         engine,
@@ -162,7 +175,12 @@ export async function startApp(
     closers.push(() => servers.close());
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
-    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
+    const webhook = createWebhook({ isAllowed: isPublicAddress });
+    const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordOfSystem });
+    closers.push(() => outbox.close());
+    const alerts = createAlerts({ outbox, serverEvents, log });
+    const onMinute = alerts.minute;
+    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
     closers.push(() => metrics.close());
     const routing = createRouting({
       servers,
@@ -196,6 +214,7 @@ export async function startApp(
       baseUrl,
       log,
       record: recordOfSystem,
+      onCapReached: alerts.spendCapReached,
     });
     closers.push(() => funds.close());
     servers.checkWakes(funds.check);
@@ -236,6 +255,14 @@ export async function startApp(
     const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    telemetry.watch({
+      serversByState: () => countServersByState(store),
+      playersOnline: () => live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+      proxy: () => proxy.stats(),
+      storeWrites: () => store.waiting(),
+      webhookMessages: () => outbox.waiting(store),
+      charged: createChargeCount(store, clock),
+    });
     const http = await listenHttp();
     log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
     return { http, players, firstRun: operator, close };
@@ -295,6 +322,7 @@ export async function startApp(
         device: { ...services, grants, startLimit },
         findPrincipal: (key) => authenticate(store, clock, key),
         findApp: (token) => authenticateApp(store, clock, token),
+        telemetry,
         readiness: {
           store: () => store.query('SELECT 1'),
           engine: () => engine.list(),
@@ -352,6 +380,11 @@ async function openEngine(
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
   return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, clock, sandboxEntry });
+}
+
+/** From the wish for a server to its readiness; null where it has not come to that. */
+function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
+  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
 /** What the service does to an account by itself. */

@@ -1,5 +1,5 @@
 import type { Cause } from '../../machines/server.ts';
-import { randomBase62 } from '../ids.ts';
+import { timeOrderedId } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
@@ -43,7 +43,7 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
   const { action, accountId, serverId = '', detail = '', at } = deed;
   const text = detail === '' ? doer.through : `${doer.through}; ${detail}`;
   await insertAudit(tx, {
-    id: auditId(at),
+    id: timeOrderedId('aud', at),
     accountId,
     serverId,
     userId: doer.userId,
@@ -114,13 +114,4 @@ async function doerOfCause(db: Sql, { kind, id }: Cause): Promise<Doer> {
   if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
   if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };
   return { userId: kind === 'operator' ? await userOfKey(db, id) : '', through: `${kind} ${id}` };
-}
-
-let written = 0;
-
-/** Sorts by time, and within a millisecond by the order of writing: digits whose order no database's collation changes. */
-function auditId(at: number): string {
-  written = (written + 1) % 0x1_00_00_00;
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
-  return `aud_${hex(at, 12)}${hex(written, 6)}${randomBase62(8)}`;
 }

@@ -98,6 +98,8 @@ export interface ServersOptions {
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
   /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
   onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal?: (reason: string) => void;
 }
 
 interface Entry {
@@ -128,7 +130,16 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
 export function createServers(options: ServersOptions): Servers {
-  const { store, clock, log, limits, effects, audit = recordStep, onStep = async () => {} } = options;
+  const {
+    store,
+    clock,
+    log,
+    limits,
+    effects,
+    audit = recordStep,
+    onStep = async () => {},
+    onRefusal = () => {},
+  } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
@@ -293,14 +304,14 @@ export function createServers(options: ServersOptions): Servers {
     for (;;) {
       const entry = await loaded(id);
       if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
+      if (!entry.actor.getSnapshot().can(command)) throw refused(notAllowed(nowOf(entry), command), command);
       const { seen, commit } = entry;
       const asked = checksFor(command.type, serverState(seen));
       if (asked.length > 0) {
         await commit.catch(() => {});
         const checks = await Promise.all(asked.map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
-        askAll(checks, entry);
+        askAll(checks, entry, command);
       }
       entry.actor.send(command);
       // Read before anything else can happen to it.
@@ -314,7 +325,12 @@ export function createServers(options: ServersOptions): Servers {
     return [...wakeChecks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
   }
 
-  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
+  function refused<Refusal>(error: Refusal, { type }: ServerCommand): Refusal {
+    if (WAKES.some((each) => each === type)) onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
+    return error;
+  }
+
+  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry, command: ServerCommand): void {
     try {
       for (const check of checks) check(nowOf(entry));
     } catch (error) {
@@ -323,7 +339,7 @@ export function createServers(options: ServersOptions): Servers {
         () => evict(entry),
         () => {},
       );
-      throw error;
+      throw refused(error, command);
     }
   }
 

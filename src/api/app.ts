@@ -11,10 +11,12 @@ import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
-import { mount, plainColons } from './mount.ts';
+import { declaredRoute, mount, plainColons } from './mount.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Declared } from './declared.ts';
 import { operations } from './operations.ts';
+import { mountPrometheus } from './prometheus.ts';
+import type { Exposition } from './prometheus.ts';
 import { KEY_RATE, createRateLimit } from './rate-limit.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Services } from './services.ts';
@@ -29,6 +31,8 @@ export interface ApiOptions {
   /** What device grants need; without it none are handed out. */
   device?: DeviceDeps;
   readiness: Readiness;
+  /** What operators see at `/metrics`, and who counts the calls for it. Without it there is nothing there. */
+  telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
   /** Of each API key, app token and session. */
   rate?: RateLimit;
 }
@@ -58,10 +62,11 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);
+  if (options.telemetry) mountPrometheus(router, options.telemetry, gate.authorize);
   if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)
-    .use(logRequests(log))
+    .use(logRequests(log, options.telemetry?.answered))
     .use(securityHeaders(services.config.baseUrl))
     .use(renderErrors(log))
     .use(plainColons)
@@ -81,12 +86,22 @@ const requestId: Middleware = async function requestId(ctx, next) {
   await next();
 };
 
+/** A call that has been answered; `route` as it is declared, '' where none fits. */
+interface AnsweredRequest {
+  route: string;
+  method: string;
+  status: number;
+  ms: number;
+}
+
 /** One line a request. Its address only as the operation's template: ids and queries are the caller's own. */
-function logRequests(log: Log): Middleware {
+function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
   return async function logRequest(ctx, next) {
     const begun = performance.now();
     await next();
     const operation = ctx.state.operation as Declared | undefined;
+    const ms = performance.now() - begun;
+    answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
     const fields = {
       requestId: ctx.state.requestId as string,
       op: operation?.id,
@@ -95,7 +110,7 @@ function logRequests(log: Log): Middleware {
       status: ctx.status,
       reason: ctx.state.reason as string | undefined,
       credential: ctx.state.credential as string | undefined,
-      ms: Math.round(performance.now() - begun),
+      ms: Math.round(ms),
     };
     log[operation ? 'info' : 'debug'](fields, 'request');
   };

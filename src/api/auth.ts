@@ -12,7 +12,10 @@ export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined
 export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
 
 /** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
-export type Authorize = (headers: IncomingHttpHeaders, operation: Operation) => Promise<Principal>;
+export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
+
+/** What callers need for something. */
+export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
 
@@ -61,7 +64,7 @@ function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-function requireScope(principal: Principal, operation: Operation): void {
+function requireScope(principal: Principal, operation: Needs): void {
   const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
   if (needed === undefined) {
     throw new StatusError(

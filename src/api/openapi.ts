@@ -54,7 +54,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
-    paths: { ...paths, ...publicPaths() },
+    paths: { ...paths, ...furtherPaths() },
     components: {
       schemas: components.schemas,
       responses: { Error: error },
@@ -100,8 +100,8 @@ function json(schema: Json): Json {
   return { content: { 'application/json': { schema } } };
 }
 
-/** What needs no key and is no operation. */
-function publicPaths(): Record<string, Json> {
+/** What is no operation. */
+function furtherPaths(): Record<string, Json> {
   const get = (operationId: string, summary: string, more: Json = {}): Json => ({
     get: {
       operationId,
@@ -117,6 +117,20 @@ function publicPaths(): Record<string, Json> {
       '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
     }),
     '/openapi.json': get('OpenApi', 'This document'),
+    '/metrics': {
+      get: {
+        operationId: 'Metrics',
+        tags: ['operator'],
+        summary: 'Figures for Prometheus',
+        description:
+          'In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.',
+        'x-required-scope': 'operator',
+        responses: {
+          '200': { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    },
     ...devicePaths(),
   };
 }

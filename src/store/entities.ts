@@ -1,5 +1,6 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
+import { tpsIncidents, webhookMessages } from './alerts-table.ts';
 import { exact } from './exact.ts';
 import type {
   AccountLimitsRow,
@@ -396,4 +397,6 @@ export const entities = [
   serverDatabases,
   serverDisks,
   suspensions,
+  webhookMessages,
+  tpsIncidents,
 ];

@@ -394,6 +394,7 @@ test('a spend cap with notify writes once a month, and lets everything run on', 
   await it.minutes(5);
   t.is(await said(it), 1);
   t.like(it.letters, [{ to: 'owner@example.com' }]);
+  t.like(it.caps, { 0: { accountId: ACCOUNT, capMicros: cost(2), action: 'notify' }, length: 1 });
   t.is((await it.servers.get('abc'))?.state, 'running');
   t.false(it.games.commands.some((command) => command.includes('say')));
   t.is(await it.balance(), CREDIT - cost(6));
