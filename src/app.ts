@@ -18,6 +18,7 @@ import { createStartLimit } from './access/start-limit.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
+import { createMachines } from './actors/machines.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import { createServerEvents } from './actors/server-events.ts';
@@ -218,6 +219,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         serverEvents,
         metrics,
         grants,
+        machines: createMachines({ store, clock, servers, grants }),
         engine,
         console,
         rconPassword,

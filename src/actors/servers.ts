@@ -23,6 +23,8 @@ import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
+import { createStepFeed, pathOf, type StepListener } from './machine-step.ts';
+import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound } from './refusals.ts';
 import { atRest, readOnly, sameValue, worthStoring } from './resting.ts';
 
@@ -52,6 +54,11 @@ export interface Servers {
    * UNAVAILABLE where it could not be stored (then nothing has happened).
    */
   send(id: string, command: ServerCommand): Promise<ServerNow>;
+  /**
+   * Gives an operator's event, also to a server that is being deleted; otherwise as `send`. FAILED_PRECONDITION
+   * EVENT_NOT_LEGAL, which names what would be taken.
+   */
+  intervene(id: string, event: Intervention): Promise<void>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
@@ -59,6 +66,8 @@ export interface Servers {
   tell(id: string, fact: ServerEvent): Promise<void>;
   /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
+  /** Tells every step of every server once it is stored; readings are none. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
   /** From now on asks `check` before a command wakes a sleeping server. Returns the cancellation. */
@@ -103,7 +112,7 @@ interface Entry {
 type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
 
 const RELOAD_MS = 1_000;
-const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
+const WAKING = new Set<string>(['START', 'JOIN']);
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
@@ -117,6 +126,7 @@ export function createServers(options: ServersOptions): Servers {
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const wakeChecks = new Set<WakeCheck>();
+  const feed = createStepFeed();
   let closed = false;
 
   const host: EffectHost = {
@@ -164,7 +174,9 @@ export function createServers(options: ServersOptions): Servers {
     const after = entry.actor.getSnapshot();
     if (after === before || after.status === 'error') return;
     entry.seen = after;
-    if (inspection.event.type !== 'xstate.init' && worthStoring(before, after)) commit(entry, before, inspection.event);
+    const { event } = inspection;
+    if (event.type !== 'xstate.init' && (worthStoring(before, after) || isIntervention(event)))
+      commit(entry, before, event);
     announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
   }
 
@@ -176,25 +188,31 @@ export function createServers(options: ServersOptions): Servers {
     const [from, to] = [serverState(before), serverState(seen)];
     const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
     const failure = failureIn(before, seen, event, at);
+    const cause = event.cause ?? seen.context.cause;
+    const sent = isIntervention(event);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
       if (seen.status === 'done') return rows.deleteServer(tx, id);
-      const transition = { at, event: event.type, from, to, cause: JSON.stringify(seen.context.cause) };
+      const transition = { at, event: event.type, from, to, cause: JSON.stringify(sent ? cause : seen.context.cause) };
       await saveSnapshot(tx, id, {
         snapshot,
         state: to,
         updatedAt: at,
-        transitions: sameValue(before, seen) ? [] : [transition],
+        transitions: sent || !sameValue(before, seen) ? [transition] : [],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
-      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause };
+      const step = { at, event: event.type, from, to, cause, sent };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
     entry.commit.then(
-      () => evict(entry),
+      () => {
+        const [fromPath, toPath] = [pathOf(before.value), pathOf(seen.value)];
+        feed.tell(() => ({ id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause }));
+        evict(entry);
+      },
       (error: unknown) => drop(entry, error),
     );
   }
@@ -265,24 +283,28 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   /** Hands a command to the actor in the very turn in which it was found to be allowed. */
-  async function give(id: string, command: ServerCommand): Promise<{ now: ServerNow; stored: Promise<void> }> {
+  async function give(
+    id: string,
+    event: ServerCommand | Intervention,
+    allow: (now: ServerNow, snapshot: ServerSnapshot) => void,
+  ): Promise<{ now: ServerNow; stored: Promise<void> }> {
     for (;;) {
       const entry = await loaded(id);
-      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
+      if (entry === undefined) throw notFound(id);
+      ask([(now) => allow(now, entry.actor.getSnapshot())], entry);
       const { seen } = entry;
-      if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
+      if (WAKING.has(event.type) && !AWAKE.has(serverState(seen))) {
         const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen) continue;
-        askAll(checks, entry);
+        ask(checks, entry);
       }
-      entry.actor.send(command);
+      entry.actor.send(event);
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
   }
 
-  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
+  function ask(checks: ((now: ServerNow) => void)[], entry: Entry): void {
     try {
       for (const check of checks) check(nowOf(entry));
     } catch (error) {
@@ -296,7 +318,22 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   async function send(id: string, command: ServerCommand): Promise<ServerNow> {
-    const { now, stored } = await give(id, command);
+    const given = await give(id, command, (now, snapshot) => {
+      if (now.state === 'deleting') throw notFound(id);
+      if (!snapshot.can(command)) throw notAllowed(now, command);
+    });
+    return done(given);
+  }
+
+  async function intervene(id: string, event: Intervention): Promise<void> {
+    const given = await give(id, event, ({ state }, snapshot) => {
+      const legal = operatorEvents(snapshot, event.at);
+      if (!legal.includes(event.type)) throw eventNotLegal(id, state, event.type, legal);
+    });
+    await done(given);
+  }
+
+  async function done({ now, stored }: { now: ServerNow; stored: Promise<void> }): Promise<ServerNow> {
     try {
       await stored;
     } catch (error) {
@@ -351,6 +388,8 @@ export function createServers(options: ServersOptions): Servers {
 
   return {
     send,
+    intervene,
+    follow: feed.follow,
     patch,
     get,
     async create(row, cause) {
@@ -362,6 +401,8 @@ export function createServers(options: ServersOptions): Servers {
       });
       const now = atRest(stored);
       announce(row.id, now);
+      const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
+      feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
       if (row.modpackPlatform === '') return now;
       return send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
     },
@@ -440,6 +481,10 @@ export function createServers(options: ServersOptions): Servers {
       entries.clear();
     },
   };
+}
+
+function isIntervention({ cause }: StepEvent): boolean {
+  return cause?.kind === 'operator';
 }
 
 const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };

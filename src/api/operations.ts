@@ -16,6 +16,7 @@ import { inviteMember, listMembers, removeMember, setMemberRole } from './member
 import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
+import { machineOperations } from './operator-machines.ts';
 import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
 import { streamServerEvents } from './server-events.ts';
@@ -58,6 +59,7 @@ export const operations: readonly Operation[] = [
   inviteMember,
   setMemberRole,
   removeMember,
+  ...machineOperations,
   ...clientOperations,
   ...accountOperations,
   reconcileLedger,
