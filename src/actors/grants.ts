@@ -253,7 +253,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       const at = clock.now();
       await decide(id, decision, () => ({ type: 'DENY', at }));
     },
-    follow: actors.feed.follow,
+    follow: (listener) => actors.feed.follow(listener),
     live: () => actors.live(),
   };
 }

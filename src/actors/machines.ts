@@ -51,7 +51,7 @@ export interface MachineDetail extends MachineSummary {
   /** As persisted, without what could be secret. */
   snapshot: unknown;
   /** The statechart as plain JSON. */
-  definition: unknown;
+  definition: object;
 }
 
 /** Which machines are asked for. What is '' or absent does not restrict. */
@@ -100,8 +100,8 @@ export interface MachinesOptions {
 
 /** Of a list that is not paged further. */
 const KEPT_TRANSITIONS = 50;
-const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
-const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as unknown;
+const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as object;
+const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as object;
 const WAITING_GRANT = new Set(['authorization_pending', 'slow_down']);
 /** Ranks of the list that are meant to pass: servers on their way, grants that wait. */
 const PASSING = new Set([0, 3]);

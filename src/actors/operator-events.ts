@@ -33,7 +33,7 @@ const PROBE: Cause = { kind: 'operator', id: '', note: '' };
 export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEventType[] {
   if (snapshot.status !== 'active') return [];
   return OPERATOR_EVENTS.filter((type) => {
-    const event = { type, at, cause: PROBE } as Intervention;
+    const event: Intervention = { type, at, cause: PROBE };
     const moves = serverMachine.getTransitionData(snapshot, event).some(({ target }) => target !== undefined);
     return moves || (snapshot.can(event) && worthStoring(snapshot, getNextSnapshot(serverMachine, snapshot, event)));
   });

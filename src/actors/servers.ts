@@ -389,7 +389,7 @@ export function createServers(options: ServersOptions): Servers {
   return {
     send,
     intervene,
-    follow: feed.follow,
+    follow: (listener) => feed.follow(listener),
     patch,
     get,
     async create(row, cause) {

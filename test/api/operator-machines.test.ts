@@ -47,7 +47,7 @@ const promote = (it: ApiUnderTest, operator: 0 | 1) =>
 
 /** From now on the engine takes a halt and never comes back from it, until it is healed. */
 function deafEngine({ engine }: ApiUnderTest): () => void {
-  const { halt } = engine;
+  const halt = engine.halt.bind(engine);
   engine.halt = () => new Promise<void>(() => {});
   return () => void (engine.halt = halt);
 }
