@@ -147,7 +147,7 @@ function presentFacts(machine: MachineDetail, now: number): Html {
   return html`<dl class="facts">
     <div>
       <dt>State</dt>
-      <dd>${stateTag(state)} <small>${path}</small></dd>
+      <dd>${stateTag(state)} ${path.includes('.') && html`<small>${path}</small>`}</dd>
     </div>
     <div>
       <dt>For</dt>

@@ -125,11 +125,12 @@ test('a server whose engine never answers the halt: found, understood, and freed
   const heal = deafEngine(it);
   await it.command('lobby', 'STOP');
   await it.clock.advance(300_000);
-  await it.until(async () => (await it.list('?stuckForSeconds=300')).length === 1);
+  await it.until(async () => (await it.look('lobby')).waitsFor[0]?.what.endsWith('at once') === true);
+  t.is((await it.list('?stuckForSeconds=300')).length, 1);
   t.deepEqual(await it.list('?stuckForSeconds=301'), []);
   const stuck = await it.look('lobby');
   t.deepEqual([stuck.state, stuck.path], ['stopping', 'stopping.halting']);
-  t.is(stuck.waitsFor[0]?.what, 'the engine to end the game at once', 'its own alarm has rung meanwhile');
+  t.is(stuck.waitsFor[0]?.what, 'the engine to end the game at once', 'its own alarm has rung');
   t.deepEqual(stuck.legalEvents, ['ALARM', 'RESTART', 'DELETE']);
   t.is(stuck.definition.id, 'server');
   t.is((stuck.snapshot['context'] as { id: string }).id, 'lobby');

@@ -250,8 +250,9 @@ test('with 500 machines a page shows fifty, quickly, and leads to the rest', asy
   const { cookie } = await it.browser('usr_test');
   await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
   const began = performance.now();
-  await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
+  const text = await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
   const took = performance.now() - began;
+  t.is(text.match(/data-machine=/g)?.length, 50);
   t.log(`500 machines: ${Math.round(took)} ms until the page was there`);
   t.true(took < 2_000);
   await page.goto(`${it.base}/operator`);
