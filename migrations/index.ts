@@ -2,6 +2,7 @@ import { Initial1795132800000 } from './1795132800000-initial.ts';
 import { People1795219200000 } from './1795219200000-people.ts';
 import { Money1795305600000 } from './1795305600000-money.ts';
 import { Metrics1795308300000 } from './1795308300000-metrics.ts';
+import { Machines1795478400000 } from './1795478400000-machines.ts';
 import { Alerts1795564800000 } from './1795564800000-alerts.ts';
 import { Quota1795824000000 } from './1795824000000-quota.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
@@ -12,6 +13,7 @@ export const migrations = [
   People1795219200000,
   Money1795305600000,
   Metrics1795308300000,
+  Machines1795478400000,
   Alerts1795564800000,
   Quota1795824000000,
   Databases1795996800000,

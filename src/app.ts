@@ -19,6 +19,7 @@ import { createAlerts } from './actors/alerts.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
+import { createMachines } from './actors/machines.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import type { ServerNow } from './actors/effect-host.ts';
@@ -298,6 +299,7 @@ export async function startApp(
         serverEvents,
         metrics,
         grants,
+        machines: createMachines({ store, clock, servers, grants }),
         engine,
         console,
         rconPassword,

@@ -34,6 +34,8 @@ export interface ServerStep {
   from: string;
   to: string;
   cause: Cause;
+  /** Somebody sent the event; the cause is theirs. */
+  sent?: boolean;
 }
 
 const DETAIL_CHARS = 512;
@@ -59,10 +61,13 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 
 /** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
 export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
-  const action = COMMANDS[step.event] ?? consequence(step);
+  const sent = step.event in COMMANDS || step.sent === true;
+  const action = COMMANDS[step.event] ?? (sent ? SENT : consequence(step));
   if (action === undefined) return;
-  const doer = step.event in COMMANDS ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
-  const detail = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
+  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
+  const detail = [change, reason].filter((part) => part !== '').join(': ');
   await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
@@ -93,6 +98,9 @@ const COMMANDS: Record<string, string> = {
   KEEP_AWAKE: 'server.keepAwake',
   DELETE: 'server.delete',
 };
+
+/** A fact that an operator has told. */
+const SENT = 'server.alarm';
 
 /** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
 function consequence({ from, to, cause }: ServerStep): string | undefined {

@@ -9,6 +9,7 @@ import { mountCheckoutCallback } from './checkout.ts';
 import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
+import { createFindBrowser } from './operator-session.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { declaredRoute, mount, plainColons } from './mount.ts';
@@ -50,10 +51,9 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
-  const gate = {
-    authorize: createAuthorize(options.findPrincipal, options.findApp, takeToken),
-    authorizeAgain: createAuthorize(options.findPrincipal, options.findApp, () => {}),
-  };
+  const authorizing = (take: (credentialId: string) => void) =>
+    createAuthorize(options.findPrincipal, options.findApp, take, createFindBrowser(services));
+  const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
   router.get('/openapi.json', (ctx) => {

@@ -16,7 +16,10 @@ const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
   { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
   { name: 'public', description: 'Needs no credential.' },
-  { name: 'operator', description: 'For operators of the installation.' },
+  {
+    name: 'operator',
+    description: 'For operators of the installation: by a key with the scope `operator`, or signed in.',
+  },
 ];
 
 const DESCRIPTION = [
@@ -68,9 +71,10 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   };
 }
 
-function keyAccess({ description, scope, appScope, keyOnly, role }: Operation): Json {
+function keyAccess({ description, method, scope, appScope, keyOnly, role }: Operation): Json {
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
+  if (scope === 'operator') sentences.push("Takes an operator's session as well.");
   if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
@@ -78,12 +82,17 @@ function keyAccess({ description, scope, appScope, keyOnly, role }: Operation): 
     'x-required-scope': scope,
     ...(role !== undefined && { 'x-required-role': role }),
     ...(appScope !== undefined && { security: [{ apiKey: [] }, { appToken: [] }] }),
+    ...(scope === 'operator' && { security: [{ apiKey: [] }, sessionSecurity(method)] }),
   };
 }
 
 function sessionAccess({ description, method, signedIn }: SessionOperation): Json {
   if (!signedIn) return { description, security: [] };
-  return { description, security: [method === 'get' ? { session: [] } : { session: [], csrf: [] }] };
+  return { description, security: [sessionSecurity(method)] };
+}
+
+function sessionSecurity(method: Operation['method']): Json {
+  return method === 'get' ? { session: [] } : { session: [], csrf: [] };
 }
 
 function requestBody(components: Components, { body, example }: Declared): Json {

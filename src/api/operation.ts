@@ -138,6 +138,27 @@ export function serverOperation<
   };
 }
 
+/** Declares an operation that answers with a stream of events. Who watches may do so as long as they may call it. */
+export function streamOperation<Query extends z.ZodType = typeof Empty>(
+  spec: OperationSpec<typeof Empty, Query, typeof Empty, z.ZodString>,
+) {
+  type Handler = (call: Call<typeof Empty, Query, typeof Empty>, services: Services) => Promise<EventSource>;
+  return {
+    handle(handler: Handler): StreamOperation {
+      const { declared, check } = declare<typeof Empty, Query, typeof Empty, typeof spec>(spec);
+      return {
+        ...declared,
+        answers: 'events',
+        async open(sent, services) {
+          const { principal, signal } = sent;
+          const source = await handler({ ...(await check(sent)), principal, signal }, services);
+          return { ...source, check: async () => {} };
+        },
+      };
+    },
+  };
+}
+
 /** Declares an operation on one server that answers with a stream of events, for those who are at least `role` on it. */
 export function serverStream<
   Params extends z.ZodType<{ id: string }> = typeof ServerParams,

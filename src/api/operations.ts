@@ -25,6 +25,7 @@ import { accountOperations } from './operator-accounts.ts';
 import { nodeOperations } from './operator-nodes.ts';
 import { orphanOperations } from './operator-orphans.ts';
 import { operatorServerOperations } from './operator-servers.ts';
+import { machineOperations } from './operator-machines.ts';
 import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
 import { streamServerEvents } from './server-events.ts';
@@ -73,6 +74,7 @@ export const operations: readonly Operation[] = [
   removeMember,
   ...nodeOperations,
   ...operatorServerOperations,
+  ...machineOperations,
   ...clientOperations,
   ...accountOperations,
   reconcileLedger,

@@ -9,7 +9,7 @@ export interface Exposition {
 }
 
 /** What whoever reads the figures needs: they say how many players and how much money there is. */
-const ACCESS = { scope: 'operator' } as const;
+const ACCESS = { scope: 'operator', method: 'get' } as const;
 const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Grants } from '../actors/grants.ts';
+import type { Machines } from '../actors/machines.ts';
 import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
@@ -41,6 +42,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   prices: Prices;
   servers: Servers;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  machines: Machines;
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
@@ -117,6 +119,11 @@ export function causeOf(principal: Principal): Cause {
   return principal.kind === 'key'
     ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
     : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
+}
+
+/** The same as the cause of what an operator does to what is not theirs. */
+export function operatorCause(principal: Principal, reason: string): Cause {
+  return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
 }
 
 /** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */

@@ -190,6 +190,8 @@ export const grants = new EntitySchema<GrantRow>({
     createdAt: bigint,
     expiresAt: bigint,
     snapshot: text,
+    changedAt: { ...bigint, default: 0 },
+    history: { ...text, default: '[]' },
   },
   uniques: [{ columns: ['deviceHash'] }, { columns: ['userHmac'] }],
   indices: [{ columns: ['expiresAt'] }],

@@ -4,6 +4,7 @@ import type { Secret } from '../access/secrets.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Checkouts } from '../billing/checkout.ts';
 import type { Grants } from '../actors/grants.ts';
+import type { Machines } from '../actors/machines.ts';
 
 /** What pages work with. */
 export interface PageDeps extends People {
@@ -12,6 +13,7 @@ export interface PageDeps extends People {
   clientAddress: (request: IncomingMessage) => string;
   checkouts: Pick<Checkouts, 'find' | 'settleTest'>;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  machines: Omit<Machines, 'follow'>;
   /** Counts wrong user codes; to be the same one wherever codes are taken. */
   guessLimit: GuessLimit;
 }

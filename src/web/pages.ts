@@ -6,6 +6,8 @@ import type { PageDeps } from './deps.ts';
 import { mountDevice } from './device.ts';
 import { pageErrors } from './errors.ts';
 import { mountHome } from './home.ts';
+import { mountMachine } from './machine.ts';
+import { mountMachines } from './machines.ts';
 import { mountApps } from './profile-apps.ts';
 import { mountInvitations } from './profile-invitations.ts';
 import { mountKeys } from './profile-keys.ts';
@@ -29,6 +31,8 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountApps(serve, deps);
   mountSessions(serve, deps);
   mountInvitations(serve, deps);
+  mountMachines(serve, deps);
+  mountMachine(serve, deps);
 }
 
 /**

@@ -11,6 +11,7 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createMachines } from '../../src/actors/machines.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
@@ -153,6 +154,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
+  const grants = createGrants({ store, clock, secret, log });
   const services: Services = {
     ...money,
     ...node,
@@ -178,7 +180,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     servers: base.servers,
     serverEvents,
     metrics,
-    grants: createGrants({ store, clock, secret, log }),
+    grants,
+    machines: createMachines({ store, clock, servers, grants }),
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },

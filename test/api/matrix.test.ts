@@ -125,7 +125,10 @@ test('every operation, with everything that is no credential or no longer one', 
   const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
   const credentials: Record<string, Credential> = {
     none: { headers: {}, expect: missing },
-    'a session': { headers: { cookie, 'x-csrf-token': csrf }, expect: missing },
+    'a session': {
+      headers: { cookie, 'x-csrf-token': csrf },
+      expect: ({ scope }) => (scope === 'operator' ? (['PERMISSION_DENIED', 'SCOPE_MISSING'] as const) : missing()),
+    },
     malformed: { headers: { 'x-api-key': 'dmk_nonsense' }, expect: nobody },
     empty: { headers: { 'x-api-key': '' }, expect: nobody },
     unknown: { headers: { 'x-api-key': mintToken('key') }, expect: nobody },
