@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { exact } from './exact.ts';
+import { publicStatuses, wakePolicies } from './settings-tables.ts';
 import type {
   AccountLimitsRow,
   AccountRow,
@@ -390,4 +391,6 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  publicStatuses,
+  wakePolicies,
 ];
