@@ -1,6 +1,6 @@
 import { Table } from 'typeorm';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { boolean, integer, primary, text } from './column-types.ts';
+import { boolean, integer, nullable, primary, text } from './column-types.ts';
 
 /** Who may wake a server by joining, and what strangers may see of it. */
 export class Settings1795910400000 implements MigrationInterface {
@@ -27,7 +27,7 @@ function tables(): Table[] {
   return [
     new Table({
       name: 'public_statuses',
-      columns: [primary(text('serverId')), text('slug'), boolean('enabled'), boolean('showAddress')],
+      columns: [primary(text('serverId')), nullable(text('slug')), boolean('enabled'), boolean('showAddress')],
       uniques: [{ columnNames: ['slug'] }],
       foreignKeys: [{ ...ofServer }],
     }),

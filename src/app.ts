@@ -18,6 +18,7 @@ import { createStartLimit } from './access/start-limit.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
+import { createDoor } from './actors/door.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import { createServerEvents } from './actors/server-events.ts';
@@ -37,6 +38,7 @@ import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
+import { createPublicBoard } from './api/public-board.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
 import { createAdmission } from './billing/admission.ts';
@@ -50,6 +52,9 @@ import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { createPlayerFiles } from './hosting/player-files.ts';
+import { openPublicStatuses } from './hosting/public-statuses.ts';
+import { openWakePolicies } from './hosting/wake-policies.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
@@ -143,10 +148,16 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => serverEvents.close());
     const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
     closers.push(() => metrics.close());
+    const publicStatuses = await openPublicStatuses(store);
+    const wakePolicies = await openWakePolicies(store);
+    servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+    const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+    servers.checkWakes(door.wakeCap);
     const routing = createRouting({
       servers,
       clock,
       log,
+      door,
       publicHost: config.publicHost,
       sleepers: await listRoutes(store),
     });
@@ -191,7 +202,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const meter = await startMeter({ ...billing, afterRound: funds.enforce });
     closers.push(() => meter.close());
 
-    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
+    const { sessionServerUrl } = config;
+    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
     const http = await listenHttp();
@@ -207,6 +219,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
 
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
+      const playersPort = () => players.port;
       const services: Services = {
         ...createPeopleMemory(clock),
         config,
@@ -217,6 +230,9 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         servers,
         serverEvents,
         metrics,
+        publicStatuses,
+        publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
+        wakePolicies,
         grants,
         engine,
         console,
@@ -231,7 +247,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
-        playersPort: () => players.port,
+        playersPort,
         findUser: (id) => getUser(store, id),
       };
       const startLimit = createStartLimit({ store, clock });

@@ -75,7 +75,7 @@ export interface Servers {
  * Whether a server may wake. What has to be read for that is read first; the function it gives is called in the turn of the
  * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
  */
-export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
+export type WakeCheck = (row: ServerRow, command: ServerCommand) => Promise<(now: ServerNow) => void>;
 
 export interface ServersOptions {
   store: Store;
@@ -272,7 +272,7 @@ export function createServers(options: ServersOptions): Servers {
       if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
       const { seen } = entry;
       if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
-        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
+        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row, command)));
         if (entry.dropped || entry.seen !== seen) continue;
         askAll(checks, entry);
       }

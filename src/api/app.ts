@@ -9,6 +9,7 @@ import { mountCheckoutCallback } from './checkout.ts';
 import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
+import { mountPublicStatus } from './public-status.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { mount, plainColons } from './mount.ts';
@@ -58,6 +59,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);
+  mountPublicStatus(router, services);
   if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)

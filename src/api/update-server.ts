@@ -1,14 +1,13 @@
-import { StatusError } from '../status.ts';
-import type { ServerNow } from '../actors/effect-host.ts';
 import { invalidFields } from './errors.ts';
 import { int32, message, text } from './fields.ts';
 import { serverOperation } from './operation.ts';
 import { Server, ServerName, ServerParams } from './schemas.ts';
 import { checkPlan, checkRam } from './server-fields.ts';
+import { requireStopped, stillStopped } from './stopped.ts';
 import { recordOnServer } from './services.ts';
 import { serverView } from './views.ts';
 
-const AT_REST = new Set(['hibernated', 'start_failed', 'install_failed']);
+const WHAT = 'its RAM or plan';
 
 export const updateServer = serverOperation({
   id: 'UpdateServer',
@@ -30,15 +29,13 @@ export const updateServer = serverOperation({
   const { name = now.row.name, ramMb = now.row.ramMb, plan = now.row.plan } = body;
   const violations = [...checkRam({ ...now.row, ramMb }, services), ...checkPlan(plan)];
   if (violations.length > 0) throw invalidFields(violations);
-  if (ramMb !== now.row.ramMb || plan !== now.row.plan) requireStopped(now);
+  const needsRest = ramMb !== now.row.ramMb || plan !== now.row.plan;
+  if (needsRest) requireStopped(now, WHAT);
   const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: services.clock.now() };
   const record = recordOnServer(principal, now.row, deed);
-  return serverView(await services.servers.patch(now.row.id, { name, ramMb, plan }, record), services);
-});
-
-function requireStopped({ row, state }: ServerNow): void {
-  if (AT_REST.has(state)) return;
-  throw new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_STOPPED', 'Stop the server, then change its RAM or plan.', {
-    metadata: { server: row.id, state },
+  const patched = await services.servers.patch(now.row.id, { name, ramMb, plan }, async (tx) => {
+    if (needsRest) await stillStopped(tx, now.row.id, WHAT);
+    await record(tx);
   });
-}
+  return serverView(patched, services);
+});

@@ -8,11 +8,12 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort'>;
+export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'publicStatuses'>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
   const { startFailure, installFailure } = context;
+  const publicStatus = services.publicStatuses.of(row.id);
   return {
     id: row.id,
     name: row.name,
@@ -47,11 +48,17 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSummary: startFailure?.summary,
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
+    publicStatusEnabled: publicStatus.enabled,
+    publicShowAddress: publicStatus.showAddress,
+    publicSlug: publicStatus.slug ?? '',
   };
 }
 
 /** Where players connect, with the port where it is not the game's own. */
-export function addressOf(hostname: string, { config, playersPort }: ViewServices): string {
+export function addressOf(
+  hostname: string,
+  { config, playersPort }: Pick<ViewServices, 'config' | 'playersPort'>,
+): string {
   const port = playersPort();
   const host = `${hostname}.${config.publicHost}`;
   return port === DEFAULT_PORT ? host : `${host}:${port}`;

@@ -2,11 +2,11 @@ import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { exact } from './exact.ts';
 
-/** What strangers may see of a server. Written at the first enabling, and kept when it is switched off. */
+/** What strangers may see of a server. */
 export interface PublicStatusRow {
   serverId: string;
-  /** The last part of the page's address; never changes. */
-  slug: string;
+  /** The last part of the page's address; null until it was enabled for the first time, and the same ever after. */
+  slug: string | null;
   enabled: boolean;
   showAddress: boolean;
 }
@@ -38,7 +38,7 @@ const ofServer = {
 
 export const publicStatuses = new EntitySchema<PublicStatusRow>({
   name: 'public_statuses',
-  columns: { serverId, slug: text, enabled: boolean, showAddress: boolean },
+  columns: { serverId, slug: { ...text, nullable: true }, enabled: boolean, showAddress: boolean },
   uniques: [{ columns: ['slug'] }],
   foreignKeys: [ofServer],
 });

@@ -19,10 +19,13 @@ import { createHttpServer } from '../../src/api/http-server.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
+import { createPublicBoard } from '../../src/api/public-board.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
+import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -93,6 +96,17 @@ export interface ApiTestOptions {
   api?: Partial<ApiOptions>;
 }
 
+/** The settings, where a test has none of its own. */
+const CONFIG: Services['config'] = {
+  baseUrl: 'http://panel.example',
+  publicHost: 'play.example',
+  region: 'na',
+  nodeLabel: 'node-1',
+  maxRamMb: 16_384,
+  maxServersPerAccount: 0,
+  signup: 'open',
+};
+
 const EVER = 4_000_000_000_000;
 
 /** What the settings say, where a test sets them. */
@@ -136,18 +150,18 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { servers, engine, games } = base;
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
   const services: Services = {
+    publicStatuses,
+    wakePolicies,
+    publicBoard: createPublicBoard({
+      ...{ publicStatuses, wakePolicies, servers, clock },
+      config: { ...CONFIG, ...options.config },
+      playersPort: () => 25_565,
+    }),
     ...money,
-    config: {
-      baseUrl: 'http://panel.example',
-      publicHost: 'play.example',
-      region: 'na',
-      nodeLabel: 'node-1',
-      maxRamMb: 16_384,
-      maxServersPerAccount: 0,
-      signup: 'open',
-      ...options.config,
-    },
+    config: { ...CONFIG, ...options.config },
     ...createPeopleMemory(clock),
     clock,
     store,

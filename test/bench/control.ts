@@ -5,6 +5,7 @@ import type { Cause } from '../../machines/server.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { startReconcile } from '../../src/actors/reconcile.ts';
 import { createRouting } from '../../src/actors/routing.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { createServers, type Servers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createLog, type Log } from '../../src/log.ts';
@@ -59,7 +60,14 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     erasers: [],
   });
   const servers = createServers({ store, clock, log, limits: LIMITS, effects });
-  const routing = createRouting({ servers, clock, log, publicHost: 'localhost', sleepers: await listRoutes(store) });
+  const routing = createRouting({
+    door: OPEN_DOOR,
+    servers,
+    clock,
+    log,
+    publicHost: 'localhost',
+    sleepers: await listRoutes(store),
+  });
   await servers.restore();
   const endReconcile = await startReconcile({ engine, servers, clock, log });
   return {
