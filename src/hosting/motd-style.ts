@@ -32,7 +32,7 @@ const CODE_FORMATS = new Map(FORMATS.map((format) => [FORMAT_CODES[format], form
 export function applyCode(style: MotdStyle, code: string): MotdStyle | undefined {
   const lower = code.toLowerCase();
   if (lower === 'r') return {};
-  if (lower.length > 1) return { color: `#${lower.slice(1).replaceAll('§', '')}` };
+  if (lower.startsWith('x§')) return { color: `#${lower.slice(1).replaceAll('§', '')}` };
   const color = COLORS[lower];
   if (color) return { color: color[1] };
   const format = CODE_FORMATS.get(lower);

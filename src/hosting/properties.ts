@@ -4,7 +4,7 @@ import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
-import { GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
+import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
 import { motdCodes, parseMotd } from './motd.ts';
 import { formatProperties, parseProperties } from './properties-format.ts';
 
@@ -19,20 +19,6 @@ const MAX_BYTES = 1024 * 1024;
 
 // What we last wrote on the owner's behalf, so that a property the owner takes back returns to the game's default.
 const LEDGER = '.dormouse-properties';
-
-/** Cores that know `§x…`, a colour beyond the sixteen. */
-const ANY_COLOR = new Set([
-  'paper',
-  'purpur',
-  'pufferfish',
-  'leaf',
-  'folia',
-  'spigot',
-  'mohist',
-  'magma',
-  'arclight',
-  'ketting',
-]);
 
 /** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
 export function ownedProperties(
@@ -55,7 +41,8 @@ export function ownedProperties(
     // The game would open another port for each, which nobody asks.
     ['enable-jmx-monitoring', 'false'],
     ['management-server-enabled', 'false'],
-    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: ANY_COLOR.has(type) })],
+    // Bukkit knows `§x…`, a colour beyond the sixteen.
+    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
   ]);
 }
 
@@ -143,7 +130,7 @@ export async function readPlain(path: string): Promise<string> {
 }
 
 /** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
-async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
+export async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
   // The usual case, and two syncs of the disk less between a join and its game.
   if ((await readPlain(path)) === text) return;
   const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;

@@ -59,5 +59,5 @@ const WIDTHS: readonly (readonly [RegExp, number])[] = [
   [/[ frt()[\]/-]/, 5.6],
   [/[mwMWQO@%]/, 11.4],
   [/[A-Z]/, 9],
-  [/[\x20-\x7e]/, 8.2],
+  [/[\x20-\x7e]/, 7.9],
 ];
