@@ -81,7 +81,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       </div>
       <div>
         <dt>Version</dt>
-        <dd>${version || '–'}</dd>
+        <dd>${plainName(version, 32) || '–'}</dd>
       </div>
     </dl>
     ${address !== '' && html`<p class="address"><span class="kicker">Join at</span><code>${address}</code></p>`}

@@ -5,7 +5,9 @@ import type { Cause } from '../../machines/server.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { startReconcile } from '../../src/actors/reconcile.ts';
 import { createRouting } from '../../src/actors/routing.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { createDoor } from '../../src/actors/door.ts';
+import { createPlayerFiles } from '../../src/hosting/player-files.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { createServers, type Servers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createLog, type Log } from '../../src/log.ts';
@@ -60,8 +62,11 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     erasers: [],
   });
   const servers = createServers({ store, clock, log, limits: LIMITS, effects });
+  const policies = await openWakePolicies(store);
+  const door = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
+  servers.checkWakes(door.wakeCap);
   const routing = createRouting({
-    door: OPEN_DOOR,
+    door,
     servers,
     clock,
     log,
