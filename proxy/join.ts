@@ -25,7 +25,7 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
   visit.allow(Infinity);
   visit.joining = true;
   const player: Player = { name: login.name, uuid: login.uuid, ip: visit.ip, protocol };
-  player.verified = context.accounts.knows(player);
+  if (context.accounts.knows(player)) player.verified = true;
   const hold = new Hold(visit, player, context);
   let served = false;
   try {

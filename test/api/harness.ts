@@ -156,7 +156,10 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     publicStatuses,
     wakePolicies,
     publicBoard: createPublicBoard({
-      ...{ publicStatuses, wakePolicies, servers, clock },
+      publicStatuses,
+      wakePolicies,
+      servers,
+      clock,
       config: { ...CONFIG, ...options.config },
       playersPort: () => 25_565,
     }),

@@ -17,6 +17,8 @@ async function settings(t: ExecutionContext, fields: Parameters<ApiUnderTest['cr
   await it.create('abc', fields);
   return {
     ...it,
+    create: (id: string) => it.create(id),
+    command: (id: string, type: 'START' | 'STOP' | 'DELETE') => it.command(id, type),
     set: (verb: string, body: object) => it.ok('POST', `/v1/servers/abc:${verb}`, body),
     refused: async (verb: string, body: object, reason: string, about = '') => {
       const { status, reason: given, text } = await it.call('POST', `/v1/servers/abc:${verb}`, { body });

@@ -48,38 +48,30 @@ test('plain text, § codes and MiniMessage, and all of it mixed', (t) => {
   reads('I <3 <You>', { text: 'I <3 <You>' });
   reads(
     '§aHi §lthere§cred',
-    ...[
-      { color: '#55ff55', text: 'Hi ' },
-      { color: '#55ff55', bold: true as const, text: 'there' },
-      { color: '#ff5555', text: 'red' },
-    ],
+    { color: '#55ff55', text: 'Hi ' },
+    { color: '#55ff55', bold: true, text: 'there' },
+    { color: '#ff5555', text: 'red' },
   );
   reads(
     '<bold><gold>A<!bold>B</gold>C',
-    ...[
-      { bold: true as const, color: '#ffaa00', text: 'A' },
-      { color: '#ffaa00', text: 'B' },
-      { bold: true as const, text: 'C' },
-    ],
+    { bold: true, color: '#ffaa00', text: 'A' },
+    { color: '#ffaa00', text: 'B' },
+    { bold: true, text: 'C' },
   );
   reads(
     '<gradient:#ff0000:#0000ff>abc</gradient>d',
-    ...[
-      { color: '#ff0000', text: 'a' },
-      { color: '#800080', text: 'b' },
-      { color: '#0000ff', text: 'c' },
-      { text: 'd' },
-    ],
+    { color: '#ff0000', text: 'a' },
+    { color: '#800080', text: 'b' },
+    { color: '#0000ff', text: 'c' },
+    { text: 'd' },
   );
   reads(
     '<gradient:red:blue>a<white>b</white>c§ld§ae',
-    ...[
-      { color: '#ff5555', text: 'a' },
-      { color: '#ffffff', text: 'b' },
-      { color: '#8e55c6', text: 'c' },
-      { bold: true as const, color: '#5555ff', text: 'd' },
-      { color: '#55ff55', text: 'e' },
-    ],
+    { color: '#ff5555', text: 'a' },
+    { color: '#ffffff', text: 'b' },
+    { color: '#8e55c6', text: 'c' },
+    { bold: true, color: '#5555ff', text: 'd' },
+    { color: '#55ff55', text: 'e' },
   );
   reads('<#FF8800>a<reset>b<br>c', { color: '#ff8800', text: 'a' }, { text: 'b\nc' });
   reads("<hover:show_text:'<red>x'>A</hover><click:open_url:'https://e'>B", { text: 'AB' });
