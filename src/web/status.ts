@@ -89,7 +89,7 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
     <details>
       <summary>Show this on your site</summary>
       <p><img src="/status/${slug}/badge.svg" alt="${name}: ${label}" height="28" /></p>
-      <p><code>${`[![${label}](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
+      <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
   return layout({ title: name, main }, { ...NOBODY, path: `/status/${slug}` });
