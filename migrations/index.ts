@@ -5,6 +5,7 @@ import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Machines1795478400000 } from './1795478400000-machines.ts';
 import { Alerts1795564800000 } from './1795564800000-alerts.ts';
 import { Quota1795824000000 } from './1795824000000-quota.ts';
+import { Settings1795910400000 } from './1795910400000-settings.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
@@ -16,5 +17,6 @@ export const migrations = [
   Machines1795478400000,
   Alerts1795564800000,
   Quota1795824000000,
+  Settings1795910400000,
   Databases1795996800000,
 ];

@@ -20,6 +20,7 @@ import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createMachines } from './actors/machines.ts';
+import { createDoor } from './actors/door.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import type { ServerNow } from './actors/effect-host.ts';
@@ -42,6 +43,7 @@ import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
 import { openNodeServices } from './api/node-services.ts';
+import { createPublicBoard } from './api/public-board.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
 import { createAdmission } from './billing/admission.ts';
@@ -56,6 +58,9 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
+import { createPlayerFiles } from './hosting/player-files.ts';
+import { openPublicStatuses } from './hosting/public-statuses.ts';
+import { openWakePolicies } from './hosting/wake-policies.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import { isPublicAddress } from './hosting/public-address.ts';
@@ -183,10 +188,16 @@ export async function startApp(
     const onMinute = alerts.minute;
     const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
     closers.push(() => metrics.close());
+    const publicStatuses = await openPublicStatuses(store);
+    const wakePolicies = await openWakePolicies(store);
+    servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+    const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+    servers.checkWakes(door.wakeCap, ['JOIN']);
     const routing = createRouting({
       servers,
       clock,
       log,
+      door,
       publicHost: config.publicHost,
       sleepers: await listRoutes(store),
     });
@@ -253,7 +264,8 @@ export async function startApp(
     const meter = await startMeter({ ...billing, afterRound: funds.enforce });
     closers.push(() => meter.close());
 
-    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
+    const { sessionServerUrl } = config;
+    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
     telemetry.watch({
@@ -287,6 +299,7 @@ export async function startApp(
 
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
+      const playersPort = () => players.port;
       const services: Services = {
         ...createPeopleMemory(clock),
         ...node,
@@ -298,6 +311,9 @@ export async function startApp(
         servers,
         serverEvents,
         metrics,
+        publicStatuses,
+        publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
+        wakePolicies,
         grants,
         machines: createMachines({ store, clock, servers, grants }),
         engine,
@@ -314,7 +330,7 @@ export async function startApp(
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
-        playersPort: () => players.port,
+        playersPort,
         findUser: (id) => getUser(store, id),
       };
       const startLimit = createStartLimit({ store, clock });

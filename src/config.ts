@@ -17,6 +17,8 @@ export interface Setting<T> {
 
 const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2.json';
 
+const SESSION_URL = 'https://sessionserver.mojang.com';
+
 /** Every setting there is: parsing, validation and the help text come from this one table. */
 export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
@@ -65,6 +67,7 @@ export const settings = {
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
+  sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Where accounts of players are checked.'),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

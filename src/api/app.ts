@@ -10,6 +10,7 @@ import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
 import { createFindBrowser } from './operator-session.ts';
+import { mountPublicStatus } from './public-status.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
 import { declaredRoute, mount, plainColons } from './mount.ts';
@@ -63,6 +64,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);
   if (options.telemetry) mountPrometheus(router, options.telemetry, gate.authorize);
+  mountPublicStatus(router, services);
   if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)

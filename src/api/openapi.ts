@@ -7,6 +7,7 @@ import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { CSRF_HEADER } from './session-mount.ts';
+import { PublicStatusReply } from './public-status.ts';
 import type { SessionOperation } from './session-operation.ts';
 import { sessionOperations } from './session-operations.ts';
 
@@ -57,7 +58,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
-    paths: { ...paths, ...furtherPaths() },
+    paths: { ...paths, ...furtherPaths(components.reply(PublicStatusReply)) },
     components: {
       schemas: components.schemas,
       responses: { Error: error },
@@ -110,7 +111,7 @@ function json(schema: Json): Json {
 }
 
 /** What is no operation. */
-function furtherPaths(): Record<string, Json> {
+function furtherPaths(status: Json): Record<string, Json> {
   const get = (operationId: string, summary: string, more: Json = {}): Json => ({
     get: {
       operationId,
@@ -125,6 +126,7 @@ function furtherPaths(): Record<string, Json> {
     '/readyz': get('Readiness', 'Every part of the service works', {
       '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
     }),
+    '/v1/public/status/{publicSlug}': publicStatusPath(status),
     '/openapi.json': get('OpenApi', 'This document'),
     '/metrics': {
       get: {
@@ -141,6 +143,27 @@ function furtherPaths(): Record<string, Json> {
       },
     },
     ...devicePaths(),
+  };
+}
+
+function publicStatusPath(status: Json): Json {
+  return {
+    get: {
+      operationId: 'GetPublicStatus',
+      tags: ['public'],
+      summary: 'A server as its owner shows it to everybody',
+      description:
+        'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
+        'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
+      security: [],
+      parameters: [
+        { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
+      ],
+      responses: {
+        '200': { description: 'Done.', ...json(status) },
+        default: { $ref: '#/components/responses/Error' },
+      },
+    },
   };
 }
 

@@ -30,8 +30,11 @@ import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
+import { setPublicStatus, setServerAlertWebhook, setServerMotd, setServerProperties } from './settings.ts';
 import { updateServer } from './update-server.ts';
+import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
+import { setWakePolicy } from './wake-policy.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
@@ -52,9 +55,15 @@ export const operations: readonly Operation[] = [
   stopServer,
   restartServer,
   retryInstall,
+  updateServerVersion,
+  setServerProperties,
+  setServerMotd,
+  setServerAlertWebhook,
+  setPublicStatus,
   updateServer,
   killServer,
   keepAwake,
+  setWakePolicy,
   runCommand,
   getServerLogs,
   streamServerLogs,

@@ -8,12 +8,13 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'disk' | 'suspensions'>;
+export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'disk' | 'suspensions' | 'publicStatuses'>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
   const { installFailure } = context;
   const startFailure = suspensionOf(row.id, services) ?? context.startFailure;
+  const publicStatus = services.publicStatuses.of(row.id);
   return {
     id: row.id,
     name: row.name,
@@ -49,6 +50,9 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
     ...services.disk.view(row),
+    publicStatusEnabled: publicStatus.enabled,
+    publicShowAddress: publicStatus.showAddress,
+    publicSlug: publicStatus.slug ?? '',
   };
 }
 

@@ -2,6 +2,7 @@ import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { tpsIncidents, webhookMessages } from './alerts-table.ts';
 import { exact } from './exact.ts';
+import { publicStatuses, wakePolicies } from './settings-tables.ts';
 import type {
   AccountLimitsRow,
   AccountRow,
@@ -401,4 +402,6 @@ export const entities = [
   suspensions,
   webhookMessages,
   tpsIncidents,
+  publicStatuses,
+  wakePolicies,
 ];

@@ -15,11 +15,13 @@ import { mountSessions } from './profile-sessions.ts';
 import { mountProfile } from './profile.ts';
 import { createServe } from './serve.ts';
 import { mountSignIn } from './sign-in.ts';
+import { mountStatus } from './status.ts';
 import { mountVerifyEmail } from './verify-email.ts';
 
 /** Gives every page its route. They need `pageErrors` around them, which also sets their headers. */
 export function mountPages(router: Router, deps: PageDeps): void {
   mountAssets(router);
+  mountStatus(router, deps);
   const serve = createServe(router, deps);
   mountHome(serve);
   mountSignIn(serve, deps);

@@ -21,12 +21,15 @@ import { openNodeServices } from '../../src/api/node-services.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
+import { createPublicBoard } from '../../src/api/public-board.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
+import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -99,6 +102,18 @@ export interface ApiTestOptions {
   api?: Partial<ApiOptions>;
 }
 
+/** The settings, where a test has none of its own. */
+const CONFIG: Services['config'] = {
+  baseUrl: 'http://panel.example',
+  publicHost: 'play.example',
+  region: 'na',
+  nodeLabel: 'node-1',
+  maxRamMb: 16_384,
+  maxServersPerAccount: 0,
+  mysqlAddress: { host: 'mysql.example', port: 3_306 },
+  signup: 'open',
+};
+
 const EVER = 4_000_000_000_000;
 
 /** What the settings say, where a test sets them. */
@@ -155,20 +170,22 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
   const grants = createGrants({ store, clock, secret, log });
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
   const services: Services = {
+    publicStatuses,
+    wakePolicies,
+    publicBoard: createPublicBoard({
+      publicStatuses,
+      wakePolicies,
+      servers,
+      clock,
+      config: { ...CONFIG, ...options.config },
+      playersPort: () => 25_565,
+    }),
     ...money,
     ...node,
-    config: {
-      baseUrl: 'http://panel.example',
-      publicHost: 'play.example',
-      region: 'na',
-      nodeLabel: 'node-1',
-      maxRamMb: 16_384,
-      maxServersPerAccount: 0,
-      mysqlAddress: { host: 'mysql.example', port: 3_306 },
-      signup: 'open',
-      ...options.config,
-    },
+    config: { ...CONFIG, ...options.config },
     ...createPeopleMemory(clock),
     clock,
     store,

@@ -9,6 +9,7 @@ import { openNodeServices } from '../../src/api/node-services.ts';
 import { createLog } from '../../src/log.ts';
 import { insertServer } from '../../src/store/servers.ts';
 import { STEVE, serverRow } from '../support/world.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { api } from './harness.ts';
 import type { Answer, ApiTestOptions, ApiUnderTest } from './harness.ts';
 
@@ -31,7 +32,7 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
   await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(KEY_SCOPES);
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [] });
+  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [], door: OPEN_DOOR });
   t.teardown(() => routing.close());
   return {
     ...it,
@@ -204,7 +205,7 @@ test('a suspended server stops, says why to its owner, and wakes for nobody unti
   await it.operate('servers/bad:unsuspend', { reason: 'settled' });
   t.like(await it.ok('GET', '/v1/servers/bad'), { startErrorCode: '', startErrorSummary: '' });
   t.is((await it.call('POST', '/v1/servers/bad:start')).status, 200);
-  const actions = (await it.actions('acc_test')).filter((line) => line.includes('suspend'));
+  const actions = (await it.actions('acc_test')).filter((line) => /^server\.(un)?suspend:/.test(line));
   t.is(actions.length, 2);
   t.regex(
     actions.join('\n'),
