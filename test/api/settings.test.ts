@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { parseProperties } from '../../src/hosting/properties-format.ts';
-import { saveSnapshot } from '../../src/store/snapshots.ts';
 import { api } from './harness.ts';
 import type { ApiUnderTest } from './harness.ts';
 
@@ -115,7 +114,7 @@ test('SetServerAlertWebhook: a public https address, or none; the log says only 
 });
 
 test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade is marked', async (t) => {
-  const { set, refused, command, reach, detail, store, servers } = await settings(t, {
+  const { set, refused, command, reach, detail, store } = await settings(t, {
     type: 'paper',
     version: '1.21.8',
     ramMb: 1_024,
