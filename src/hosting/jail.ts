@@ -91,7 +91,7 @@ export async function openJail(root: string, { owner, secrets = 'guarded' }: Jai
     await handle.close();
     throw fileError(error, '');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded' });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true });
 }
 
 function jailOf(cell: Cell): Jail {
