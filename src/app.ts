@@ -42,7 +42,7 @@ import { createTestCheckout } from './adapters/test-checkout.ts';
 import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
-import { openNodeServices } from './api/node-services.ts';
+import { openDisks, openNodeServices } from './api/node-services.ts';
 import { createPublicBoard } from './api/public-board.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
@@ -61,6 +61,7 @@ import { createServerDatabases, type ServerDatabases } from './hosting/databases
 import { createPlayerFiles } from './hosting/player-files.ts';
 import { openPublicStatuses } from './hosting/public-statuses.ts';
 import { openWakePolicies } from './hosting/wake-policies.ts';
+import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import { isPublicAddress } from './hosting/public-address.ts';
@@ -136,6 +137,9 @@ export async function startApp(
     closers.push(() => console.close());
     const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const disk = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers: () => servers });
+    const files = createFiles({ dataDir, owner, disk: disk.quota });
     let outages = 0;
     const databases = await openDatabases();
     const prices: Prices = {
@@ -172,7 +176,7 @@ export async function startApp(
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         erasers: [async (id) => databases?.erase(id)],
@@ -236,14 +240,14 @@ export async function startApp(
     });
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
     servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
-    const { nodeLabel, diskQuotaMb: diskQuota } = config;
+    const { nodeLabel } = config;
     const around = {
       store,
       clock,
       log,
       dataDir,
       nodeLabel,
-      diskQuota,
+      disk,
       engine,
       servers,
       serverEvents,
@@ -309,6 +313,7 @@ export async function startApp(
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
         publicStatuses,

@@ -13,6 +13,8 @@ import {
 } from './database.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { archivePaths, downloadPath, extractArchive, uploadFile } from './file-transfers.ts';
+import { copyPath, deletePath, listFiles, makeDirectory, readFile, renamePath, writeFile } from './files.ts';
 import { getAccountLimits } from './limits.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
 import { listServerDiagnostics } from './diagnostics.ts';
@@ -77,6 +79,17 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  listFiles,
+  readFile,
+  writeFile,
+  copyPath,
+  renamePath,
+  deletePath,
+  makeDirectory,
+  downloadPath,
+  uploadFile,
+  archivePaths,
+  extractArchive,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -17,7 +17,7 @@ import { createServerEvents, type ServerEvents } from '../../src/actors/server-e
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
-import { openNodeServices } from '../../src/api/node-services.ts';
+import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
@@ -27,6 +27,7 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
@@ -155,11 +156,12 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
+  const disk = await openDisks({ ...base, log, tiers: options.diskQuota ?? [], servers: () => base.servers });
   const node = await openNodeServices({
     ...base,
+    disk,
     log,
     nodeLabel: 'node-1',
-    diskQuota: options.diskQuota ?? [],
     serverEvents,
     console: games,
     rconPassword: () => 'secret',
@@ -195,6 +197,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    files: createFiles({ dataDir: base.dataDir, disk: disk.quota }),
     serverEvents,
     metrics,
     grants,

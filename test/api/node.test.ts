@@ -5,7 +5,7 @@ import type { ExecutionContext } from 'ava';
 import { KEY_SCOPES } from '../../src/access/scopes.ts';
 import { createRouting } from '../../src/actors/routing.ts';
 import type { TypedEvent } from '../../src/actors/server-events.ts';
-import { openNodeServices } from '../../src/api/node-services.ts';
+import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
 import { createLog } from '../../src/log.ts';
 import { insertServer } from '../../src/store/servers.ts';
 import { STEVE, serverRow } from '../support/world.ts';
@@ -265,7 +265,7 @@ test('a suspension survives, also a death between the decision and the stop', as
     serverEvents,
     log: services.log,
     console: games,
-    diskQuota: [],
+    disk: await openDisks({ store, clock, log: services.log, dataDir, tiers: [], servers: () => servers }),
     nodeLabel: 'node-1',
     rconPassword: () => 'secret',
     capacity: services.capacity,
