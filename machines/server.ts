@@ -128,7 +128,8 @@ export type ServerFact =
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
   /** or not. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  | { type: 'ALARM'; at: number };
+  /** Its time is up; with a cause: an operator did not want to wait for that. */
+  | { type: 'ALARM'; at: number; cause?: Cause };
 
 export type ServerEvent = ServerCommand | ServerFact;
 export type ServerTag = ServerState | 'billed';
@@ -273,6 +274,9 @@ export const serverMachine = setup({
       context.retries.filter((at) => at > params.at - HOUR_MS).length < RETRIES_AN_HOUR,
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
+    moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
+    stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
+    lost: (_, params: { how: Ending }) => params.how === 'lost',
     ranLongEnough: ({ context }, params: { at: number }) =>
       context.readyAt !== null && params.at - context.readyAt >= CRASH_GRACE_MS,
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
@@ -443,7 +447,7 @@ export const serverMachine = setup({
         KILL: { actions: 'unqueue' },
       },
       states: {
-        /** Whatever the installer left running is ended before anything else may begin. */
+        /** Whatever the installer left running is ended before anything else may begin. ALARM, an operator's: ask anew. */
         clearing: {
           tags: 'install_failed',
           invoke: {
@@ -460,7 +464,10 @@ export const serverMachine = setup({
             ],
             onError: 'waiting',
           },
-          on: { RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: {
+            RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } },
+            ALARM: { target: 'clearing', reenter: true },
+          },
         },
         waiting: {
           tags: 'install_failed',
@@ -556,17 +563,17 @@ export const serverMachine = setup({
           ],
         },
         UP: {
-          guard: ({ event, context }) => !sameAddress(event.address, context.address),
+          guard: { type: 'moved', params: ({ event }) => event },
           actions: { type: 'noteAddress', params: ({ event }) => event },
         },
         DOWN: [
           {
-            guard: ({ event }) => event.how === 'stopped',
+            guard: { type: 'stoppedInside', params: ({ event }) => event },
             target: 'stopping',
             actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: INSIDE }) },
           },
           {
-            guard: ({ event }) => event.how === 'lost',
+            guard: { type: 'lost', params: ({ event }) => event },
             target: 'starting',
             actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: LOST }) },
           },
@@ -649,7 +656,10 @@ export const serverMachine = setup({
             ],
             onError: 'waiting',
           },
-          on: { START: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: {
+            START: { actions: { type: 'queue', params: ({ event }) => event } },
+            ALARM: { target: 'clearing', reenter: true },
+          },
         },
         waiting: {
           tags: 'start_failed',
@@ -690,6 +700,7 @@ export const serverMachine = setup({
             onDone: '#server.erased',
             onError: 'waiting',
           },
+          on: { ALARM: { target: 'erasing', reenter: true } },
         },
         waiting: {
           tags: 'deleting',

@@ -15,13 +15,17 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createAlerts } from './actors/alerts.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
+import { createMachines } from './actors/machines.ts';
+import { createDoor } from './actors/door.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
+import type { ServerNow } from './actors/effect-host.ts';
 import { createServerEvents } from './actors/server-events.ts';
-import { createServers } from './actors/servers.ts';
+import { createServers, INSTALLS, WAKES } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
 import { createCatalogue } from './adapters/catalogue.ts';
 import { sinceBoot, systemClock } from './adapters/clock.ts';
@@ -36,8 +40,11 @@ import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
+import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
+import { openDisks, openNodeServices } from './api/node-services.ts';
+import { createPublicBoard } from './api/public-board.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
 import { createAdmission } from './billing/admission.ts';
@@ -53,12 +60,21 @@ import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
 import { openServerPorts } from './hosting/server-ports.ts';
+import { createPlayerFiles } from './hosting/player-files.ts';
+import { openPublicStatuses } from './hosting/public-statuses.ts';
+import { openWakePolicies } from './hosting/wake-policies.ts';
+import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
+import { isPublicAddress } from './hosting/public-address.ts';
+import { createWebhookOutbox } from './hosting/webhook-outbox.ts';
 import type { Log } from './log.ts';
+import { createChargeCount } from './observability/charged.ts';
+import { createTelemetry } from './observability/telemetry.ts';
 import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
+import { countServersByState } from './store/telemetry.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
 import { openStore, type Tx } from './store/store.ts';
 import { createPages } from './web/pages.ts';
@@ -123,6 +139,9 @@ export async function startApp(
     closers.push(() => console.close());
     const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const disk = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers: () => servers });
+    const files = createFiles({ dataDir, owner, disk: disk.quota });
     let outages = 0;
     const databases = await openDatabases();
     const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
@@ -137,11 +156,16 @@ export async function startApp(
     const live = () => servers.live();
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
+    const telemetry = createTelemetry();
     const servers = createServers({
       store,
       clock,
       log,
-      onStep: sessions.onStep,
+      onStep: async (tx, now, step) => {
+        await sessions.onStep(tx, now, step);
+        telemetry.stepped(step, startMs(now));
+      },
+      onRefusal: telemetry.refusedWake,
       limits: limitsOf(config),
       effects: createEffects({
         engine,
@@ -156,7 +180,7 @@ export async function startApp(
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         erasers: [async (id) => databases?.erase(id), (id) => serverPorts.forget(id)],
@@ -165,12 +189,23 @@ export async function startApp(
     closers.push(() => servers.close());
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
-    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
+    const webhook = createWebhook({ isAllowed: isPublicAddress });
+    const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordOfSystem });
+    closers.push(() => outbox.close());
+    const alerts = createAlerts({ outbox, serverEvents, log });
+    const onMinute = alerts.minute;
+    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
     closers.push(() => metrics.close());
+    const publicStatuses = await openPublicStatuses(store);
+    const wakePolicies = await openWakePolicies(store);
+    servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+    const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+    servers.checkWakes(door.wakeCap, ['JOIN']);
     const routing = createRouting({
       servers,
       clock,
       log,
+      door,
       publicHost: config.publicHost,
       sleepers: await listRoutes(store),
     });
@@ -199,6 +234,7 @@ export async function startApp(
       baseUrl,
       log,
       record: recordOfSystem,
+      onCapReached: alerts.spendCapReached,
     });
     closers.push(() => funds.close());
     servers.checkWakes(funds.check);
@@ -207,7 +243,23 @@ export async function startApp(
       maxServers: config.maxServersPerAccount,
     });
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
-    servers.checkWakes(async () => (now) => admission.admit(now));
+    servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
+    const { nodeLabel } = config;
+    const around = {
+      store,
+      clock,
+      log,
+      dataDir,
+      nodeLabel,
+      disk,
+      engine,
+      servers,
+      serverEvents,
+      console,
+      rconPassword,
+    };
+    const node = await openNodeServices({ ...around, capacity });
+    closers.push(() => node.close());
     const checkouts = createCheckouts({
       store,
       clock,
@@ -220,9 +272,18 @@ export async function startApp(
     const meter = await startMeter({ ...billing, afterRound: funds.enforce });
     closers.push(() => meter.close());
 
-    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
+    const { sessionServerUrl } = config;
+    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    telemetry.watch({
+      serversByState: () => countServersByState(store),
+      playersOnline: () => live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+      proxy: () => proxy.stats(),
+      storeWrites: () => store.waiting(),
+      webhookMessages: () => outbox.waiting(store),
+      charged: createChargeCount(store, clock),
+    });
     const http = await listenHttp();
     log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
     return { http, players, firstRun: operator, close };
@@ -246,17 +307,24 @@ export async function startApp(
 
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
+      const playersPort = () => players.port;
       const services: Services = {
         ...createPeopleMemory(clock),
+        ...node,
         config,
         clock,
         store,
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
+        publicStatuses,
+        publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
+        wakePolicies,
         grants,
+        machines: createMachines({ store, clock, servers, grants }),
         engine,
         console,
         rconPassword,
@@ -273,7 +341,7 @@ export async function startApp(
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
-        playersPort: () => players.port,
+        playersPort,
         findUser: (id) => getUser(store, id),
       };
       const startLimit = createStartLimit({ store, clock });
@@ -283,6 +351,7 @@ export async function startApp(
         device: { ...services, grants, startLimit },
         findPrincipal: (key) => authenticate(store, clock, key),
         findApp: (token) => authenticateApp(store, clock, token),
+        telemetry,
         readiness: {
           store: () => store.query('SELECT 1'),
           engine: () => engine.list(),
@@ -340,6 +409,11 @@ async function openEngine(
   }
   const sandboxEntry = join(import.meta.dirname, 'sandbox/main.ts');
   return createProcessEngine({ runDir: join(config.dataDir, 'run'), log, clock, sandboxEntry });
+}
+
+/** From the wish for a server to its readiness; null where it has not come to that. */
+function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
+  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
 /** What the service does to an account by itself. */

@@ -17,6 +17,8 @@ export interface Setting<T> {
 
 const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2.json';
 
+const SESSION_URL = 'https://sessionserver.mojang.com';
+
 /** Every setting there is: parsing, validation and the help text come from this one table. */
 export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
@@ -55,11 +57,18 @@ export const settings = {
   startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
   maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
   maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "All of an account's servers together."),
+  diskQuotaMb: setting(
+    'DISK_QUOTA_MB',
+    kind.mbByRam,
+    '0',
+    "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
+  ),
   trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
   signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'open', 'Whether anybody may make an account.'),
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
+  sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Where accounts of players are checked.'),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

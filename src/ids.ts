@@ -48,6 +48,18 @@ export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl'): string {
   return `${prefix}_${randomBase62(16)}`;
 }
 
+let ordered = 0;
+
+/**
+ * A fresh id that sorts by time, and within a millisecond by the order of making: digits whose order no database's
+ * collation changes, and 8 random characters.
+ */
+export function timeOrderedId(prefix: 'aud' | 'dlv', at: number): string {
+  ordered = (ordered + 1) % 0x1_00_00_00;
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
+  return `${prefix}_${hex(at, 12)}${hex(ordered, 6)}${randomBase62(8)}`;
+}
+
 /** A fresh secret: prefix, 32 random base62 characters (190 bits), and the base62 CRC32 of what precedes, 42 in all. */
 export function mintToken(kind: TokenKind): string {
   const body = PREFIXES[kind] + randomBase62(SECRET_LENGTH);

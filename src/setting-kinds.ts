@@ -150,3 +150,18 @@ export const faults: Kind<Record<string, string>> = {
     );
   },
 };
+
+/** MB for servers of up to so much RAM, smallest first; the last one is for all above. One number is for all. */
+export const mbByRam: Kind<{ ramMb: number; quotaMb: number }[]> = {
+  expected: 'a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480',
+  parse(value) {
+    const pairs = value.split(/[\s,]+/).filter((entry) => entry !== '');
+    const all = pairs.map((pair) => /^(?:(\d{1,9}):)?(\d{1,9})$/.exec(pair));
+    const tiers = all.flatMap((match) =>
+      match ? [{ ramMb: Number(match[1] ?? Infinity), quotaMb: Number(match[2]) }] : [],
+    );
+    if (tiers.length < all.length || (all.length > 1 && tiers.some(({ ramMb }) => ramMb === Infinity)))
+      return undefined;
+    return tiers.toSorted((a, b) => a.ramMb - b.ramMb);
+  },
+};

@@ -6,7 +6,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
 import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/ids.ts';
-import { createLog } from '../src/log.ts';
+import { createLog, redact } from '../src/log.ts';
 
 const none = { envFile: null };
 
@@ -42,6 +42,11 @@ test('config: values are read as their kind; what depends on others follows them
   t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
   t.true(config.trustedProxies.check('192.0.2.7'));
   t.false(config.trustedProxies.check('192.0.2.8'));
+  t.deepEqual(loadConfig({}, none).diskQuotaMb, [{ ramMb: Infinity, quotaMb: 0 }]);
+  t.deepEqual(loadConfig({ DISK_QUOTA_MB: '4096:20480, 2048:10240' }, none).diskQuotaMb, [
+    { ramMb: 2_048, quotaMb: 10_240 },
+    { ramMb: 4_096, quotaMb: 20_480 },
+  ]);
   t.is(loadConfig({ HTTP_PORT: '9000' }, none).baseUrl, 'http://localhost:9000');
 });
 
@@ -64,6 +69,9 @@ test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');
 test(wrong, { TRUSTED_PROXIES: 'example.org' }, 'TRUSTED_PROXIES');
+test(wrong, { DISK_QUOTA_MB: '10 GB' }, 'DISK_QUOTA_MB', '2048:10240');
+test(wrong, { DISK_QUOTA_MB: '10240,2048:20480' }, 'DISK_QUOTA_MB');
+test(wrong, { DISK_QUOTA_MB: '-1' }, 'DISK_QUOTA_MB');
 test(wrong, { DATABASE_URL: 'dormouse.db' }, 'DATABASE_URL', 'postgres://');
 test(wrong, { PRICE_PER_GB_HOUR_MICROS: '9007199254740993' }, 'PRICE_PER_GB_HOUR_MICROS');
 test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');
@@ -156,7 +164,11 @@ test('log: secrets do not get through, wherever they are; the rest does', (t) =>
     access_token: 'hunter2',
     device_code: 'hunter2',
     stripeWebhookSecret: 'hunter2',
+    'x-csrf-token': 'hunter2',
+    alertWebhookUrl: 'https://hooks.example/hunter2',
     ip: '198.51.100.7',
+    'x-forwarded-for': '198.51.100.7, 10.0.0.1',
+    clientAddress: '198.51.100.7',
     url: `/v1?x=${apiKey}`,
     kept: 'yes "password":"in a sentence"',
   };
@@ -180,6 +192,32 @@ test('log: secrets do not get through, wherever they are; the rest does', (t) =>
       return JSON.parse(lines.at(-1) ?? '') !== undefined;
     }),
   );
+});
+
+test('log: URLs and sentences without what is secret in them', (t) => {
+  const said = (msg: string) => (JSON.parse(redact(JSON.stringify({ msg }))) as { msg: string }).msg;
+  t.is(
+    said('POST https://discord.com/api/webhooks/123/a-B_c failed'),
+    'POST https://discord.com/api/webhooks/[redacted] failed',
+  );
+  t.is(
+    said('https://ptb.discordapp.com/api/v10/webhooks/1/x'),
+    'https://ptb.discordapp.com/api/v10/webhooks/[redacted]',
+  );
+  t.is(said('"https://hooks.slack.com/services/T0/B0/x"'), '"https://hooks.slack.com/services/[redacted]"');
+  t.is(said('postgres://me:pa%2Fss@db:5432/x is away'), 'postgres://[redacted]@db:5432/x is away');
+  t.is(said('with sk_live_0123456789abcdef, whsec_abcdefgh12'), 'with sk_live_[redacted], whsec_[redacted]');
+  for (const harmless of [
+    'https://example.com/a@b',
+    'mail a@b.example',
+    'see https://discord.com/channels/1',
+    'task_test_1',
+  ])
+    t.is(said(harmless), harmless);
+  const begun = performance.now();
+  for (const bit of ['://', '"token', 'https://discord.com/api/webhooks/', 'a://b', 'sk_live_', '"aaaaaaaaa-'])
+    redact(bit.repeat(100_000));
+  t.true(performance.now() - begun < 2_000);
 });
 
 test('log: a terminal gets one line an entry, and no control characters of others', (t) => {

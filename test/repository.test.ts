@@ -75,6 +75,13 @@ const ROOMS: Room[] = [
     types: ['machines', 'src/config.ts', ...SHAPES],
     packages: ['*'],
   },
+  {
+    name: 'observability',
+    files: ['src/observability/'],
+    imports: ['contracts', 'store'],
+    types: SHAPES,
+    packages: ['prom-client'],
+  },
   { name: 'cli', files: ['src/cli/'], imports: ['contracts'], packages: ['*'] },
   { name: 'app', files: ['src/app.ts', 'src/main.ts'], imports: ['*'], packages: ['*'] },
   {

@@ -1,5 +1,5 @@
 import type { Cause } from '../../machines/server.ts';
-import { randomBase62 } from '../ids.ts';
+import { timeOrderedId } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
@@ -34,6 +34,8 @@ export interface ServerStep {
   from: string;
   to: string;
   cause: Cause;
+  /** Somebody sent the event; the cause is theirs. */
+  sent?: boolean;
 }
 
 const DETAIL_CHARS = 512;
@@ -43,7 +45,7 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
   const { action, accountId, serverId = '', detail = '', at } = deed;
   const text = detail === '' ? doer.through : `${doer.through}; ${detail}`;
   await insertAudit(tx, {
-    id: auditId(at),
+    id: timeOrderedId('aud', at),
     accountId,
     serverId,
     userId: doer.userId,
@@ -59,10 +61,13 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 
 /** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
 export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
-  const action = COMMANDS[step.event] ?? consequence(step);
+  const sent = step.event in COMMANDS || step.sent === true;
+  const action = COMMANDS[step.event] ?? (sent ? SENT : consequence(step));
   if (action === undefined) return;
-  const doer = step.event in COMMANDS ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
-  const detail = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
+  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
+  const detail = [change, reason].filter((part) => part !== '').join(': ');
   await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
@@ -94,6 +99,9 @@ const COMMANDS: Record<string, string> = {
   DELETE: 'server.delete',
 };
 
+/** A fact that an operator has told. */
+const SENT = 'server.alarm';
+
 /** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
 function consequence({ from, to, cause }: ServerStep): string | undefined {
   if (from === to) return undefined;
@@ -114,13 +122,4 @@ async function doerOfCause(db: Sql, { kind, id }: Cause): Promise<Doer> {
   if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
   if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };
   return { userId: kind === 'operator' ? await userOfKey(db, id) : '', through: `${kind} ${id}` };
-}
-
-let written = 0;
-
-/** Sorts by time, and within a millisecond by the order of writing: digits whose order no database's collation changes. */
-function auditId(at: number): string {
-  written = (written + 1) % 0x1_00_00_00;
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
-  return `aud_${hex(at, 12)}${hex(written, 6)}${randomBase62(8)}`;
 }

@@ -50,8 +50,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
 
   async function sweep({ serverId, up }: Game): Promise<void> {
     log.warn({ server: serverId, up }, 'removing a game without a server');
-    await engine.kill(serverId);
-    await engine.erase(serverId);
+    await removeGame(engine, serverId);
   }
 
   /** Asks the engine anew, since an event may be older than what happened after it. */
@@ -104,6 +103,12 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     cancelRetry();
     unwatch();
   };
+}
+
+/** Ends a game that has no server, and removes what the engine keeps of it. */
+export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverId: string): Promise<void> {
+  await engine.kill(serverId);
+  await engine.erase(serverId);
 }
 
 /**

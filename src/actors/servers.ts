@@ -23,6 +23,8 @@ import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
+import { createStepFeed, pathOf, type StepListener } from './machine-step.ts';
+import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
 import { atRest, isStopped, readOnly, sameValue, worthStoring } from './resting.ts';
 
@@ -52,6 +54,11 @@ export interface Servers {
    * UNAVAILABLE where it could not be stored (then nothing has happened).
    */
   send(id: string, command: ServerCommand): Promise<ServerNow>;
+  /**
+   * Gives an operator's event, also to a server that is being deleted; otherwise as `send`. FAILED_PRECONDITION
+   * EVENT_NOT_LEGAL, which names what would be taken.
+   */
+  intervene(id: string, event: Intervention): Promise<void>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
@@ -64,10 +71,15 @@ export interface Servers {
   tell(id: string, fact: ServerEvent): Promise<void>;
   /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
+  /** Tells every step of every server once it is stored; readings are none. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
-  /** From now on asks `check` before a command wakes a sleeping server. Returns the cancellation. */
-  checkWakes(check: WakeCheck): () => void;
+  /**
+   * From now on asks `check` before one of these commands: by default those that wake a server that is not awake, or will
+   * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
+   */
+  checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
   /** Brings every server that is not at rest back to life. */
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
@@ -77,10 +89,13 @@ export interface Servers {
 }
 
 /**
- * Whether a server may wake. What has to be read for that is read first; the function it gives is called in the turn of the
+ * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives is called in the turn of the
  * command, with nothing between the question and the wake, and throws the StatusError that refuses it.
  */
 export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
+
+/** The commands for which somebody may be asked. */
+export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 
 export interface ServersOptions {
   store: Store;
@@ -92,6 +107,8 @@ export interface ServersOptions {
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
   /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
   onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal?: (reason: string) => void;
 }
 
 interface Entry {
@@ -110,7 +127,10 @@ interface Entry {
 type StepEvent = Parameters<typeof failureIn>[2] & { at?: number; cause?: Cause };
 
 const RELOAD_MS = 1_000;
-const WAKING = new Set<ServerCommand['type']>(['START', 'JOIN']);
+/** Commands that begin a start, or queue one. */
+export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
+/** What installs something: also a creation with a mod pack. */
+export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
 
@@ -119,11 +139,21 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
 export function createServers(options: ServersOptions): Servers {
-  const { store, clock, log, limits, effects, audit = recordStep, onStep = async () => {} } = options;
+  const {
+    store,
+    clock,
+    log,
+    limits,
+    effects,
+    audit = recordStep,
+    onStep = async () => {},
+    onRefusal = () => {},
+  } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
-  const wakeChecks = new Set<WakeCheck>();
+  const wakeChecks = new Map<WakeCheck, readonly CheckedCommand[]>();
+  const feed = createStepFeed();
   let closed = false;
 
   const host: EffectHost = {
@@ -178,7 +208,9 @@ export function createServers(options: ServersOptions): Servers {
     const after = entry.actor.getSnapshot();
     if (after === before || after.status === 'error') return;
     entry.seen = after;
-    if (inspection.event.type !== 'xstate.init' && worthStoring(before, after)) commit(entry, before, inspection.event);
+    const { event } = inspection;
+    if (event.type !== 'xstate.init' && (worthStoring(before, after) || isIntervention(event)))
+      commit(entry, before, event);
     announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
   }
 
@@ -190,25 +222,31 @@ export function createServers(options: ServersOptions): Servers {
     const [from, to] = [serverState(before), serverState(seen)];
     const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
     const failure = failureIn(before, seen, event, at);
+    const cause = event.cause ?? seen.context.cause;
+    const sent = isIntervention(event);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
       if (seen.status === 'done') return rows.deleteServer(tx, id);
-      const transition = { at, event: event.type, from, to, cause: JSON.stringify(seen.context.cause) };
+      const transition = { at, event: event.type, from, to, cause: JSON.stringify(sent ? cause : seen.context.cause) };
       await saveSnapshot(tx, id, {
         snapshot,
         state: to,
         updatedAt: at,
-        transitions: sameValue(before, seen) ? [] : [transition],
+        transitions: sent || !sameValue(before, seen) ? [transition] : [],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
-      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause };
+      const step = { at, event: event.type, from, to, cause, sent };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
     entry.commit.then(
-      () => evict(entry),
+      () => {
+        const [fromPath, toPath] = [pathOf(before.value), pathOf(seen.value)];
+        feed.tell(() => ({ id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause }));
+        evict(entry);
+      },
       (error: unknown) => drop(entry, error),
     );
   }
@@ -280,25 +318,36 @@ export function createServers(options: ServersOptions): Servers {
   }
 
   /** Hands a command to the actor in the very turn in which it was found to be allowed. */
-  async function give(id: string, command: ServerCommand): Promise<{ now: ServerNow; stored: Promise<void> }> {
+  async function give(
+    id: string,
+    event: ServerCommand | Intervention,
+    allow: (now: ServerNow, snapshot: ServerSnapshot) => void,
+  ): Promise<{ now: ServerNow; stored: Promise<void> }> {
     for (;;) {
       const entry = await loaded(id);
-      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
+      if (entry === undefined) throw notFound(id);
+      ask([(now) => allow(now, entry.actor.getSnapshot())], entry, event);
       const { seen, commit } = entry;
-      if (WAKING.has(command.type) && !AWAKE.has(serverState(seen))) {
+      const asked = checksFor(event.type, serverState(seen));
+      if (asked.length > 0) {
         await commit.catch(() => {});
-        const checks = await Promise.all([...wakeChecks].map((check) => check(entry.row)));
+        const checks = await Promise.all(asked.map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
-        askAll(checks, entry);
+        ask(checks, entry, event);
       }
-      entry.actor.send(command);
+      entry.actor.send(event);
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
   }
 
-  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
+  /** A join or a start of what is awake already is none; a restart is one from wherever it begins. */
+  function checksFor(type: string, state: ServerState): WakeCheck[] {
+    if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
+    return [...wakeChecks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
+  }
+
+  function ask(checks: ((now: ServerNow) => void)[], entry: Entry, { type }: ServerCommand | Intervention): void {
     try {
       for (const check of checks) check(nowOf(entry));
     } catch (error) {
@@ -307,12 +356,28 @@ export function createServers(options: ServersOptions): Servers {
         () => evict(entry),
         () => {},
       );
+      if (WAKES.some((each) => each === type)) onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
       throw error;
     }
   }
 
   async function send(id: string, command: ServerCommand): Promise<ServerNow> {
-    const { now, stored } = await give(id, command);
+    const given = await give(id, command, (now, snapshot) => {
+      if (now.state === 'deleting') throw notFound(id);
+      if (!snapshot.can(command)) throw notAllowed(now, command);
+    });
+    return done(given);
+  }
+
+  async function intervene(id: string, event: Intervention): Promise<void> {
+    const given = await give(id, event, ({ state }, snapshot) => {
+      const legal = operatorEvents(snapshot, event.at);
+      if (!legal.includes(event.type)) throw eventNotLegal(id, state, event.type, legal);
+    });
+    await done(given);
+  }
+
+  async function done({ now, stored }: { now: ServerNow; stored: Promise<void> }): Promise<ServerNow> {
     try {
       await stored;
     } catch (error) {
@@ -391,20 +456,32 @@ export function createServers(options: ServersOptions): Servers {
 
   return {
     send,
+    intervene,
+    follow: (listener) => feed.follow(listener),
     patch,
     patchAtRest,
     get,
     async create(row, cause) {
       const actor = createActor(machine, { input: { id: row.id, limits, at: row.createdAt, cause } });
       const stored = { ...row, snapshot: JSON.stringify(actor.getPersistedSnapshot()), state: 'hibernated' };
+      const withPack = row.modpackPlatform !== '';
+      if (withPack) for (const check of checksFor('CREATE', 'hibernated')) (await check(row))(atRest(stored));
       await store.write(async (tx) => {
         await rows.insertServer(tx, stored);
         await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
       });
       const now = atRest(stored);
       announce(row.id, now);
-      if (row.modpackPlatform === '') return now;
-      return send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
+      feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
+      if (!withPack) return now;
+      try {
+        return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      } catch (error) {
+        // The last place was taken while it was stored.
+        await send(row.id, { type: 'DELETE', at: clock.now(), cause });
+        throw error;
+      }
     },
     async listByAccount(accountId) {
       const all = await rows.listServersByAccount(store, accountId);
@@ -437,8 +514,8 @@ export function createServers(options: ServersOptions): Servers {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    checkWakes(check) {
-      wakeChecks.add(check);
+    checkWakes(check, commands = WAKES) {
+      wakeChecks.set(check, commands);
       return () => wakeChecks.delete(check);
     },
     async until(id, satisfies, signal) {
@@ -481,6 +558,10 @@ export function createServers(options: ServersOptions): Servers {
       entries.clear();
     },
   };
+}
+
+function isIntervention({ cause }: StepEvent): boolean {
+  return cause?.kind === 'operator';
 }
 
 const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };

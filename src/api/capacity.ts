@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { CapacityNow } from '../billing/capacity.ts';
 import { reply } from './fields.ts';
 import { operation } from './operation.ts';
+import type { Services } from './services.ts';
 
 const double = z.number().default(0).meta({ format: 'double' });
 
@@ -12,6 +13,7 @@ const CpuTier = z
 /** What a machine has and what of it is taken, as the reference has it. */
 export const CapacityResponse = z
   .object({
+    available: reply.flag.describe('Servers are started here now.'),
     activeServers: reply.int32.describe('Awake, waking or going to sleep.'),
     coresUsable: double,
     coresUsed: double.describe('Promised to awake servers. Servers share cores, so this may be more than there are.'),
@@ -37,12 +39,22 @@ export const getCapacity = operation({
   reply: CapacityResponse,
 }).handle(async ({ principal }, services) => {
   const { capacity, accountLimits } = services;
-  return capacityView(await capacity.read(), accountLimits.of(principal.accountId).maxServers);
+  const { maxServers } = accountLimits.of(principal.accountId);
+  return capacityView(await capacity.read(), { maxServers, available: await isAvailable(services) });
 });
 
-export function capacityView(now: CapacityNow, maxServers: number): z.input<typeof CapacityResponse> {
+/** Whether this node starts servers now: its engine answers, and no operator has drained it. */
+export async function isAvailable({ capacity, drain }: Pick<Services, 'capacity' | 'drain'>): Promise<boolean> {
+  return drain.now() === undefined && (await capacity.reachable());
+}
+
+export function capacityView(
+  now: CapacityNow,
+  { maxServers, available }: { maxServers: number; available: boolean },
+): z.input<typeof CapacityResponse> {
   const { machine, used, ramUsableMb, cpuTiers, cpusPerServer } = now;
   return {
+    available,
     activeServers: used.servers,
     coresUsable: machine.cores,
     coresUsed: used.cpus,

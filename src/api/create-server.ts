@@ -25,7 +25,9 @@ export const createServer = operation({
   scope: 'servers:write',
   tag: 'control',
   summary: 'Create a server',
-  description: 'Costs nothing and starts nothing; with a mod pack it is installed first. Start it, or just join it.',
+  description:
+    'Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for ' +
+    'a start. Start it, or just join it.',
   body: CreateServerRequest,
   example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
   reply: Server,
@@ -42,6 +44,7 @@ export async function createServerFor(
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
+  requireActive(request.region, services);
   const { maxServers } = services.accountLimits.of(accountId);
   return services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);
@@ -54,6 +57,14 @@ export async function createServerFor(
       services.servers.create(newRow(request, name, services.clock.now()), causeOf(principal)),
     );
   });
+}
+
+/** A region whose only node is drained has none. */
+function requireActive(region: string, { drain }: Services): void {
+  const drained = drain.now();
+  if (drained === undefined) return;
+  const message = `Region ${region} takes no new servers now: ${drained.reason}`;
+  throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
 }
 
 /** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */

@@ -13,6 +13,8 @@ import {
 } from './database.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { archivePaths, downloadPath, extractArchive, uploadFile } from './file-transfers.ts';
+import { copyPath, deletePath, listFiles, makeDirectory, readFile, renamePath, writeFile } from './files.ts';
 import { getAccountLimits } from './limits.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
 import { listServerDiagnostics } from './diagnostics.ts';
@@ -22,15 +24,22 @@ import { inviteMember, listMembers, removeMember, setMemberRole } from './member
 import { getServerMetrics } from './metrics.ts';
 import { listMyServers } from './my-servers.ts';
 import { accountOperations } from './operator-accounts.ts';
+import { nodeOperations } from './operator-nodes.ts';
+import { orphanOperations } from './operator-orphans.ts';
+import { operatorServerOperations } from './operator-servers.ts';
+import { machineOperations } from './operator-machines.ts';
 import type { Operation } from './operation.ts';
 import { addServerPort, removeServerPort } from './ports.ts';
 import { listRegions } from './regions.ts';
 import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
+import { setPublicStatus, setServerAlertWebhook, setServerMotd, setServerProperties } from './settings.ts';
 import { createServerFromTemplate, createTemplate, deleteTemplate, listTemplates } from './templates.ts';
 import { updateServer } from './update-server.ts';
+import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
+import { setWakePolicy } from './wake-policy.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
@@ -51,9 +60,15 @@ export const operations: readonly Operation[] = [
   stopServer,
   restartServer,
   retryInstall,
+  updateServerVersion,
+  setServerProperties,
+  setServerMotd,
+  setServerAlertWebhook,
+  setPublicStatus,
   updateServer,
   killServer,
   keepAwake,
+  setWakePolicy,
   addServerPort,
   removeServerPort,
   runCommand,
@@ -69,6 +84,17 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  listFiles,
+  readFile,
+  writeFile,
+  copyPath,
+  renamePath,
+  deletePath,
+  makeDirectory,
+  downloadPath,
+  uploadFile,
+  archivePaths,
+  extractArchive,
   listSchedules,
   createSchedule,
   deleteSchedule,
@@ -82,7 +108,11 @@ export const operations: readonly Operation[] = [
   inviteMember,
   setMemberRole,
   removeMember,
+  ...nodeOperations,
+  ...operatorServerOperations,
+  ...machineOperations,
   ...clientOperations,
   ...accountOperations,
   reconcileLedger,
+  ...orphanOperations,
 ];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CapacityResponse, capacityView } from './capacity.ts';
+import { CapacityResponse, capacityView, isAvailable } from './capacity.ts';
 import { reply } from './fields.ts';
 import { operation } from './operation.ts';
 
@@ -7,7 +7,7 @@ const RegionInfo = z
   .object({
     region: reply.text,
     label: reply.text.describe('For people.'),
-    available: reply.flag.describe('A machine there can be reached and runs servers.'),
+    available: reply.flag.describe('A machine there can be reached and starts servers.'),
     capacity: CapacityResponse.prefault({}).describe('All zero where not available.'),
   })
   .meta({ id: 'RegionInfo' });
@@ -37,7 +37,9 @@ export const listRegions = operation({
   const { capacity, accountLimits, config } = services;
   const { region } = config;
   const label = LABELS[region] ?? region.toUpperCase();
-  if (!(await capacity.reachable())) return { regions: [{ region, label, available: false }] };
+  const available = await isAvailable(services);
+  if (!available) return { regions: [{ region, label, available }] };
   const { maxServers } = accountLimits.of(principal.accountId);
-  return { regions: [{ region, label, available: true, capacity: capacityView(await capacity.read(), maxServers) }] };
+  const view = capacityView(await capacity.read(), { maxServers, available });
+  return { regions: [{ region, label, available, capacity: view }] };
 });

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Grants } from '../actors/grants.ts';
+import type { Machines } from '../actors/machines.ts';
 import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
@@ -13,20 +14,25 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
-import { createStreamSlots } from '../access/stream-slots.ts';
+import { createStreamSlots, TRANSFER_LIMITS } from '../access/stream-slots.ts';
 import type { StreamSlots } from '../access/stream-slots.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
+import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { ServerPorts } from '../hosting/server-ports.ts';
 import { createTurns } from '../turns.ts';
 import type { Turns } from '../turns.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
+import type { PublicStatuses } from '../hosting/public-statuses.ts';
+import type { WakePolicies } from '../hosting/wake-policies.ts';
 import type { MoneyServices } from './money-services.ts';
+import type { NodeServices } from './node-services.ts';
+import type { PublicBoard } from './public-board.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, UserRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
@@ -38,17 +44,24 @@ export type ApiConfig = Pick<
 >;
 
 /** What handlers work with. */
-export interface Services extends People, MoneyServices {
+export interface Services extends People, MoneyServices, NodeServices {
   config: ApiConfig;
   secret: Secret;
   prices: Prices;
   servers: Servers;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  machines: Machines;
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  publicStatuses: PublicStatuses;
+  publicBoard: PublicBoard;
+  wakePolicies: WakePolicies;
+  /** Of uploads, downloads and work on whole trees of files. */
+  transferSlots: StreamSlots;
+  files: Files;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
@@ -71,12 +84,13 @@ export interface Services extends People, MoneyServices {
 /** The part of the services that only this process's memory holds: one for all of them. */
 export function createPeopleMemory(
   clock: Clock,
-): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots'> {
+): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots' | 'transferSlots'> {
   return {
     guessLimit: createGuessLimit(clock),
     loginLimits: createLoginLimits(clock),
     accessChanges: createAccessChanges(),
     streamSlots: createStreamSlots(),
+    transferSlots: createStreamSlots(TRANSFER_LIMITS),
     inTurn: createTurns(),
   };
 }
@@ -121,6 +135,11 @@ export function causeOf(principal: Principal): Cause {
   return principal.kind === 'key'
     ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
     : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
+}
+
+/** The same as the cause of what an operator does to what is not theirs. */
+export function operatorCause(principal: Principal, reason: string): Cause {
+  return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
 }
 
 /** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */

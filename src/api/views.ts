@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ServerNow } from '../actors/effect-host.ts';
-import type { ServerContext, ServerState } from '../../machines/server.ts';
+import type { Failure, ServerContext, ServerState } from '../../machines/server.ts';
 import type { Server } from './schemas.ts';
 import type { Services } from './services.ts';
 
@@ -8,11 +8,16 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'serverPorts'>;
+export type ViewServices = Pick<
+  Services,
+  'config' | 'playersPort' | 'disk' | 'suspensions' | 'publicStatuses' | 'serverPorts'
+>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
-  const { startFailure, installFailure } = context;
+  const { installFailure } = context;
+  const startFailure = suspensionOf(row.id, services) ?? context.startFailure;
+  const publicStatus = services.publicStatuses.of(row.id);
   return {
     id: row.id,
     name: row.name,
@@ -54,11 +59,26 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSummary: startFailure?.summary,
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
+    ...services.disk.view(row),
+    publicStatusEnabled: publicStatus.enabled,
+    publicShowAddress: publicStatus.showAddress,
+    publicSlug: publicStatus.slug ?? '',
   };
 }
 
+/** A suspended server cannot start, and why is said where other failures of a start are. */
+function suspensionOf(id: string, { suspensions }: ViewServices): Failure | undefined {
+  const found = suspensions.of(id);
+  if (found === undefined) return undefined;
+  const suggestion = 'Ask the operator of this installation.';
+  return { code: 'suspended', summary: `Suspended: ${found.reason}`, suggestion, raw: '' };
+}
+
 /** Where players connect, with the port where it is not the game's own. */
-export function addressOf(hostname: string, { config, playersPort }: ViewServices): string {
+export function addressOf(
+  hostname: string,
+  { config, playersPort }: Pick<ViewServices, 'config' | 'playersPort'>,
+): string {
   const port = playersPort();
   const host = `${hostname}.${config.publicHost}`;
   return port === DEFAULT_PORT ? host : `${host}:${port}`;

@@ -4,14 +4,14 @@ import type { Capacity } from './capacity.ts';
 import { loadOf, reserves } from './reservations.ts';
 import type { Reserving } from './reservations.ts';
 
-/** Decides whether a server may wake. */
+/** Decides whether a server may wake, or have something installed. */
 export interface Admission {
   /**
-   * Throws unless the server may wake now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may have awake,
-   * NODE_CAPACITY for what the machine has left. One that is awake already, or on its way, has its place.
+   * Throws unless the server may take its place now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may
+   * have awake, NODE_CAPACITY for what the machine has left. One that is awake already, or on its way, has its place.
    *
-   * Synchronous, and what awake servers reserve is read off their actors: in the turn of the event that wakes the server
-   * there is nothing between the question and the reservation, and whatever brings the actor to rest has given it back.
+   * Synchronous, and what awake servers reserve is read off their actors: in the turn of the event that wakes one there is
+   * nothing between the question and the reservation, and whatever brings the actor to rest has given it back.
    */
   admit(server: Reserving): void;
 }

@@ -28,7 +28,7 @@ export interface Capacity {
   read(): Promise<CapacityNow>;
   /** CPU time of a server, in cores. */
   cpusFor(ramMb: number): number;
-  /** Whether the engine answers; asked at most once in a few seconds. */
+  /** Whether the engine answers; asked at most once in a few seconds, and once a second while it does not. */
   reachable(): Promise<boolean>;
   close(): void;
 }
@@ -51,6 +51,8 @@ const TIERS: readonly CpuTier[] = [
 const KEPT_RAM_MB = 512;
 const PROBE_MS = 15_000;
 const REACHABLE_MS = 5_000;
+/** An engine that is back is to be noticed soon. */
+const UNREACHABLE_MS = 1_000;
 const ENGINE_MS = 3_000;
 
 /** Probes the machine, and goes on doing so every quarter of a minute: disks fill up. */
@@ -58,7 +60,7 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
   let machine = await probe();
   let probedAt = clock.now();
   let cancel = clock.at(probedAt + PROBE_MS, again);
-  let asked: { at: number; answer: Promise<boolean> } | undefined;
+  let asked: { until: number; answer: Promise<boolean> } | undefined;
 
   async function refresh(): Promise<void> {
     machine = await probe();
@@ -86,6 +88,15 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
     };
   }
 
+  function ask(): Promise<boolean> {
+    const asking = { until: clock.now() + REACHABLE_MS, answer: answers(engine) };
+    asked = asking;
+    void asking.answer.then((reached) => {
+      if (!reached) asking.until = clock.now() + UNREACHABLE_MS;
+    });
+    return asking.answer;
+  }
+
   return {
     now,
     cpusFor,
@@ -94,10 +105,7 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
       return now();
     },
     reachable() {
-      if (asked === undefined || clock.now() - asked.at >= REACHABLE_MS) {
-        asked = { at: clock.now(), answer: answers(engine) };
-      }
-      return asked.answer;
+      return asked !== undefined && clock.now() < asked.until ? asked.answer : ask();
     },
     close: () => cancel(),
   };

@@ -1,11 +1,13 @@
+import type { Cause } from '../../machines/server.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Mailer } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { listOwners } from '../store/accounts.ts';
-import type { ServerRow, WalletRow } from '../store/rows.ts';
+import type { ServerRow, SpendCapAction, WalletRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { getWallet, listSpentWallets, markCapNotified } from '../store/wallets.ts';
 import { flatDue } from './flat.ts';
+import { createLastCalls } from './last-call.ts';
 import { insufficientFunds } from './ledger.ts';
 import type { LiveServer, LiveServers } from './live.ts';
 import { monthOf, type Prices, tickCeilingMicros } from './prices.ts';
@@ -31,6 +33,11 @@ export interface FundsOptions {
   log: Log;
   /** Writes into the audit log of an account, in the write of what it is about. */
   record: (tx: Tx, deed: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
+  /** Tells whoever else is to know that a spend cap is reached, in the same write. */
+  onCapReached?: (
+    tx: Tx,
+    cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
+  ) => Promise<void>;
 }
 
 /** From the warning in chat to the stop. */
@@ -48,9 +55,9 @@ const NOTES: Record<End, string> = {
 };
 
 export function createFunds(options: FundsOptions): Funds {
-  const { store, clock, servers, console, rconPassword, mailer, prices, baseUrl, log, record } = options;
-  /** Accounts that have been warned, with the cancellation of what follows. */
-  const warned = new Map<string, () => void>();
+  const { store, clock, servers, mailer, prices, baseUrl, log, record } = options;
+  /** By account. */
+  const lastCalls = createLastCalls(options);
 
   async function check(row: ServerRow): Promise<() => void> {
     const at = clock.now();
@@ -96,50 +103,26 @@ export function createFunds(options: FundsOptions): Funds {
       const end = endOf(wallet, at);
       if (end !== undefined) ended.set(wallet.accountId, end);
     }
-    for (const [accountId, cancel] of warned) {
-      if (ended.has(accountId)) continue;
-      cancel();
-      warned.delete(accountId);
-    }
-    for (const [accountId, end] of ended) {
-      // Warned once; whoever starts or comes in meanwhile is stopped with the others.
-      if (warned.has(accountId)) continue;
-      warned.set(
-        accountId,
-        clock.at(at + GRACE_MS, () => void stopAll(accountId)),
-      );
-      await warn(accountId, end);
-    }
+    for (const accountId of lastCalls.keys()) if (!ended.has(accountId)) lastCalls.cancel(accountId);
+    // Warned once; whoever starts or comes in meanwhile is stopped with the others.
+    for (const [accountId, end] of ended) if (!lastCalls.has(accountId)) await warn(accountId, end);
   }
 
   async function warn(accountId: string, end: End): Promise<void> {
     log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
-    await Promise.all(
-      awakeOf(accountId).map(async ({ row, context }) => {
-        if (context.rcon === null) return;
-        const said = console.run(context.rcon, rconPassword(row.id), `say ${WARNINGS[end]}`);
-        await said.catch((error: unknown) => log.debug({ server: row.id, err: error }, 'the warning was not taken'));
-      }),
-    );
+    await lastCalls.begin(accountId, {
+      graceMs: GRACE_MS,
+      warning: WARNINGS[end],
+      servers: () => awakeOf(accountId),
+      cause: () => causeNow(accountId),
+    });
   }
 
-  async function stopAll(accountId: string): Promise<void> {
-    try {
-      warned.delete(accountId);
-      const at = clock.now();
-      const wallet = await getWallet(store, accountId);
-      // Money may have come in meanwhile.
-      const end = wallet && endOf(wallet, at);
-      if (end === undefined) return;
-      const cause = { kind: 'system', id: end, note: NOTES[end] } as const;
-      const stops = awakeOf(accountId).map(({ row }) => servers.send(row.id, { type: 'STOP', at, cause }));
-      for (const stop of await Promise.allSettled(stops)) {
-        if (stop.status === 'rejected')
-          log.warn({ account: accountId, err: stop.reason as unknown }, 'not stopped yet');
-      }
-    } catch (error) {
-      log.error({ account: accountId, err: error }, 'could not stop for lack of funds; the next minute tries again');
-    }
+  /** Money may have come in meanwhile. */
+  async function causeNow(accountId: string): Promise<Cause | undefined> {
+    const wallet = await getWallet(store, accountId);
+    const end = wallet && endOf(wallet, clock.now());
+    return end && { kind: 'system', id: end, note: NOTES[end] };
   }
 
   function awakeOf(accountId: string): LiveServer[] {
@@ -154,6 +137,7 @@ export function createFunds(options: FundsOptions): Funds {
     const owners = await store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
+      await options.onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {
@@ -168,10 +152,7 @@ export function createFunds(options: FundsOptions): Funds {
   return {
     check,
     enforce,
-    close() {
-      for (const cancel of warned.values()) cancel();
-      warned.clear();
-    },
+    close: () => lastCalls.close(),
   };
 }
 

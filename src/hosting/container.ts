@@ -26,6 +26,11 @@ export const CORES: readonly string[] = [
   'ketting',
 ];
 
+/** Those of them that are made on Bukkit, plugins and all. */
+export const BUKKIT_CORES: ReadonlySet<string> = new Set(
+  CORES.filter((core) => !['sandbox', 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
+);
+
 /** Where a game and its console listen inside a container. Fixed: nothing is published, each container has its own address. */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;

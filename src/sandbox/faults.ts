@@ -1,3 +1,6 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /**
  * Trouble to order, for tests of the service around a game server. Read from the environment only, never from files
  * an owner can write.
@@ -10,6 +13,7 @@
  *   runtime's heap until killed (gives up at 4 GiB, exit code 1); `heap`: fills the heap
  *   until the runtime aborts
  * - `SANDBOX_CRASH_AFTER_MS`: a crash report and exit code 1 this long after being ready
+ * - `SANDBOX_GROW_MB`: once ready, the world grows by so many MB a second (gives up at 4 GiB)
  * - `SANDBOX_IGNORE_STOP`: `true`: SIGTERM, SIGINT and the `stop` command are noted and not obeyed
  */
 export interface Faults {
@@ -20,6 +24,7 @@ export interface Faults {
   outOfMemory: '' | 'report' | 'allocate' | 'heap';
   /** Undefined: does not crash. */
   crashAfterMs: number | undefined;
+  growMb: number;
   ignoreStop: boolean;
 }
 
@@ -29,15 +34,16 @@ const maxAllocatedBytes = 4 * 1024 * 1024 * 1024;
 /** Reads the `SANDBOX_` variables. An unreadable value means "no such fault". */
 export function readFaults(env: NodeJS.ProcessEnv): Faults {
   const flag = (name: string) => env[name]?.toLowerCase() === 'true';
-  const ms = (name: string) => (/^\d{1,9}$/.test(env[name] ?? '') ? Number(env[name]) : undefined);
+  const count = (name: string) => (/^\d{1,9}$/.test(env[name] ?? '') ? Number(env[name]) : undefined);
   const memory = env.SANDBOX_OUT_OF_MEMORY;
   return {
-    startMs: ms('SANDBOX_START_MS') ?? 0,
+    startMs: count('SANDBOX_START_MS') ?? 0,
     earlyPort: flag('SANDBOX_EARLY_PORT'),
     neverReady: flag('SANDBOX_NEVER_READY'),
     crashAtStart: flag('SANDBOX_CRASH_AT_START'),
     outOfMemory: memory === 'report' || memory === 'allocate' || memory === 'heap' ? memory : '',
-    crashAfterMs: ms('SANDBOX_CRASH_AFTER_MS'),
+    crashAfterMs: count('SANDBOX_CRASH_AFTER_MS'),
+    growMb: count('SANDBOX_GROW_MB') ?? 0,
     ignoreStop: flag('SANDBOX_IGNORE_STOP'),
   };
 }
@@ -70,4 +76,16 @@ export function allocateUntilKilled(where: 'allocate' | 'heap'): void {
     // Where nothing limits this process, the machine must not suffer for a test.
     if (taken.length * chunkBytes > maxAllocatedBytes) process.exit(1);
   }, 5);
+}
+
+/** Lets a region file in `directory` grow, as a machine that writes without end does. */
+export function growWithoutEnd(directory: string, mbPerSecond: number): void {
+  const everyMs = 100;
+  const piece = Buffer.alloc((mbPerSecond * 1_048_576 * everyMs) / 1_000, 1);
+  let written = 0;
+  const growing = setInterval(() => {
+    appendFileSync(join(directory, 'region', 'r.99.99.mca'), piece);
+    written += piece.length;
+    if (written > maxAllocatedBytes) clearInterval(growing);
+  }, everyMs);
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { runCommand } from './commands/index.ts';
 import type { Launch } from './environment.ts';
 import { LaunchRefused } from './environment.ts';
-import { crashWhileRunningStack } from './faults.ts';
+import { crashWhileRunningStack, growWithoutEnd } from './faults.ts';
 import type { Game } from './game.ts';
 import { listen } from './listener.ts';
 import type { Listener } from './listener.ts';
@@ -57,6 +57,7 @@ export async function runServer({ launch, properties, log }: Run): Promise<void>
     shutDown = once(() => end(game, listener, rcon));
     game.stop = stop;
     readConsole(game);
+    if (faults.growMb > 0) growWithoutEnd(game.storage.directory, faults.growMb);
   } catch (error) {
     const lines =
       error instanceof LaunchRefused ? error.lines : [`Failed to start the minecraft server\n${stackOf(error)}`];

@@ -1,6 +1,8 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
+import { tpsIncidents, webhookMessages } from './alerts-table.ts';
 import { exact } from './exact.ts';
+import { publicStatuses, wakePolicies } from './settings-tables.ts';
 import type {
   AccountLimitsRow,
   AccountRow,
@@ -30,6 +32,8 @@ import { schedules } from './schedules-table.ts';
 import { serverDatabases } from './server-databases-table.ts';
 import { serverPorts } from './server-ports-table.ts';
 import { templates } from './templates-table.ts';
+import { serverDisks } from './server-disks-table.ts';
+import { suspensions } from './suspensions-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -190,6 +194,8 @@ export const grants = new EntitySchema<GrantRow>({
     createdAt: bigint,
     expiresAt: bigint,
     snapshot: text,
+    changedAt: { ...bigint, default: 0 },
+    history: { ...text, default: '[]' },
   },
   uniques: [{ columns: ['deviceHash'] }, { columns: ['userHmac'] }],
   indices: [{ columns: ['expiresAt'] }],
@@ -398,4 +404,10 @@ export const entities = [
   schedules,
   templates,
   serverPorts,
+  serverDisks,
+  suspensions,
+  webhookMessages,
+  tpsIncidents,
+  publicStatuses,
+  wakePolicies,
 ];

@@ -40,6 +40,11 @@ export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   return rows.map(routeRow);
 }
 
+/** Of all servers, those being deleted too. */
+export async function listServerIds(db: Sql): Promise<string[]> {
+  return (await db.query<{ id: string }>('SELECT "id" FROM "servers"')).map(({ id }) => id);
+}
+
 /** Writes the given fields only. NOT_FOUND for an unknown server. */
 export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Promise<void> {
   if (Object.keys(fields).length === 0) return;

@@ -11,6 +11,7 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createMachines } from '../../src/actors/machines.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
 import { scheduleActions } from '../../src/actors/schedule-actions.ts';
 import { createSchedules } from '../../src/actors/schedules.ts';
@@ -18,15 +19,21 @@ import { createServerEvents, type ServerEvents } from '../../src/actors/server-e
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
+import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
+import { createPublicBoard } from '../../src/api/public-board.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import { openServerPorts } from '../../src/hosting/server-ports.ts';
+import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
+import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -95,10 +102,23 @@ export interface BrowserUnderTest {
 }
 
 export interface ApiTestOptions {
+  diskQuota?: readonly QuotaTier[];
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
 }
+
+/** The settings, where a test has none of its own. */
+const CONFIG: Services['config'] = {
+  baseUrl: 'http://panel.example',
+  publicHost: 'play.example',
+  region: 'na',
+  nodeLabel: 'node-1',
+  maxRamMb: 16_384,
+  maxServersPerAccount: 0,
+  mysqlAddress: { host: 'mysql.example', port: 3_306 },
+  signup: 'open',
+};
 
 const EVER = 4_000_000_000_000;
 
@@ -141,6 +161,18 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
+  const disk = await openDisks({ ...base, log, tiers: options.diskQuota ?? [], servers: () => base.servers });
+  const node = await openNodeServices({
+    ...base,
+    disk,
+    log,
+    nodeLabel: 'node-1',
+    serverEvents,
+    console: games,
+    rconPassword: () => 'secret',
+    capacity,
+  });
+  t.teardown(() => node.close());
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
@@ -158,19 +190,23 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     }),
   });
   t.teardown(() => schedules.close());
+  const grants = createGrants({ store, clock, secret, log });
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
   const services: Services = {
+    publicStatuses,
+    wakePolicies,
+    publicBoard: createPublicBoard({
+      publicStatuses,
+      wakePolicies,
+      servers,
+      clock,
+      config: { ...CONFIG, ...options.config },
+      playersPort: () => 25_565,
+    }),
     ...money,
-    config: {
-      baseUrl: 'http://panel.example',
-      publicHost: 'play.example',
-      region: 'na',
-      nodeLabel: 'node-1',
-      maxRamMb: 16_384,
-      maxServersPerAccount: 0,
-      mysqlAddress: { host: 'mysql.example', port: 3_306 },
-      signup: 'open',
-      ...options.config,
-    },
+    ...node,
+    config: { ...CONFIG, ...options.config },
     ...createPeopleMemory(clock),
     clock,
     store,
@@ -180,9 +216,11 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    files: createFiles({ dataDir: base.dataDir, disk: disk.quota }),
     serverEvents,
     metrics,
-    grants: createGrants({ store, clock, secret, log }),
+    grants,
+    machines: createMachines({ store, clock, servers, grants }),
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },

@@ -45,6 +45,12 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DeleteTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
   RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
+  ReadFile: ['FAILED_PRECONDITION', 'NOT_A_FILE'],
+  CopyPath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  RenamePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  DeletePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */
@@ -57,6 +63,9 @@ const BODIES: Record<string, (serverId: string) => object> = {
   SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
+
+/** What operations without a message want in their query. */
+const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 
 /** What the scopes of a key decide; undefined: it may. Its user is no operator. */
 function byScope({ scope }: Operation, held: readonly Scope[]): Outcome | undefined {
@@ -87,7 +96,7 @@ async function ask(it: ApiUnderTest, operation: Operation, serverId: string, hea
     .replace('{id}', serverId)
     .replace('{accountId}', 'acc_test')
     .replaceAll(/\{\w+\}/g, 'none');
-  return it.call(method.toUpperCase(), address, { key: null, headers, body });
+  return it.call(method.toUpperCase(), address + (QUERIES[id] ?? ''), { key: null, headers, body });
 }
 
 /** Calls every operation with the credential, those that may change something on a server of their own. */
@@ -137,7 +146,10 @@ test('every operation, with everything that is no credential or no longer one', 
   const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
   const credentials: Record<string, Credential> = {
     none: { headers: {}, expect: missing },
-    'a session': { headers: { cookie, 'x-csrf-token': csrf }, expect: missing },
+    'a session': {
+      headers: { cookie, 'x-csrf-token': csrf },
+      expect: ({ scope }) => (scope === 'operator' ? (['PERMISSION_DENIED', 'SCOPE_MISSING'] as const) : missing()),
+    },
     malformed: { headers: { 'x-api-key': 'dmk_nonsense' }, expect: nobody },
     empty: { headers: { 'x-api-key': '' }, expect: nobody },
     unknown: { headers: { 'x-api-key': mintToken('key') }, expect: nobody },

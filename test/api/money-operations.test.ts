@@ -19,6 +19,7 @@ test('capacity and regions say what the machine has, and what awake servers hold
   const it = await moneySite(t);
   const { api } = it;
   const idle = {
+    available: true,
     activeServers: 0,
     coresUsable: 4,
     coresUsed: 0,
@@ -48,7 +49,15 @@ test('capacity and regions say what the machine has, and what awake servers hold
   // Without its engine the machine is of no use to anybody.
   api.engine.away();
   await api.clock.advance(5_000);
-  const zero = { ...idle, coresUsable: 0, cpusPerServer: 0, ramUsableMb: '0', diskFreeMb: '0', diskTotalMb: '0' };
+  const zero = {
+    ...idle,
+    available: false,
+    coresUsable: 0,
+    cpusPerServer: 0,
+    ramUsableMb: '0',
+    diskFreeMb: '0',
+    diskTotalMb: '0',
+  };
   t.deepEqual((await it.call('GET', '/v1/regions')).json, {
     regions: [{ ...region, available: false, capacity: { ...zero, cpuTiers: [] } }],
   });

@@ -311,6 +311,8 @@ test('RAM and plan changed while somebody starts the server: it runs with them, 
       turns(round % 2 === 0 ? round : 0).then(() => call('POST', `/v1/servers/${id}:start`)),
     ]);
     t.is(start.status, 200);
+    // Files are written first, which takes real time.
+    while (!(await engine.inspect(id))?.up) await turns(1);
     await reach(id, 'running');
     outcomes.add(update.reason);
     const expected = update.status === 200 ? { ramMb: 1_024, plan: 'flat' } : { ramMb: 512, plan: 'metered' };

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import { INSTALLS, WAKES } from '../../src/actors/servers.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import type { AccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
@@ -7,6 +8,7 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import type { Capacity } from '../../src/billing/capacity.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
 import { createRouting } from '../../src/actors/routing.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { createLog } from '../../src/log.ts';
 import type { Machine } from '../../src/ports.ts';
 import { StatusError } from '../../src/status.ts';
@@ -42,7 +44,7 @@ async function gate(
   });
   t.teardown(() => capacity.close());
   const admission = createAdmission({ live, capacity, limits, nodeLabel: 'node-1' });
-  base.servers.checkWakes(async () => (now) => admission.admit(now));
+  base.servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
   return Object.assign(base, {
     capacity,
     limits,
@@ -213,11 +215,41 @@ test('a player who comes while there is no room reads why', async (t) => {
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
   const sleepers = await listRoutes(it.store);
-  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers });
+  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
   const error = await t.throwsAsync(routing.wake('two', player, AbortSignal.timeout(5_000)));
   t.regex(error.message, /^Too many servers of this owner are awake\./);
   t.is((error.cause as StatusError).reason, 'MAX_SERVERS');
   t.is(it.engine.boots.includes('two'), false);
+});
+
+test('fifty mod packs to be installed at once in three places: three are, no trace of the others, and each place comes back', async (t) => {
+  const it = await gate(t);
+  const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh' };
+  const ids = Array.from({ length: 50 }, (_, index) => `pack${index}`);
+  for (const id of ids) it.engine.script(id, {});
+  const created = await Promise.allSettled(ids.map((id) => it.create(id, pack)));
+  t.deepEqual(reasons(created), { admitted: 3, NODE_CAPACITY: 47 });
+  await it.until(
+    async () => (await it.servers.listByAccount('acc_test')).length === 3 && it.engine.installs.length === 3,
+  );
+  const installing = await it.servers.listByAccount('acc_test');
+  t.true(installing.every(({ state }) => state === 'installing'));
+  await it.until(async () => (await it.store.query('SELECT 1 FROM "servers"')).length === 3);
+
+  await it.create('plain');
+  t.like(await t.throwsAsync(it.command('plain', 'START')), { reason: 'NODE_CAPACITY' });
+  const [first, second] = installing.map(({ row }) => row.id) as [string, string];
+  it.engine.crash(first, { code: 0 });
+  await it.reach(first, 'hibernated');
+  await it.command('plain', 'START');
+  it.engine.crash(second, { code: 1 });
+  await it.reach(second, 'install_failed');
+  await it.until(() => it.reserved() === 2);
+  t.is((await it.command(first, 'START')).state, 'starting');
+  t.like(await t.throwsAsync(it.command(second, 'RETRY_INSTALL')), { reason: 'NODE_CAPACITY' });
+  await it.command('plain', 'DELETE');
+  await it.until(() => it.reserved() === 2);
+  t.is((await it.command(second, 'RETRY_INSTALL')).state, 'installing');
 });

@@ -60,29 +60,30 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await printed(t, engine, 'alpha', ['one run']);
   });
 
-  holds(
-    'published ports lead into the game while it runs, and are free then',
-    async (t, { engine, again, spec, listens }) => {
-      if (!listens) return t.pass();
-      const [tcp = 0, udp = 0, echo = 0] = await Promise.all([freePort(), freePort(), freePort()]);
-      const ports = [
-        { hostPort: tcp, containerPort: echo, proto: 'tcp' as const },
-        { hostPort: udp, containerPort: echo, proto: 'udp' as const },
-      ];
-      await engine.boot({ ...spec('alpha', { echo }), ports }, never);
-      await until(() => echoesTcp(tcp));
-      if (bench.echoesUdp) await until(() => echoesUdp(udp));
-      // Somebody else has taken them meanwhile.
-      const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
-      t.is(refusal.code, 'port_in_use');
-      t.true(await echoesTcp(tcp));
-      await again().inspect('alpha');
-      await engine.halt('alpha', 1_000);
-      await engine.boot({ ...spec('beta', { echo }), ports }, never);
-      await until(() => echoesTcp(tcp));
-      await engine.halt('beta', 1_000);
-    },
-  );
+  holds('published ports lead into the game while it runs, and are free then', async (t, bench) => {
+    const { engine, again, spec } = bench;
+    if (!bench.listens) {
+      t.pass();
+      return;
+    }
+    const [tcp = 0, udp = 0, echo = 0] = await Promise.all([freePort(), freePort(), freePort()]);
+    const ports = [
+      { hostPort: tcp, containerPort: echo, proto: 'tcp' as const },
+      { hostPort: udp, containerPort: echo, proto: 'udp' as const },
+    ];
+    await engine.boot({ ...spec('alpha', { echo }), ports }, never);
+    await until(() => echoesTcp(tcp));
+    if (bench.echoesUdp) await until(() => echoesUdp(udp));
+    // Somebody else has taken them meanwhile.
+    const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
+    t.is(refusal.code, 'port_in_use');
+    t.true(await echoesTcp(tcp));
+    await again().inspect('alpha');
+    await engine.halt('alpha', 1_000);
+    await engine.boot({ ...spec('beta', { echo }), ports }, never);
+    await until(() => echoesTcp(tcp));
+    await engine.halt('beta', 1_000);
+  });
 
   holds('boots at once give one game', async (t, { engine, again, spec }) => {
     const other = again();

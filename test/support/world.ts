@@ -50,6 +50,7 @@ export interface World {
 export interface WorldOptions {
   store?: (store: Store) => Store;
   onStep?: ServersOptions['onStep'];
+  onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
 }
@@ -105,8 +106,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       cpusFor: () => 1,
       portsOf: () => [],
     });
-    const { onStep } = options;
-    return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
+    const { onStep, onRefusal } = options;
+    const hooks = { ...(onStep && { onStep }), ...(onRefusal && { onRefusal }) };
+    return createServers({ store, clock, log, limits: LIMITS, effects, ...hooks });
   }
 
   function reconcile(): Promise<() => void> {

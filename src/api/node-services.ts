@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import type { Cause } from '../../machines/server.ts';
+import { recordDeed } from '../access/audit.ts';
+import { createOrphans, type Orphans } from '../actors/orphans.ts';
+import type { ServerEvents } from '../actors/server-events.ts';
+import { INSTALLS, WAKES, type Servers } from '../actors/servers.ts';
+import type { Capacity } from '../billing/capacity.ts';
+import { createDiskGuard } from '../billing/disk-guard.ts';
+import type { LiveServer } from '../billing/live.ts';
+import { type NodeDrain, openNodeDrain } from '../billing/node-drain.ts';
+import { reserves } from '../billing/reservations.ts';
+import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
+import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
+import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
+import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
+import type { Log } from '../log.ts';
+import type { Clock, Console, Engine } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { Store } from '../store/store.ts';
+
+/** What this node allows its servers, beside the rest of the services. */
+export interface NodeServices {
+  disk: DiskQuota;
+  suspensions: Suspensions;
+  drain: NodeDrain;
+  orphans: Orphans;
+}
+
+export interface NodeServicesOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  nodeLabel: string;
+  disk: Disks;
+  engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
+  servers: Servers;
+  serverEvents: Pick<ServerEvents, 'publish'>;
+  console: Pick<Console, 'run'>;
+  rconPassword: (serverId: string) => string;
+  capacity: Pick<Capacity, 'reachable'>;
+}
+
+/** What the servers take of the disk, and what they may. */
+export interface Disks {
+  usage: DiskUsage;
+  quota: DiskQuota;
+}
+
+/** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
+export async function openDisks(
+  options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
+    tiers: readonly QuotaTier[];
+    servers: () => Pick<Servers, 'get'>;
+  },
+): Promise<Disks> {
+  const usage = await openDiskUsage(options);
+  const find = async (id: string) => (await options.servers().get(id))?.row;
+  return { usage, quota: await openDiskQuota({ ...options, usage, find }) };
+}
+
+const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
+
+/**
+ * Opens what decides on this node who may wake, beside money and capacity: disk quotas, suspensions, the drain, and
+ * whether the engine is there. From now on wakes are held against it, and disks are watched, until closed.
+ */
+export async function openNodeServices(
+  options: NodeServicesOptions,
+): Promise<NodeServices & { close(): Promise<void> }> {
+  const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine } = options;
+  const { usage, quota: disk } = options.disk;
+  const suspensions = await openSuspensions(store);
+  const drain = await openNodeDrain(store, nodeLabel);
+  const folders = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
+  const orphans = createOrphans({ store, engine, log, folders });
+
+  const guard = createDiskGuard({ ...options, quota: disk, changed: tellOfQuota });
+  const unobserve = usage.observe((id, before) => {
+    void servers
+      .get(id)
+      .then((now) => now && guard.look(id, disk.isOver(now.row, before)))
+      .catch((error: unknown) => log.warn({ server: id, err: error }, 'a disk quota could not be enforced yet'));
+  });
+  const watch = watchDisks({
+    clock,
+    usage,
+    usedBytes: () => bytesInUse(folders.data),
+    watched: () =>
+      servers
+        .live()
+        .filter(({ state }) => AWAKE.has(state))
+        .map(({ row }) => ({ serverId: row.id, leftBytes: -disk.overBytes(row) })),
+  });
+  const awake = new Set(servers.live().flatMap(({ row, state }) => (AWAKE.has(state) ? [row.id] : [])));
+  const unwatch = servers.observe((id, now) => {
+    if (now === null || now.state === 'deleting') {
+      usage.forget(id);
+      suspensions.forget(id);
+    } else if (!AWAKE.has(now.state) && awake.delete(id)) disk.freed(id);
+    else if (AWAKE.has(now.state)) awake.add(id);
+  });
+  const unchecks = [
+    servers.checkWakes((row) => disk.check(row), [...WAKES, ...INSTALLS]),
+    servers.checkWakes(
+      async () =>
+        ({ row }) =>
+          suspensions.admit(row.id),
+      [...WAKES, ...INSTALLS],
+    ),
+    servers.checkWakes(async () => (now) => drain.admit(now)),
+    // A player is held while the engine comes back; who asks over the API is told.
+    servers.checkWakes(requireEngine, ['START', 'RESTART']),
+  ];
+  await stopSuspended();
+  await orphans.resume();
+
+  /** Suspended just before this process died. */
+  async function stopSuspended(): Promise<void> {
+    for (const now of servers.live()) {
+      const { row, state } = now;
+      const found = suspensions.of(row.id);
+      if (found === undefined || state === 'deleting' || !reserves(now)) continue;
+      const cause: Cause = { kind: 'operator', id: found.userId, note: `suspended: ${found.reason}` };
+      await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
+    }
+  }
+
+  async function requireEngine(): Promise<() => void> {
+    if (await options.capacity.reachable()) return () => {};
+    const message = `${nodeLabel} cannot be reached now, so nothing is started. Try again in a moment.`;
+    throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', message, {
+      metadata: { node: nodeLabel },
+      retryAfterSeconds: 2,
+    });
+  }
+
+  async function tellOfQuota({ row }: LiveServer, over: boolean): Promise<void> {
+    const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = disk.view(row);
+    serverEvents.publish(row.id, 'quota', { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded });
+    const { id: serverId, accountId } = row;
+    const action = over ? 'server.quotaExceeded' : 'server.quotaFreed';
+    const detail = `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB`;
+    const deed = { action, accountId, serverId, detail, at: clock.now() };
+    try {
+      await store.write((tx) => recordDeed(tx, { userId: '', through: 'system quota' }, deed));
+    } catch (error) {
+      // A disk that is full may take no entry; the server must be stopped all the more.
+      log.warn({ server: serverId, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');
+    }
+  }
+
+  return {
+    disk: {
+      ...disk,
+      async setOverride(id, quotaMb, also) {
+        const wasOver = await isOver(id);
+        await disk.setOverride(id, quotaMb, also);
+        await guard.look(id, wasOver);
+      },
+    },
+    suspensions,
+    drain,
+    orphans,
+    async close() {
+      watch.close();
+      unobserve();
+      unwatch();
+      for (const uncheck of unchecks) uncheck();
+      guard.close();
+      await usage.close();
+    },
+  };
+
+  async function isOver(id: string): Promise<boolean> {
+    const row = (await servers.get(id))?.row;
+    return row !== undefined && disk.overBytes(row) > 0;
+  }
+}

@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import { listServerDisks, saveDiskUsage } from '../store/server-disks.ts';
+import type { Store } from '../store/store.ts';
+import { measureTree } from './disk-walk.ts';
+
+/** What a server's files take. */
+export interface Usage {
+  /** What counts: the larger of what is allocated and what the files say of their length. */
+  bytes: number;
+  realBytes: number;
+  logicalBytes: number;
+  measuredAt: number;
+}
+
+/** What the files of all servers take, as last measured. */
+export interface DiskUsage {
+  /** Undefined: never measured. What was measured by an earlier run of the service is known, but not fresh. */
+  of(serverId: string): Usage | undefined;
+  /** Whether it was measured in this run, and nothing is being measured or waiting to be. */
+  isFresh(serverId: string): boolean;
+  /**
+   * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
+   * walked at once. Rejects where the files cannot be read, with NOT_FOUND once the server is gone, or when closed.
+   */
+  measure(serverId: string): Promise<Usage>;
+  /** Counts what has just been written, or removed, until it is measured. */
+  add(serverId: string, bytes: number): void;
+  /** Calls after each measurement, with what was known before. Returns the cancellation. */
+  observe(listener: (serverId: string, before: Usage | undefined) => void): () => void;
+  /** The server is gone. */
+  forget(serverId: string): void;
+  /** Stops all walks. */
+  close(): Promise<void>;
+}
+
+export interface DiskUsageOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+}
+
+const WALKS = 2;
+/** A smaller change is not worth a write. */
+const WORTH_BYTES = 1_048_576;
+
+interface Walk {
+  abort: AbortController;
+  /** Written while it walks: it may have seen it or not. */
+  added: number;
+  done: Promise<void>;
+}
+
+/** Reads what earlier runs have measured; files are looked at when somebody asks. */
+export async function openDiskUsage({ store, clock, log, dataDir }: DiskUsageOptions): Promise<DiskUsage> {
+  const known = new Map<string, Usage>();
+  const stored = new Map<string, number>();
+  const fresh = new Set<string>();
+  /** In the order in which they were asked for. */
+  const waiting = new Map<string, PromiseWithResolvers<Usage>>();
+  const walking = new Map<string, Walk>();
+  const listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
+  let closed = false;
+  for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(store)) {
+    if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
+    const usage = usageOf(realBytes, logicalBytes, measuredAt);
+    known.set(serverId, usage);
+    stored.set(serverId, usage.bytes);
+  }
+
+  function measure(serverId: string): Promise<Usage> {
+    if (closed) return Promise.reject(new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.'));
+    let asked = waiting.get(serverId);
+    if (asked === undefined) {
+      asked = Promise.withResolvers<Usage>();
+      // Whoever asks without waiting for the answer has nothing to lose.
+      asked.promise.catch(() => {});
+      waiting.set(serverId, asked);
+      begin();
+    }
+    return asked.promise;
+  }
+
+  function begin(): void {
+    for (const [serverId, asked] of waiting) {
+      if (walking.size >= WALKS) return;
+      if (walking.has(serverId)) continue;
+      waiting.delete(serverId);
+      const walk: Walk = { abort: new AbortController(), added: 0, done: Promise.resolve() };
+      walking.set(serverId, walk);
+      walk.done = run(serverId, walk).then(asked.resolve, asked.reject);
+    }
+  }
+
+  async function run(serverId: string, walk: Walk): Promise<Usage> {
+    try {
+      const root = join(dataDir, 'servers', serverId);
+      const { realBytes, logicalBytes, unread } = await measureTree(root, walk.abort.signal);
+      if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
+      const { added } = walk;
+      const usage = usageOf(realBytes + added, logicalBytes + added, clock.now());
+      const before = known.get(serverId);
+      known.set(serverId, usage);
+      fresh.add(serverId);
+      keep(serverId, usage);
+      if (added !== 0) void measure(serverId);
+      for (const listener of listeners) listener(serverId, before);
+      return usage;
+    } finally {
+      walking.delete(serverId);
+      begin();
+    }
+  }
+
+  function keep(serverId: string, usage: Usage): void {
+    const last = stored.get(serverId);
+    if (last !== undefined && Math.abs(last - usage.bytes) < WORTH_BYTES) return;
+    stored.set(serverId, usage.bytes);
+    store
+      .write((tx) => saveDiskUsage(tx, serverId, usage))
+      .catch((error: unknown) => {
+        stored.delete(serverId);
+        log.debug({ server: serverId, err: error }, 'what a server takes of the disk could not be stored');
+      });
+  }
+
+  return {
+    of: (serverId) => known.get(serverId),
+    isFresh: (serverId) => fresh.has(serverId) && !walking.has(serverId) && !waiting.has(serverId),
+    measure,
+    add(serverId, bytes) {
+      const before = known.get(serverId);
+      if (before !== undefined) {
+        const { realBytes, logicalBytes, measuredAt } = before;
+        known.set(serverId, usageOf(realBytes + bytes, logicalBytes + bytes, measuredAt));
+      }
+      const walk = walking.get(serverId);
+      // What went away during a walk may have gone before it was seen.
+      if (walk !== undefined) walk.added += Math.max(0, bytes);
+    },
+    observe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    forget(serverId) {
+      const gone = new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.');
+      waiting.get(serverId)?.reject(gone);
+      waiting.delete(serverId);
+      walking.get(serverId)?.abort.abort(gone);
+      for (const memory of [known, stored, fresh]) memory.delete(serverId);
+    },
+    async close() {
+      closed = true;
+      const reason = new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.');
+      for (const { reject } of waiting.values()) reject(reason);
+      waiting.clear();
+      const walks = [...walking.values()];
+      for (const { abort } of walks) abort.abort(reason);
+      await Promise.all(walks.map(({ done }) => done));
+    },
+  };
+}
+
+function usageOf(realBytes: number, logicalBytes: number, measuredAt: number): Usage {
+  const real = Math.max(0, realBytes);
+  const logical = Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, logicalBytes));
+  return { bytes: Math.max(real, logical), realBytes: real, logicalBytes: logical, measuredAt };
+}

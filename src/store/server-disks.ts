@@ -1,0 +1,29 @@
+import type { ServerDiskRow } from './server-disks-table.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** What is known of every server that was measured or has a quota of its own. */
+export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
+  return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
+}
+
+/** Keeps what was measured; nothing happens for a server that is gone. */
+export async function saveDiskUsage(
+  tx: Tx,
+  serverId: string,
+  usage: { realBytes: number; logicalBytes: number; measuredAt: number },
+): Promise<void> {
+  const { realBytes, logicalBytes, measuredAt } = usage;
+  const sql = `INSERT INTO "server_disks" ("serverId", "quotaOverrideMb", "realBytes", "logicalBytes", "measuredAt")
+    SELECT CAST($1 AS text), 0, CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS bigint)
+    WHERE EXISTS (SELECT 1 FROM "servers" WHERE "id" = $1)
+    ON CONFLICT ("serverId") DO UPDATE SET "realBytes" = excluded."realBytes",
+      "logicalBytes" = excluded."logicalBytes", "measuredAt" = excluded."measuredAt"`;
+  await tx.run(sql, [serverId, realBytes, logicalBytes, measuredAt]);
+}
+
+/** Keeps an operator's quota for a server, in MB; 0: none. */
+export async function saveQuotaOverride(tx: Tx, serverId: string, quotaOverrideMb: number): Promise<void> {
+  const sql = `INSERT INTO "server_disks" ("serverId", "quotaOverrideMb") VALUES ($1, $2)
+    ON CONFLICT ("serverId") DO UPDATE SET "quotaOverrideMb" = excluded."quotaOverrideMb"`;
+  await tx.run(sql, [serverId, quotaOverrideMb]);
+}

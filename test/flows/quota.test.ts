@@ -1,0 +1,95 @@
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import { joinRaw } from '../support/bot.ts';
+import { startService } from '../support/service.ts';
+import type { ServerRecord } from '../support/service.ts';
+
+interface Quoted extends ServerRecord {
+  quotaExceeded: boolean;
+  diskUsageMb: string;
+  diskQuotaEffectiveMb: string;
+}
+
+const QUOTA_MB = 16;
+const GROW_MB = 16;
+
+test('Q-01: a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
+  t.timeout(120_000);
+  const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
+  const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
+  await service.create('greedy', '1.20.4');
+  const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'greedy.localhost' };
+  const steve = await joinRaw({ ...address, name: 'Steve' });
+  await steve.waitChat(/This server's disk is full\. It saves and goes to sleep in 10 seconds\./, 60_000);
+  t.regex(await steve.ended, /closed|ended/i);
+  const asleep = (await service.reach('greedy', 'hibernated')) as Quoted;
+  t.true(asleep.quotaExceeded);
+  t.is(asleep.diskQuotaEffectiveMb, String(QUOTA_MB));
+
+  const { transitions } = await service.call<{ transitions: { to: string; cause: { id: string } }[] }>(
+    'GET',
+    '/v1/servers/greedy/machine',
+  );
+  t.is(transitions.find(({ to }) => to === 'stopping')?.cause.id, 'quota');
+  const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/greedy/logs');
+  t.true(lines.some((line) => line.includes('All dimensions are saved')));
+  const region = join(service.dataDir, 'servers/greedy/world/region/r.99.99.mca');
+  const overMb = (await stat(region)).size / 1_048_576 - QUOTA_MB;
+  // So far it may have its grace; then the looks and the stop, on a machine that others use as well.
+  t.true(overMb < 64 + GROW_MB * 15, `${overMb} MB over the quota`);
+
+  await t.throwsAsync(service.call('POST', '/v1/servers/greedy:start'), { message: /QUOTA_EXCEEDED/ });
+  const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }));
+  t.regex(refused.message, /disk of this server is full: its owner has to make room/);
+  // It is known after a restart, before anything is measured.
+  await service.kill();
+  await service.start();
+  t.true((await service.call<Quoted>('GET', '/v1/servers/greedy')).quotaExceeded);
+  await t.throwsAsync(service.call('POST', '/v1/servers/greedy:start'), { message: /QUOTA_EXCEEDED/ });
+
+  await rm(region);
+  await service.call('POST', '/v1/servers/greedy:start');
+  await service.reach('greedy', 'running');
+  t.false((await service.call<Quoted>('GET', '/v1/servers/greedy')).quotaExceeded);
+  await service.call('POST', '/v1/servers/greedy:stop');
+  await service.reach('greedy', 'hibernated');
+});
+
+test('a suspension and a drain hold across a crash; orphans of a lost game are cleared by an operator', async (t) => {
+  t.timeout(120_000);
+  const service = await startService(t);
+  const { id } = await service.create('bad', '1.20.4');
+  await service.call('POST', `/v1/servers/${id}:start`);
+  await service.reach(id, 'running');
+  const suspended = await service.call('POST', `/v1/operator/servers/${id}:suspend`, { reason: 'abuse' });
+  t.is(suspended.startErrorSummary, 'Suspended: abuse');
+  await service.call('POST', '/v1/operator/nodes:drain', { node: 'node-1', reason: 'new disks' });
+  await service.kill();
+  await service.start();
+  await service.reach(id, 'hibernated');
+  const start = () => service.call('POST', `/v1/servers/${id}:start`);
+  await t.throwsAsync(start(), { message: /SERVER_SUSPENDED/ });
+  await service.call('POST', `/v1/operator/servers/${id}:unsuspend`, { reason: 'settled' });
+  await t.throwsAsync(start(), { message: /NODE_DRAINED/ });
+  await service.call('POST', '/v1/operator/nodes:resume', { node: 'node-1', reason: 'done' });
+  await service.call('POST', '/v1/operator/orphans:remove', { kind: 'data', id, reason: 'x' }).then(
+    () => t.fail(),
+    (error: Error) => t.regex(error.message, /ORPHAN_NOT_FOUND/),
+  );
+  await service.stop();
+  // The database is lost with its servers; their files are not.
+  for (const name of await readdir(service.dataDir)) {
+    if (name.startsWith('dormouse.db')) await rm(join(service.dataDir, name));
+  }
+  service.apiKey = '';
+  await service.start();
+  const list = () => service.call<{ orphans: { kind: string; id: string }[] }>('GET', '/v1/operator/orphans');
+  t.like(await list(), { orphans: [{ kind: 'data', id }] });
+  await service.call('POST', '/v1/operator/orphans:remove', { kind: 'data', id, reason: 'lost' });
+  t.deepEqual((await list()).orphans, []);
+  for (let tries = 0; (await readdir(join(service.dataDir, 'servers'))).length > 0 && tries < 100; tries++)
+    await delay(50);
+  t.deepEqual(await readdir(join(service.dataDir, 'servers')), []);
+});
