@@ -17,6 +17,7 @@ import { deleteBackup, getBackup, insertBackup, patchBackup } from '../store/bac
 import type { BackupRow, MaintenanceRow, ServerMake } from '../store/backups-table.ts';
 import { getMaintenance, noteStep } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { hasRunSince } from '../store/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
 
@@ -81,6 +82,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       const backup = await getBackup(store, serverId, job.target);
       if (job.step === '') {
         await at('asked');
+        await dropNeedless(serverId);
         const failure = await attempt(signal, async () => {
           if (backup?.state !== 'ready') throw missing();
           if (!(await exists(archivePath(dataDir, serverId, backup.id)))) throw missing();
@@ -102,7 +104,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       if (job.step === '' || job.step === 'staged') {
         while (await exists(staged)) {
           signal.throwIfAborted();
-          // What was put aside before and has not been proven needless since is what nobody may lose.
+          // What was put aside before, and no start has made needless since, is what nobody may lose.
           if (await exists(previous)) await discard(root, trash);
           else if (await exists(root)) await move(root, previous);
           await at('aside');
@@ -124,6 +126,15 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       await at('cleaned');
       publish(serverId, { id: job.target, state: 'restored', percent: 100 });
       return null;
+    }
+
+    /** What an earlier restore has put aside goes once a start has succeeded; that may have been left undone. */
+    async function dropNeedless(serverId: string): Promise<void> {
+      const kept = await getBackup(store, serverId, PREVIOUS);
+      if (!kept || !(await hasRunSince(store, serverId, kept.createdAt))) return;
+      const { previous, trash } = siblingsOf(dataDir, serverId);
+      await discard(previous, trash);
+      await store.write((tx) => deleteBackup(tx, kept));
     }
 
     /** The folder that a restore has put aside comes back, and what was restored goes. */

@@ -63,8 +63,9 @@ export async function writeArchive(
     const written = pipeline(tar, zstd, counted, file, { signal });
     const packed = packTree(tar, entries, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
-    // Whichever of them fails first, here the cause comes out; nothing is read any more when it does.
-    await written.finally(() => packed.catch(() => {}));
+    // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
+    await Promise.allSettled([written, packed]);
+    await written;
     const treeBytes = await packed;
     await rename(temp, target);
     await syncDirectory(dirname(target));
