@@ -16,6 +16,7 @@ import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
 import { createAlerts } from './actors/alerts.ts';
+import { createBackupRoom } from './actors/backup-room.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -154,6 +155,19 @@ export async function startApp(
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
     const telemetry = createTelemetry();
+    const quotaBytes = config.backupQuotaMb * 2 ** 20;
+    const backupRoom = createBackupRoom({
+      store,
+      engine,
+      console,
+      clock,
+      log,
+      dataDir,
+      owner,
+      rconPassword,
+      quotaBytes,
+      disk: disk.quota,
+    });
     const servers = createServers({
       store,
       clock,
@@ -179,7 +193,8 @@ export async function startApp(
         owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [async (id) => databases?.erase(id)],
+        maintain: backupRoom.maintain,
+        erasers: [backupRoom.erase, async (id) => databases?.erase(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -206,7 +221,10 @@ export async function startApp(
       sleepers: await listRoutes(store),
     });
     closers.push(() => routing.close());
+    await backupRoom.recover();
     await servers.restore();
+    const { backups, worlds } = await backupRoom.open(servers, serverEvents);
+    closers.push(() => backups.close());
     const onReturn = () => outages++;
     closers.push(
       await startReconcile({
@@ -319,6 +337,8 @@ export async function startApp(
         publicStatuses,
         publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
         wakePolicies,
+        backups,
+        worlds,
         grants,
         machines: createMachines({ store, clock, servers, grants }),
         engine,

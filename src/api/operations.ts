@@ -1,4 +1,5 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
+import { backupOperations } from './backups.ts';
 import { billingOperations, reconcileLedger } from './billing.ts';
 import { getCapacity } from './capacity.ts';
 import { listMinecraftVersions } from './catalogue.ts';
@@ -37,6 +38,7 @@ import { updateServer } from './update-server.ts';
 import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
 import { setWakePolicy } from './wake-policy.ts';
+import { worldOperations } from './worlds.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
@@ -79,6 +81,7 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  ...backupOperations,
   listFiles,
   readFile,
   writeFile,
@@ -90,6 +93,7 @@ export const operations: readonly Operation[] = [
   uploadFile,
   archivePaths,
   extractArchive,
+  ...worldOperations,
   listMembers,
   inviteMember,
   setMemberRole,

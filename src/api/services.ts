@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
+import type { Backups } from '../actors/backups.ts';
 import type { Grants } from '../actors/grants.ts';
 import type { Machines } from '../actors/machines.ts';
 import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import type { Servers } from '../actors/servers.ts';
+import type { Worlds } from '../actors/worlds.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
 import { createLoginLimits } from '../access/login-limits.ts';
@@ -61,6 +63,8 @@ export interface Services extends People, MoneyServices, NodeServices {
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
+  backups: Backups;
+  worlds: Worlds;
   catalogue: Catalogue;
   /** Absent where no database server is set. */
   databases?: ServerDatabases | undefined;

@@ -43,7 +43,7 @@ import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { world } from '../support/world.ts';
-import type { World } from '../support/world.ts';
+import type { World, WorldOptions } from '../support/world.ts';
 
 export interface Answer {
   status: number;
@@ -98,6 +98,7 @@ export interface BrowserUnderTest {
 
 export interface ApiTestOptions {
   diskQuota?: readonly QuotaTier[];
+  world?: WorldOptions;
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
@@ -123,7 +124,7 @@ function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Servic
 }
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
-  const base = await world(t);
+  const base = await world(t, options.world);
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
@@ -168,6 +169,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     capacity,
   });
   t.teardown(() => node.close());
+  const { backups, worlds } = await base.room().open(servers, serverEvents);
+  t.teardown(() => backups.close());
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
@@ -200,6 +203,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     files: createFiles({ dataDir: base.dataDir, disk: disk.quota }),
     serverEvents,
     metrics,
+    backups,
+    worlds,
     grants,
     machines: createMachines({ store, clock, servers, grants }),
     engine: base.engine,
