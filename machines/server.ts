@@ -43,6 +43,14 @@ export interface Address {
   port: number;
 }
 
+/** Work on a resting server's files that excludes its starts; what exactly is done is no concern of the machine's. */
+export interface Job {
+  id: string;
+  kind: 'backup.restore' | 'world.reset' | 'world.delete';
+  /** The backup or world it is about. */
+  target: string;
+}
+
 export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
 
 /** How long a server may stay in a passing state, in ms. From the settings of the run, not from the snapshot. */
@@ -67,8 +75,12 @@ export interface ServerContext {
   bakedAt: number | null;
   startFailure: Failure | null;
   installFailure: Failure | null;
-  /** Once this has stopped, or what is left of it is cleared away: begin again, for this cause. */
+  /** Once this has stopped, what is left of it is cleared away, or a job is done: begin again, for this cause. */
   queued: Cause | null;
+  /** What is to be done, or is being done, with the server at rest. */
+  job: Job | null;
+  /** How the last job ended. After a failure everything is as it was before. */
+  maintained: { jobId: string; failure: Failure | null } | null;
   /** The stop under way does not wait for the game to save. */
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
@@ -117,7 +129,8 @@ export type ServerCommand =
   | Caused<'REINSTALL'>
   | Caused<'RETRY_INSTALL'>
   | Caused<'DELETE'>
-  | (Caused<'KEEP_AWAKE'> & { until: number });
+  | (Caused<'KEEP_AWAKE'> & { until: number })
+  | (Caused<'MAINTAIN'> & { job: Job });
 
 /** What the world shows. */
 export type ServerFact =
@@ -145,6 +158,15 @@ export interface Booted {
 export interface Finished {
   at: number;
 }
+
+/** What `maintain` resolves with, once the job is done or everything is again as it was: then `failure` says why. */
+export interface Maintained {
+  at: number;
+  failure: Failure | null;
+}
+
+/** What the context has gained since 0.1: snapshots stored before lack it. */
+export const GAINED = { job: null, maintained: null } satisfies Partial<ServerContext>;
 
 /** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
 export const CRASH_GRACE_MS = 60_000;
@@ -260,6 +282,8 @@ export const serverMachine = setup({
     boot: fromPromise<Booted, { id: string }>(unprovided('boot')),
     /** Ends the game, saving first unless `kill`; resolves when nothing of it runs. */
     halt: fromPromise<Finished, { id: string; kill: boolean }>(unprovided('halt')),
+    /** Does a job on the files of a server that rests. */
+    maintain: fromPromise<Maintained, { id: string; jobId: string }>(unprovided('maintain')),
     /** Removes everything that belongs to the server. */
     erase: fromPromise<Finished, { id: string }>(unprovided('erase')),
     /** Sends SAMPLE while the game runs. */
@@ -277,6 +301,11 @@ export const serverMachine = setup({
     moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
     stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
     lost: (_, params: { how: Ending }) => params.how === 'lost',
+    occupied: ({ context }) => context.job !== null,
+    free: ({ context }) => context.job === null,
+    replacesAll: (_, params: { job: Job }) => params.job.kind === 'backup.restore',
+    stillNotInstalled: ({ context }, params: { failure: Failure | null }) =>
+      params.failure !== null && context.installFailure !== null,
     ranLongEnough: ({ context }, params: { at: number }) =>
       context.readyAt !== null && params.at - context.readyAt >= CRASH_GRACE_MS,
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
@@ -327,6 +356,21 @@ export const serverMachine = setup({
     keepAwake: assign((_, params: { until: number }) => ({ keepAwakeUntil: params.until })),
     queue: assign((_, params: { cause: Cause }) => ({ queued: params.cause })),
     unqueue: assign({ queued: null }),
+    occupy: assign((_, params: { job: Job }) => ({ job: params.job, maintained: null })),
+    beginMaintenance: assign((_, params: { cause: Cause; job: Job }) => ({
+      cause: params.cause,
+      job: params.job,
+      maintained: null,
+      queued: null,
+      deadlineAt: null,
+    })),
+    noteMaintained: assign(({ context }, params: { failure: Failure | null }) => ({
+      job: null,
+      maintained: { jobId: context.job?.id ?? '', failure: params.failure },
+      // What failed before failed with other files.
+      startFailure: params.failure && context.startFailure,
+      installFailure: params.failure && context.installFailure,
+    })),
     /** Turns towards sleep: whatever comes next, the game is no longer anybody's to join. */
     leave: assign(({ context }, params: { at: number; cause: Cause }) => ({
       cause: params.cause,
@@ -373,6 +417,7 @@ export const serverMachine = setup({
       address: null,
       readyAt: null,
       queued: null,
+      job: null,
     })),
   },
 }).createMachine({
@@ -390,6 +435,7 @@ export const serverMachine = setup({
     startFailure: null,
     installFailure: null,
     queued: null,
+    ...GAINED,
     kill: false,
     retries: [],
     deadlineAt: null,
@@ -409,6 +455,7 @@ export const serverMachine = setup({
         STOP: { actions: 'stay' },
         KILL: { actions: 'stay' },
         REINSTALL: { target: 'installing', actions: { type: 'beginInstall', params: ({ event }) => event } },
+        MAINTAIN: { target: 'maintaining', actions: { type: 'beginMaintenance', params: ({ event }) => event } },
         UP: {
           target: 'stopping',
           actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: UNEXPECTED }) },
@@ -485,6 +532,12 @@ export const serverMachine = setup({
               target: '#server.installing',
               actions: { type: 'beginInstall', params: ({ event }) => event },
             },
+            /** A backup brings all that an install would have. */
+            MAINTAIN: {
+              guard: { type: 'replacesAll', params: ({ event }) => event },
+              target: '#server.maintaining',
+              actions: { type: 'beginMaintenance', params: ({ event }) => event },
+            },
             UP: 'clearing',
           },
         },
@@ -521,6 +574,14 @@ export const serverMachine = setup({
           actions: [
             { type: 'leave', params: ({ event }) => event },
             { type: 'hurry', params: ({ event }) => event },
+          ],
+        },
+        MAINTAIN: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'queue', params: ({ event }) => event },
+            { type: 'occupy', params: ({ event }) => event },
           ],
         },
         PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
@@ -562,6 +623,14 @@ export const serverMachine = setup({
             { type: 'hurry', params: ({ event }) => event },
           ],
         },
+        MAINTAIN: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'queue', params: ({ event }) => event },
+            { type: 'occupy', params: ({ event }) => event },
+          ],
+        },
         UP: {
           guard: { type: 'moved', params: ({ event }) => event },
           actions: { type: 'noteAddress', params: ({ event }) => event },
@@ -592,6 +661,7 @@ export const serverMachine = setup({
         STOP: { actions: 'unqueue' },
         JOIN: { actions: { type: 'queue', params: ({ event }) => event } },
         RESTART: { actions: { type: 'queue', params: ({ event }) => event } },
+        MAINTAIN: { guard: 'free', actions: { type: 'occupy', params: ({ event }) => event } },
       },
       states: {
         halting: {
@@ -602,6 +672,7 @@ export const serverMachine = setup({
               src: 'halt',
               input: ({ context }) => ({ id: context.id, kill: context.kill }),
               onDone: [
+                { guard: 'occupied', target: '#server.maintaining', actions: 'rest' },
                 {
                   guard: 'queued',
                   target: '#server.starting',
@@ -632,11 +703,65 @@ export const serverMachine = setup({
         },
       },
     },
+    /** At rest for everybody else; whoever comes waits until the job is done. */
+    maintaining: {
+      initial: 'working',
+      on: {
+        START: { actions: { type: 'queue', params: ({ event }) => event } },
+        JOIN: { actions: { type: 'queue', params: ({ event }) => event } },
+        STOP: { actions: 'unqueue' },
+        KILL: { actions: 'unqueue' },
+      },
+      states: {
+        working: {
+          tags: 'hibernated',
+          invoke: {
+            id: 'maintain',
+            src: 'maintain',
+            input: ({ context }) => ({ id: context.id, jobId: context.job?.id ?? '' }),
+            onDone: [
+              {
+                guard: { type: 'stillNotInstalled', params: ({ event }) => event.output },
+                target: '#server.installFailed.cleared',
+                actions: [{ type: 'noteMaintained', params: ({ event }) => event.output }, 'unqueue'],
+              },
+              {
+                guard: 'queued',
+                target: '#server.starting',
+                actions: [
+                  { type: 'noteMaintained', params: ({ event }) => event.output },
+                  { type: 'wakeQueued', params: ({ event }) => event.output },
+                ],
+              },
+              {
+                target: '#server.hibernated',
+                actions: [{ type: 'noteMaintained', params: ({ event }) => event.output }, 'rest'],
+              },
+            ],
+            onError: 'waiting',
+          },
+        },
+        /** Neither done nor undone, as on a disk that does not take it: tried again until it is one of both. */
+        waiting: {
+          tags: 'hibernated',
+          invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
+          on: { ALARM: 'working' },
+        },
+      },
+    },
     startFailed: {
       initial: 'clearing',
       on: {
         STOP: { actions: 'unqueue' },
         KILL: { actions: 'unqueue' },
+        MAINTAIN: {
+          target: 'stopping',
+          actions: [
+            { type: 'leave', params: ({ event }) => event },
+            { type: 'hurry', params: ({ event }) => event },
+            { type: 'occupy', params: ({ event }) => event },
+          ],
+        },
       },
       states: {
         /** A game that hangs or half started is ended before the next start; a start asked for meanwhile waits for that. */
@@ -669,6 +794,10 @@ export const serverMachine = setup({
         cleared: {
           tags: 'start_failed',
           on: {
+            MAINTAIN: {
+              target: '#server.maintaining',
+              actions: { type: 'beginMaintenance', params: ({ event }) => event },
+            },
             START: { target: '#server.starting', actions: { type: 'wake', params: ({ event }) => event } },
             JOIN: {
               guard: { type: 'mayRetry', params: ({ event }) => event },

@@ -16,6 +16,7 @@ import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
 import { createAlerts } from './actors/alerts.ts';
+import { createBackupRoom } from './actors/backup-room.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
@@ -24,6 +25,8 @@ import { createDoor } from './actors/door.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import type { ServerNow } from './actors/effect-host.ts';
+import { scheduleActions } from './actors/schedule-actions.ts';
+import { createSchedules } from './actors/schedules.ts';
 import { createServerEvents } from './actors/server-events.ts';
 import { createServers, INSTALLS, WAKES } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
@@ -157,6 +160,19 @@ export async function startApp(
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
     const telemetry = createTelemetry();
+    const quotaBytes = config.backupQuotaMb * 2 ** 20;
+    const backupRoom = createBackupRoom({
+      store,
+      engine,
+      console,
+      clock,
+      log,
+      dataDir,
+      owner,
+      rconPassword,
+      quotaBytes,
+      disk: disk.quota,
+    });
     const servers = createServers({
       store,
       clock,
@@ -183,7 +199,8 @@ export async function startApp(
         owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [async (id) => databases?.erase(id), (id) => serverPorts.forget(id)],
+        maintain: backupRoom.maintain,
+        erasers: [backupRoom.erase, async (id) => databases?.erase(id), (id) => serverPorts.forget(id)],
       }),
     });
     closers.push(() => servers.close());
@@ -210,7 +227,10 @@ export async function startApp(
       sleepers: await listRoutes(store),
     });
     closers.push(() => routing.close());
+    await backupRoom.recover();
     await servers.restore();
+    const { backups, worlds } = await backupRoom.open(servers, serverEvents);
+    closers.push(() => backups.close());
     const onReturn = () => outages++;
     closers.push(
       await startReconcile({
@@ -223,6 +243,13 @@ export async function startApp(
         onLook: sessions.observed,
       }),
     );
+    const schedules = await createSchedules({
+      store,
+      clock,
+      log,
+      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
+    });
+    closers.push(() => schedules.close());
     const funds = createFunds({
       store,
       clock,
@@ -323,6 +350,8 @@ export async function startApp(
         publicStatuses,
         publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
         wakePolicies,
+        backups,
+        worlds,
         grants,
         machines: createMachines({ store, clock, servers, grants }),
         engine,

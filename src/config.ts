@@ -65,6 +65,12 @@ export const settings = {
   ),
   trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
   signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'open', 'Whether anybody may make an account.'),
+  backupQuotaMb: setting(
+    'BACKUP_QUOTA_MB',
+    kind.integer(0, 16_777_216),
+    '20480',
+    "Of a server's backups together; 0: no limit.",
+  ),
   smtpUrl: secret('SMTP_URL', kind.smtpUrl, 'smtp(s)://user:password@host:port. Empty: mail goes to the log.'),
   mailFrom: setting('MAIL_FROM', kind.mailbox, 'dormouse@localhost', "Sender of the service's mail."),
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),

@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause, Job } from '../../machines/server.ts';
 import { timeOrderedId } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -36,6 +36,8 @@ export interface ServerStep {
   cause: Cause;
   /** Somebody sent the event; the cause is theirs. */
   sent?: boolean;
+  /** What is to be done, or is being done, with the server at rest. */
+  job?: Job | null;
 }
 
 const DETAIL_CHARS = 512;
@@ -61,13 +63,16 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 
 /** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
 export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
-  const sent = step.event in COMMANDS || step.sent === true;
-  const action = COMMANDS[step.event] ?? (sent ? SENT : consequence(step));
+  const job = step.event === 'MAINTAIN' ? step.job : undefined;
+  const commanded = job?.kind ?? COMMANDS[step.event];
+  const sent = commanded !== undefined || step.sent === true;
+  const action = commanded ?? (sent ? SENT : consequence(step));
   if (action === undefined) return;
   const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
   const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
   const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
-  const detail = [change, reason].filter((part) => part !== '').join(': ');
+  const words = [change, reason].filter((part) => part !== '').join(': ');
+  const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
   await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 

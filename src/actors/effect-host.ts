@@ -1,5 +1,6 @@
 import type { ServerContext, ServerEvent, ServerState } from '../../machines/server.ts';
 import type { ServerRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
 
 /** One server as it is now: what its owner set (`row`) and what its run shows (`state`, `context`). */
 export interface ServerNow {
@@ -15,5 +16,6 @@ export interface EffectHost {
   /** Says something to a live actor; ignored where it has gone. */
   tell(id: string, fact: ServerEvent): void;
   now(id: string): ServerNow | undefined;
-  patch(id: string, fields: Partial<ServerRow>): Promise<void>;
+  /** `also` runs in the same write. */
+  patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import { fromCallback, fromPromise } from 'xstate';
-import type { Booted, Failure, Finished, serverMachine, ServerEvent } from '../../machines/server.ts';
+import type { Booted, Failure, Finished, Maintained, serverMachine, ServerEvent } from '../../machines/server.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
@@ -19,6 +19,7 @@ import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { sampleEvery } from './sampling.ts';
 import type { EffectHost } from './effect-host.ts';
+import type { Maintain } from './maintenance.ts';
 import { sleep } from './sleep.ts';
 
 /** The machine's named actors made real. */
@@ -46,6 +47,8 @@ export interface EffectsOptions {
   cpusFor: (ramMb: number) => number;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
+  /** Jobs on the files of a server that rests. Absent: none is ever asked for. */
+  maintain?: (host: EffectHost) => Maintain;
   /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
   erasers: readonly ((id: string) => Promise<void>)[];
 }
@@ -67,6 +70,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
   const { engine, console, clock, log, dataDir } = options;
 
   return (host) => {
+    const maintain = options.maintain?.(host) ?? unknownJob;
+
     function specOf(row: ServerRow, make: typeof gameSpec): GameSpec {
       const spec = make(row, {
         dataDir: dataRoot(dataDir, row.id),
@@ -198,6 +203,18 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         return { at: clock.now() };
       }),
 
+      maintain: fromPromise<Maintained, { id: string; jobId: string }>(async ({ input: { id, jobId }, signal }) => {
+        await host.committed(id, signal);
+        try {
+          const failure = await maintain(id, jobId, signal);
+          return { at: clock.now(), failure };
+        } catch (error) {
+          if (!signal.aborted)
+            log.error({ server: id, err: error }, 'a job could be neither done nor undone; trying again');
+          throw error;
+        }
+      }),
+
       erase: fromPromise<Finished, { id: string }>(async ({ input: { id }, signal }) => {
         await host.committed(id, signal);
         await halt(id, true);
@@ -220,6 +237,10 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       ),
     };
   };
+}
+
+async function unknownJob(): Promise<never> {
+  throw new Error('nobody here does jobs');
 }
 
 async function lastPosition(engine: Engine, id: string): Promise<string | undefined> {

@@ -8,7 +8,8 @@ export function notFound(id: string): StatusError {
 }
 
 /** A command that the server's state does not take, with what to do instead. */
-export function notAllowed({ row, state }: ServerNow, command: ServerCommand): StatusError {
+export function notAllowed({ row, state, context }: ServerNow, command: ServerCommand): StatusError {
+  if (command.type === 'MAINTAIN' && context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence =
     REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
   return new StatusError(
@@ -29,8 +30,22 @@ export function notAllowed({ row, state }: ServerNow, command: ServerCommand): S
 
 /** What a run is made and charged by does not change under it. */
 export function notStopped({ row, state }: ServerNow): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_STOPPED', 'Stop the server, then change its RAM or plan.', {
-    metadata: { server: row.id, state },
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'SERVER_NOT_STOPPED',
+    'Stop the server first: this changes only while it is stopped.',
+    {
+      metadata: { server: row.id, state },
+    },
+  );
+}
+
+/** Something else is being done with the server's files. */
+export function inProgress(server: string, operation: string): StatusError {
+  const sentence = `Wait until ${operation} has ended, then try again.`;
+  return new StatusError('ABORTED', 'OPERATION_IN_PROGRESS', sentence, {
+    metadata: { server, operation },
+    retryAfterSeconds: 5,
   });
 }
 
@@ -45,4 +60,8 @@ const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState
   RETRY_INSTALL: { other: 'There is no failed install to retry.' },
   REINSTALL: { other: 'Stop it first, then change what is installed.' },
   KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
+  MAINTAIN: {
+    installing: 'Wait until the install has finished.',
+    install_failed: 'Retry the install, or restore a backup.',
+  },
 };

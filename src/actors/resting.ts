@@ -1,23 +1,34 @@
-import { type ServerSnapshot, type ServerState, serverMachine } from '../../machines/server.ts';
+import {
+  GAINED,
+  type ServerContext,
+  type ServerSnapshot,
+  type ServerState,
+  serverMachine,
+} from '../../machines/server.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { ServerNow } from './effect-host.ts';
 
+/** What is stored of a server's run, whichever version stored it. */
+export function storedSnapshot(row: ServerRow): ServerSnapshot {
+  const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
+  return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
+}
+
 /** A sleeping server's run, read from its stored snapshot without an actor. */
 export function atRest(row: ServerRow): ServerNow {
-  const { context } = JSON.parse(row.snapshot) as ServerSnapshot;
-  return { row, state: row.state as ServerState, context };
+  return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
 }
 
 const STOPPED = new Set<ServerState>(['hibernated', 'start_failed', 'install_failed']);
 
 /** Whether nothing of the server is to run until somebody asks for it. */
 export function isStopped({ state, context }: ServerNow): boolean {
-  return STOPPED.has(state) && context.queued === null;
+  return STOPPED.has(state) && context.queued === null && context.job === null;
 }
 
 /** The same as a snapshot that can be asked what it would take. */
 export function readOnly(row: ServerRow): ServerSnapshot {
-  const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
+  const { value, context } = storedSnapshot(row);
   return serverMachine.resolveState({ value, context });
 }
 

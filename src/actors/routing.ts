@@ -93,11 +93,11 @@ export function createRouting({
   };
 }
 
-/** A wake has come to its end: the game is ready, or will not be. A server that is stopping goes on to its queued start. */
+/** A wake has come to its end: the game is ready, or will not be. A stop and a job go on to the start queued behind them. */
 function settled(now: ServerNow | null): boolean {
   if (now === null) return true;
   if (now.state === 'starting') return false;
-  return now.state !== 'stopping' || now.context.queued === null;
+  return now.context.queued === null;
 }
 
 function kickText({ row, state, context }: ServerNow): string {

@@ -19,6 +19,7 @@ import type { ServerRow, TransitionRow } from '../store/rows.ts';
 import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, listTransitions, saveSnapshot } from '../store/snapshots.ts';
 import { insertDiagnostic } from '../store/diagnostics.ts';
+import { setMaintenance } from '../store/maintenance.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
@@ -26,7 +27,7 @@ import { failureIn } from './failures.ts';
 import { createStepFeed, pathOf, type StepListener } from './machine-step.ts';
 import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
-import { atRest, isStopped, readOnly, sameValue, worthStoring } from './resting.ts';
+import { atRest, isStopped, readOnly, sameValue, storedSnapshot, worthStoring } from './resting.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
@@ -168,7 +169,7 @@ export function createServers(options: ServersOptions): Servers {
       const entry = entries.get(id);
       return entry === undefined ? undefined : nowOf(entry);
     },
-    patch: async (id, fields) => void (await patch(id, fields)),
+    patch: async (id, fields, also) => void (await patch(id, fields, also)),
   };
   const machine = serverMachine.provide({ actors: effects(host) });
 
@@ -237,7 +238,10 @@ export function createServers(options: ServersOptions): Servers {
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
-      const step = { at, event: event.type, from, to, cause, sent };
+      // The job's row comes and goes with the snapshot that speaks of it.
+      const { job } = seen.context;
+      if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
+      const step = { at, event: event.type, from, to, cause, sent, job };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
@@ -300,7 +304,7 @@ export function createServers(options: ServersOptions): Servers {
 
   /** A stored snapshot with this run's limits; one that this version cannot read is taken as asleep. */
   function restorable(row: ServerRow): Snapshot<unknown> {
-    const stored = JSON.parse(row.snapshot) as ServerSnapshot;
+    const stored = storedSnapshot(row);
     try {
       stored.context.limits = limits;
       serverMachine.resolveState({ value: stored.value, context: stored.context });

@@ -8,7 +8,7 @@ import { serverView } from './views.ts';
 
 const MINUTE_MS = 60_000;
 
-type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'DELETE' | 'REINSTALL'>;
+type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'MAINTAIN' | 'DELETE' | 'REINSTALL'>;
 
 export const startServer = command('StartServer', 'start', 'START', {
   role: 'limited',

@@ -1,4 +1,5 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
+import { backupOperations } from './backups.ts';
 import { billingOperations, reconcileLedger } from './billing.ts';
 import { getCapacity } from './capacity.ts';
 import { listMinecraftVersions } from './catalogue.ts';
@@ -40,6 +41,7 @@ import { updateServer } from './update-server.ts';
 import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
 import { setWakePolicy } from './wake-policy.ts';
+import { worldOperations } from './worlds.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
 export const operations: readonly Operation[] = [
@@ -84,6 +86,7 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
+  ...backupOperations,
   listFiles,
   readFile,
   writeFile,
@@ -104,6 +107,7 @@ export const operations: readonly Operation[] = [
   createServerFromTemplate,
   createTemplate,
   deleteTemplate,
+  ...worldOperations,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -10,7 +10,7 @@ import { serverView } from './views.ts';
 const of = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
 /** What players and the console reach by other ways. */
-const OWN_PORTS = [GAME_PORT, RCON_PORT];
+const OWN_PORTS = new Set([GAME_PORT, RCON_PORT]);
 
 export const addServerPort = serverOperation({
   ...of,
@@ -29,7 +29,7 @@ export const addServerPort = serverOperation({
   example: { containerPort: 24_454, label: 'Voice chat', proto: 'udp' },
   reply: Server,
 }).handle(async ({ server, body, principal }, services) => {
-  if (body.proto === 'tcp' && OWN_PORTS.includes(body.containerPort)) {
+  if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
     throw invalidFields([{ field: 'containerPort', description: 'is a port that Dormouse itself uses' }]);
   }
   const detail = `${body.containerPort}/${body.proto}`;

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Backups } from '../actors/backups.ts';
 import type { Grants } from '../actors/grants.ts';
 import type { Machines } from '../actors/machines.ts';
 import type { Metrics } from '../actors/metrics.ts';
@@ -6,6 +7,7 @@ import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import type { Schedules } from '../actors/schedules.ts';
 import type { Servers } from '../actors/servers.ts';
+import type { Worlds } from '../actors/worlds.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import { createAccessChanges } from '../access/changes.ts';
 import { createLoginLimits } from '../access/login-limits.ts';
@@ -65,6 +67,8 @@ export interface Services extends People, MoneyServices, NodeServices {
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   console: Pick<Console, 'run'>;
+  backups: Backups;
+  worlds: Worlds;
   catalogue: Catalogue;
   serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
   schedules: Pick<Schedules, 'changed' | 'runNow'>;

@@ -1,6 +1,7 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
 import { tpsIncidents, webhookMessages } from './alerts-table.ts';
+import { backupEntities } from './backups-table.ts';
 import { exact } from './exact.ts';
 import { publicStatuses, wakePolicies } from './settings-tables.ts';
 import type {
@@ -410,4 +411,5 @@ export const entities = [
   tpsIncidents,
   publicStatuses,
   wakePolicies,
+  ...backupEntities,
 ];

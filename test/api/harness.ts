@@ -46,7 +46,7 @@ import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { world } from '../support/world.ts';
-import type { World } from '../support/world.ts';
+import type { World, WorldOptions } from '../support/world.ts';
 
 export interface Answer {
   status: number;
@@ -80,8 +80,6 @@ export interface ApiUnderTest extends World {
   services: Services;
   serverEvents: ServerEvents;
   letters: Mail[];
-  /** Servers that schedules backed up. */
-  backedUp: string[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
   /** A browser; with a user's id one that is signed in. */
@@ -103,6 +101,7 @@ export interface BrowserUnderTest {
 
 export interface ApiTestOptions {
   diskQuota?: readonly QuotaTier[];
+  world?: WorldOptions;
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
@@ -128,7 +127,7 @@ function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Servic
 }
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
-  const base = await world(t);
+  const base = await world(t, options.world);
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
@@ -176,7 +175,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
-  const backedUp: string[] = [];
+  const { backups, worlds } = await base.room().open(servers, serverEvents);
+  t.teardown(() => backups.close());
   const schedules = await createSchedules({
     store,
     clock,
@@ -186,7 +186,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       clock,
       console: games,
       rconPassword: () => 'secret',
-      backUp: async (id) => void backedUp.push(id),
+      backups,
     }),
   });
   t.teardown(() => schedules.close());
@@ -219,6 +219,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     files: createFiles({ dataDir: base.dataDir, disk: disk.quota }),
     serverEvents,
     metrics,
+    backups,
+    worlds,
     grants,
     machines: createMachines({ store, clock, servers, grants }),
     engine: base.engine,
@@ -311,7 +313,6 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     services,
     serverEvents,
     letters,
-    backedUp,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };
       const { token, row } = mintAppToken({ clientId, userId, scope: 'servers:list', createdAt: clock.now() });

@@ -327,6 +327,7 @@ test('what belongs to no server is listed, and goes only when an operator says w
     version: '1.21.4',
     ramMb: 256,
     cpus: 1,
+    ports: [],
     image: '',
     dataDir: '/',
     env: {},

@@ -62,7 +62,11 @@ test('a schedule wakes, commands, restarts, backs up and stops a server, with it
     scheduleId: (await make(it, 'backup', '0 4 * * *')).id,
   })) as unknown as Shown;
   t.is(backup.lastStatus, 'ok');
-  t.deepEqual(it.backedUp, ['abc']);
+  const { backups } = (await it.ok('GET', '/v1/servers/abc/backups')) as unknown as { backups: { state: string }[] };
+  t.deepEqual(
+    backups.map(({ state }) => state),
+    ['ready'],
+  );
   const stop = (await it.ok('POST', `${PATH}:run`, {
     scheduleId: (await make(it, 'stop', '0 5 * * *')).id,
   })) as unknown as Shown;

@@ -19,6 +19,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   sleeping: { what: 'memory of sleeping servers', load: () => import('./sleeping.ts') },
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
   disk: { what: 'the files of a large server', load: () => import('./disk.ts') },
+  backups: { what: 'backups and restores', load: () => import('./backups.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
   streams: { what: 'event streams that wait, and a log that pours', load: () => import('./streams.ts') },
   polling: { what: 'a minute of readings of running servers', load: () => import('./polling.ts') },

@@ -66,7 +66,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
       t.pass();
       return;
     }
-    const [tcp = 0, udp = 0, echo = 0] = await Promise.all([freePort(), freePort(), freePort()]);
+    const [tcp, udp, echo] = await Promise.all([freePort(), freePort(), freePort()]);
     const ports = [
       { hostPort: tcp, containerPort: echo, proto: 'tcp' as const },
       { hostPort: udp, containerPort: echo, proto: 'udp' as const },

@@ -14,6 +14,8 @@ import {
   type Ending,
   type Failure,
   type Finished,
+  type Job,
+  type Maintained,
   type ServerEvent,
   type ServerSnapshot,
   type ServerState,
@@ -36,6 +38,8 @@ const command = (
   type: 'START' | 'JOIN' | 'STOP' | 'RESTART' | 'KILL' | 'DELETE' | 'REINSTALL' | 'RETRY_INSTALL',
   at = 1_000,
 ) => ({ type, at, cause: type === 'JOIN' ? STEVE : KEY }) as const;
+const maintain = (kind: Job['kind'] = 'backup.restore', at = 1_000) =>
+  ({ type: 'MAINTAIN', at, cause: KEY, job: { id: `job_${kind}`, kind, target: 'x' } }) as const;
 const sample = (at: number, players: number | null, idleAfterMs = 600_000) =>
   ({ type: 'SAMPLE', at, players, idleAfterMs }) as const;
 const down = (at: number, how: Ending = 'crashed') => ({ type: 'DOWN', at, how, failure: FAILURE }) as const;
@@ -46,6 +50,8 @@ const ALL: Step[] = [
     command(type),
   ),
   { type: 'KEEP_AWAKE', at: 1_000, cause: KEY, until: 2_000 },
+  maintain(),
+  maintain('world.reset'),
   { type: 'PROGRESS', phase: 'generating_world', percent: 40 },
   sample(10_000 + FALSE_WAKE_MS, 0),
   sample(10_000 + 600_000, 0),
@@ -62,6 +68,9 @@ const ALL: Step[] = [
   failed('halt'),
   done('install'),
   failed('install'),
+  done('maintain', { at: 5_000, failure: null }),
+  done('maintain', { at: 5_000, failure: FAILURE }),
+  failed('maintain'),
   done('erase'),
   failed('erase'),
 ];
@@ -86,10 +95,14 @@ function invariants(snapshot: ServerSnapshot): string[] {
   expect(tags[0] !== 'start_failed' || context.startFailure !== null, 'a failed start says why');
   expect(tags[0] !== 'install_failed' || context.installFailure !== null, 'a failed install says why');
   expect(tags[0] !== 'running' || context.startFailure === null, 'a running server carries no start failure');
+  const maintaining = snapshot.matches('maintaining');
   expect(
-    context.queued === null || ['stopping', 'start_failed', 'install_failed'].includes(tags[0] ?? ''),
-    'something is queued only on the way down',
+    context.queued === null || maintaining || ['stopping', 'start_failed', 'install_failed'].includes(tags[0] ?? ''),
+    'something is queued only on the way down, or behind a job',
   );
+  expect(!maintaining || (tags[0] === 'hibernated' && context.job !== null), 'maintenance has a job, and nobody plays');
+  expect(context.job === null || maintaining || tags[0] === 'stopping', 'a job waits only for the stop before it');
+  expect(tags[0] !== 'starting' || context.installFailure === null, 'nothing starts that is not installed');
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
   return broken;
 }
@@ -104,7 +117,8 @@ const paths = getShortestPaths(serverMachine, {
     }) as EventFromLogic<typeof serverMachine>[],
   serializeState: (snapshot) => {
     const { context, value } = snapshot;
-    const { queued, kill, played, retries, startFailure, installFailure, bakedAt, cause, keepAwakeUntil } = context;
+    const { queued, kill, played, retries, startFailure, installFailure, bakedAt, cause, keepAwakeUntil, job } =
+      context;
     const facts = [
       queued?.kind,
       kill,
@@ -113,6 +127,8 @@ const paths = getShortestPaths(serverMachine, {
       startFailure?.code,
       installFailure?.code,
       bakedAt !== null,
+      job?.kind,
+      context.maintained?.failure === null,
     ];
     return JSON.stringify([value, facts, cause.kind, keepAwakeUntil > 0]);
   },
@@ -184,6 +200,41 @@ test(reaches, [command('START'), failed('boot'), command('START')], 'start_faile
 test(reaches, [command('START'), failed('boot'), command('START'), done('halt')], 'starting');
 test(reaches, [command('START'), booted(), command('DELETE')], 'deleting');
 test(reaches, [command('DELETE'), failed('erase'), { type: 'ALARM', at: 9_000 }, done('erase')], 'deleting');
+
+const restored = done('maintain', { at: 5_000, failure: null });
+const notRestored = done('maintain', { at: 5_000, failure: FAILURE });
+test(reaches, [maintain()], 'hibernated');
+test(reaches, [maintain(), restored], 'hibernated');
+test(reaches, [maintain(), command('START')], 'hibernated');
+test(reaches, [maintain(), command('START'), restored], 'starting');
+test(reaches, [maintain(), command('JOIN'), notRestored], 'starting');
+test(reaches, [maintain(), command('JOIN'), command('STOP'), restored], 'hibernated');
+test(reaches, [maintain(), failed('maintain'), command('START'), { type: 'ALARM', at: 9_000 }, restored], 'starting');
+test(reaches, [maintain(), up(1_000)], 'hibernated');
+test(reaches, [maintain(), command('DELETE')], 'deleting');
+test(reaches, [command('START'), booted(), maintain()], 'stopping');
+test(reaches, [command('START'), booted(), maintain(), done('halt')], 'hibernated');
+test(reaches, [command('START'), booted(), maintain(), done('halt'), restored], 'starting');
+test(reaches, [command('START'), booted(), maintain(), command('STOP'), done('halt'), restored], 'hibernated');
+test(reaches, [command('START'), booted(), command('STOP'), maintain(), done('halt'), restored], 'hibernated');
+test(reaches, [command('START'), maintain(), done('halt'), restored], 'starting');
+test(reaches, [command('START'), failed('boot'), maintain()], 'stopping');
+test(reaches, [command('START'), failed('boot'), maintain(), done('halt'), restored], 'hibernated');
+test(reaches, [command('START'), failed('boot'), done('halt'), maintain(), restored], 'hibernated');
+test(reaches, [command('REINSTALL'), failed('install'), done('halt'), maintain(), restored], 'hibernated');
+test(reaches, [command('REINSTALL'), failed('install'), done('halt'), maintain(), notRestored], 'install_failed');
+
+test('one job at a time, and how it ended is kept', (t) => {
+  t.false(can(run(maintain()), maintain('world.reset')));
+  t.false(can(run(command('START'), booted(), maintain()), maintain('world.reset')));
+  t.false(can(run(command('REINSTALL')), maintain()));
+  t.false(can(run(command('REINSTALL'), failed('install'), done('halt')), maintain('world.reset')));
+  t.deepEqual(run(maintain(), restored).context.maintained, { jobId: 'job_backup.restore', failure: null });
+  t.is(run(maintain(), notRestored).context.maintained?.failure?.code, FAILURE.code);
+  t.is(run(command('START'), failed('boot'), maintain()).context.kill, true, 'what hangs is not waited for');
+  const after = run(command('START'), booted(), maintain(), command('JOIN'), down(20_000));
+  t.is(after.context.queued?.kind, 'player');
+});
 
 test('commands that a state does not allow are refused', (t) => {
   const refused: [ServerSnapshot, Parameters<typeof command>[0][]][] = [
@@ -259,25 +310,35 @@ test('causes and instants are kept', (t) => {
   t.is(queued.context.wokenAt, 50_000);
 });
 
-const FIXTURE = new URL('../fixtures/snapshots/server-0.1.json', import.meta.url);
+async function stored(version: string): Promise<{ wire: ServerState; snapshot: Snapshot<unknown> }[]> {
+  const url = new URL(`../fixtures/snapshots/server-${version}.json`, import.meta.url);
+  return JSON.parse(await readFile(url, 'utf8')) as { wire: ServerState; snapshot: Snapshot<unknown> }[];
+}
 
-test('snapshots stored by version 0.1 are understood', async (t) => {
-  const stored = JSON.parse(await readFile(FIXTURE, 'utf8')) as { wire: ServerState; snapshot: Snapshot<unknown> }[];
-  t.deepEqual([...new Set(stored.map(({ wire }) => wire))].sort(), [...SERVER_STATES].sort());
-  const never = () => new Promise<never>(() => {});
-  const idle = serverMachine.provide({
-    actors: {
-      install: fromPromise<Finished, { id: string }>(never),
-      boot: fromPromise<Booted, { id: string }>(never),
-      halt: fromPromise<Finished, { id: string; kill: boolean }>(never),
-      erase: fromPromise<Finished, { id: string }>(never),
-    },
+for (const version of ['0.1', '0.2']) {
+  test(`snapshots stored by version ${version} are understood`, async (t) => {
+    const never = () => new Promise<never>(() => {});
+    const idle = serverMachine.provide({
+      actors: {
+        install: fromPromise<Finished, { id: string }>(never),
+        boot: fromPromise<Booted, { id: string }>(never),
+        halt: fromPromise<Finished, { id: string; kill: boolean }>(never),
+        erase: fromPromise<Finished, { id: string }>(never),
+        maintain: fromPromise<Maintained, { id: string; jobId: string }>(never),
+      },
+    });
+    for (const { wire, snapshot } of await stored(version)) {
+      const actor = createActor(idle, { snapshot, input });
+      actor.start();
+      t.is(serverState(actor.getSnapshot()), wire);
+      t.is(actor.getSnapshot().status, 'active');
+      actor.stop();
+    }
   });
-  for (const { wire, snapshot } of stored) {
-    const actor = createActor(idle, { snapshot, input });
-    actor.start();
-    t.is(serverState(actor.getSnapshot()), wire);
-    t.is(actor.getSnapshot().status, 'active');
-    actor.stop();
-  }
+}
+
+test('the fixtures hold every state', async (t) => {
+  const all = [...(await stored('0.1')), ...(await stored('0.2'))];
+  t.deepEqual([...new Set(all.map(({ wire }) => wire))].sort(), [...SERVER_STATES].sort());
+  t.true(all.some(({ snapshot }) => JSON.stringify(snapshot).includes('"maintaining":"waiting"')));
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
+import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
@@ -29,6 +30,9 @@ export interface Games extends Pinger, Console {
   commands: string[];
 }
 
+/** What needs nothing but to be said. */
+export type PlainCommand = Exclude<ServerCommand['type'], 'KEEP_AWAKE' | 'MAINTAIN'>;
+
 /** Servers on a fake engine and clock, with a real store: everything behind the API and the proxy. */
 export interface World {
   store: Store;
@@ -36,13 +40,17 @@ export interface World {
   engine: FakeEngine;
   games: Games;
   servers: Servers;
+  /** What belongs to the servers' backups and worlds; `open` it to use them. */
+  room: () => BackupRoom;
   dataDir: string;
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
-  command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause?: Cause): Promise<ServerNow>;
+  command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
   /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
   reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
+  /** Lets the clock go on until some work has ended. */
+  during<T>(work: Promise<T>): Promise<T>;
   /** This process dies without a word and starts again: same database, same engine, nothing else kept. */
   killAndRestart(): Promise<void>;
 }
@@ -53,6 +61,7 @@ export interface WorldOptions {
   onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
+  room?: Partial<BackupRoomOptions>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -67,6 +76,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
   let outages = 0;
 
+  let room = makeRoom();
   const it: World = {
     store,
     clock,
@@ -77,7 +87,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     command,
     reach,
     until,
+    during,
     killAndRestart,
+    room: () => room,
     servers: make(),
   };
   let endReconcile = await reconcile();
@@ -86,6 +98,11 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     await it.servers.close();
     await base.close();
   });
+
+  function makeRoom(): BackupRoom {
+    const rest = { dataDir, owner: undefined, quotaBytes: 0, rconPassword: () => 'secret' };
+    return createBackupRoom({ store, engine, console: games, clock, log, ...rest, ...options.room });
+  }
 
   function make(): Servers {
     const effects = createEffects({
@@ -101,7 +118,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       owner: undefined,
       idleAfterMs: 600_000,
       outages: () => outages,
-      erasers: [],
+      maintain: room.maintain,
+      erasers: [room.erase],
       rconPassword: () => 'secret',
       cpusFor: () => 1,
       portsOf: () => [],
@@ -124,7 +142,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     );
   }
 
-  function command(id: string, type: Exclude<ServerCommand['type'], 'KEEP_AWAKE'>, cause = KEY): Promise<ServerNow> {
+  function command(id: string, type: PlainCommand, cause = KEY): Promise<ServerNow> {
     return it.servers.send(id, { type, at: clock.now(), cause });
   }
 
@@ -138,14 +156,25 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 5_000; !(await holds()); await clock.advance(0))
+    for (const end = Date.now() + 30_000; !(await holds()); await clock.advance(0))
       if (Date.now() > end) throw new Error('waited in vain');
+  }
+
+  async function during<T>(work: Promise<T>): Promise<T> {
+    const state = { ended: false };
+    const end = () => void (state.ended = true);
+    work.then(end, end);
+    // What is done takes real time too, which must not run out of the clock's.
+    for (; !state.ended; await clock.advance(250)) await store.write(async () => {});
+    return work;
   }
 
   async function killAndRestart(): Promise<void> {
     endReconcile();
     // The old instance must not do another thing: its actors stop without storing.
     await it.servers.close();
+    room = makeRoom();
+    await room.recover();
     it.servers = make();
     await it.servers.restore();
     endReconcile = await reconcile();
@@ -169,6 +198,12 @@ function addressOf(serverId: string): { game: Address; rcon: Address } {
   return { game: { host: `${serverId}.game`, port: 25_565 }, rcon: { host: `${serverId}.game`, port: 25_575 } };
 }
 
+const REPLIES: Record<string, string> = {
+  'save-off': 'Automatic saving is now disabled',
+  'save-all flush': 'Saving the game (this may take a moment!)Saved the game',
+  'save-on': 'Automatic saving is now enabled',
+};
+
 function fakeGames(engine: FakeEngine): Games {
   const silent = new Set<string>();
   const players = new Map<string, number>();
@@ -191,7 +226,7 @@ function fakeGames(engine: FakeEngine): Games {
       if (!(await up(id))) throw new Error('no answer');
       commands.push(`${id}: ${command}`);
       if (command === 'stop') engine.crash(id, { code: 0 });
-      return '';
+      return REPLIES[command] ?? '';
     },
     release() {},
     close() {},

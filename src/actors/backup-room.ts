@@ -1,0 +1,92 @@
+import { rm } from 'node:fs/promises';
+import { createArchives } from '../hosting/archives.ts';
+import type { Archives } from '../hosting/archives.ts';
+import { archiveFolder, archivePath, removeTree, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
+import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
+import type { FileOwner } from '../hosting/properties.ts';
+import { createSaving } from '../hosting/saving.ts';
+import type { Log } from '../log.ts';
+import type { Clock, Console, Engine } from '../ports.ts';
+import { listBackupsIn, patchBackup } from '../store/backups.ts';
+import type { Store } from '../store/store.ts';
+import { type Backups, createBackups } from './backups.ts';
+import type { EffectHost } from './effect-host.ts';
+import { createMaintenance, type Maintain, type MaintenanceOptions } from './maintenance.ts';
+import type { ServerEvents } from './server-events.ts';
+import type { Servers } from './servers.ts';
+import { createWorlds, type Worlds } from './worlds.ts';
+
+export interface BackupRoomOptions {
+  store: Store;
+  engine: Pick<Engine, 'inspect' | 'kill' | 'logs'>;
+  console: Pick<Console, 'run'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  rconPassword: (serverId: string) => string;
+  /** All of a server's backups together may be so large; 0: no limit. */
+  quotaBytes: number;
+  /** Default: no quota. */
+  disk?: Disk;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
+}
+
+/** Backups and worlds, in the order in which a service comes up. */
+export interface BackupRoom {
+  archives: Archives;
+  /** For the effects of the servers. */
+  maintain: (host: EffectHost) => Maintain;
+  /** For their deletion: everything but the server's own folder. */
+  erase: (serverId: string) => Promise<void>;
+  /** Before the servers come back to life: what the process before this one was at, and no job takes up, has failed. */
+  recover(): Promise<void>;
+  /** Once they are live. */
+  open(servers: Servers, events: Pick<ServerEvents, 'publish'>): Promise<{ backups: Backups; worlds: Worlds }>;
+}
+
+export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
+  const { store, clock, dataDir } = options;
+  const disk = options.disk ?? unlimitedDisk;
+  const archives = createArchives({ ...options, disk });
+  const saving = createSaving(options);
+  const aside = new Set<string>();
+  let backups: Backups | undefined;
+  let events: Pick<ServerEvents, 'publish'> | undefined;
+  const publish = (serverId: string, data: object) => events?.publish(serverId, 'backup', data);
+  const maintain = createMaintenance({
+    ...options,
+    disk,
+    archives,
+    publish,
+    onAside: (serverId) => aside.add(serverId),
+  });
+
+  return {
+    archives,
+    maintain,
+    async erase(serverId) {
+      await backups?.end(serverId);
+      await archives.alone(serverId, async () => {
+        const { staged, previous, trash } = siblingsOf(dataDir, serverId);
+        for (const path of [staged, previous, trash, archiveFolder(dataDir, serverId)]) await removeTree(path);
+      });
+    },
+    async recover() {
+      const error = 'The service was restarted while this backup was made. Make another.';
+      for (const row of await listBackupsIn(store, 'running')) {
+        const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
+        await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
+        await store.write((tx) => patchBackup(tx, row, fields, ['running']));
+      }
+      const busy = await store.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
+      await sweepSiblings(dataDir, new Set(busy.map(({ serverId }) => serverId)));
+    },
+    async open(servers, serverEvents) {
+      events = serverEvents;
+      backups = await createBackups({ ...options, servers, archives, saving, publish, aside });
+      return { backups, worlds: createWorlds({ ...options, servers, backups, archives, disk }) };
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress } from 'node:zlib';
+import { pack } from 'tar-stream';
+import type { Pack } from 'tar-stream';
+import { sources } from './backup-source.ts';
+import type { TreeEntry } from './jail.ts';
+
+const CHUNK_BYTES = 1024 * 1024;
+/** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
+const LEVEL = 1;
+
+/** A finished archive. */
+export interface Archive {
+  sizeBytes: number;
+  /** Of the files in it. */
+  treeBytes: number;
+  /** In hex. */
+  sha256: string;
+}
+
+export interface ArchiveOptions {
+  /** Stops, and leaves nothing behind. */
+  signal: AbortSignal;
+  /** The archive may become this large, */
+  maxBytes: number;
+  /** or the writing ends with this. */
+  beyond: () => Error;
+  /** Called with the bytes of files read so far, now and then. */
+  progress: (treeBytes: number) => void;
+}
+
+/**
+ * Writes a tree as a tar compressed with Zstandard (RFC 8878) to `target`, which appears whole and on disk or not at all.
+ * A file that changes meanwhile, as a log does, is taken as long as it was when it was come to: what it has lost since is
+ * zeros.
+ */
+export async function writeArchive(
+  entries: AsyncIterable<TreeEntry>,
+  target: string,
+  { signal, maxBytes, beyond, progress }: ArchiveOptions,
+): Promise<Archive> {
+  const temp = `${target}.tmp`;
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _, done) {
+      sizeBytes += chunk.length;
+      hash.update(chunk);
+      done(sizeBytes > maxBytes ? beyond() : null, chunk);
+    },
+  });
+  const tar = pack({ highWaterMark: 4 * CHUNK_BYTES });
+  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 };
+  const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });
+  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  try {
+    const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
+    const written = pipeline(tar, zstd, counted, file, { signal });
+    const packed = packTree(tar, entries, progress);
+    packed.catch((error: unknown) => tar.destroy(error as Error));
+    // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
+    await Promise.allSettled([written, packed]);
+    await written;
+    const treeBytes = await packed;
+    await rename(temp, target);
+    await syncDirectory(dirname(target));
+    return { sizeBytes, treeBytes, sha256: hash.digest('hex') };
+  } catch (error) {
+    await rm(temp, { force: true });
+    throw error;
+  }
+}
+
+/** Once it resolves, names made, moved and removed in a directory are on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  await using dir = await open(path, 'r');
+  await dir.sync();
+}
+
+/** Gives the bytes of files that were packed. */
+async function packTree(
+  tar: Pack,
+  entries: AsyncIterable<TreeEntry>,
+  progress: (treeBytes: number) => void,
+): Promise<number> {
+  let treeBytes = 0;
+  for await (const { entry, sizeBytes, bytes, content } of sources(entries)) {
+    const { path: name, mode, modifiedAt } = entry;
+    const header = { name, mode, mtime: new Date(modifiedAt), size: sizeBytes };
+    if (content) await pipeline(content, tar.entry({ ...header, type: 'file' }));
+    else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
+    progress((treeBytes += sizeBytes));
+  }
+  tar.finalize();
+  return treeBytes;
+}
+
+function packWhole(tar: Pack, header: Parameters<Pack['entry']>[0], bytes: Buffer | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+    if (bytes) tar.entry(header, bytes, done);
+    else tar.entry(header, done);
+  });
+}

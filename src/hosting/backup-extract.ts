@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress } from 'node:zlib';
+import { extract } from 'tar-stream';
+import type { Extract, Header } from 'tar-stream';
+import type { Jail } from './jail.ts';
+import { pathProblem } from './jail-path.ts';
+
+/** A file or folder in an archive, with its bytes. */
+type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
+
+const CHUNK_BYTES = 512 * 1024;
+/** Files up to here are written so many at once. */
+const SMALL_BYTES = 1024 * 1024;
+const FILES_AT_ONCE = 16;
+
+/** What an archive must be, or it is not taken. */
+export interface ArchiveFacts {
+  /** In hex. */
+  sha256: string;
+  sizeBytes: number;
+  treeBytes: number;
+}
+
+/** An archive is not what was once written. */
+export class ArchiveCorrupt extends Error {
+  override name = 'ArchiveCorrupt';
+}
+
+/**
+ * Unpacks a backup into an empty folder that nobody else has to do with. When it resolves, the archive was the one that was
+ * written, to the last bit, and all that was in it is on disk; when it rejects, what lies in the folder is worth nothing:
+ * ArchiveCorrupt, or what the file system says. Only files and folders are made, and no more bytes than went into it.
+ */
+export async function extractArchive(
+  source: string,
+  facts: ArchiveFacts,
+  into: Jail,
+  { signal, progress }: { signal: AbortSignal; progress: (treeBytes: number) => void },
+): Promise<void> {
+  const hash = createHash('sha256');
+  const tar = extract();
+  const unpacked = unpack(tar, into, facts.treeBytes, progress);
+  // It fails together with the stream that feeds it, and is looked at after that.
+  unpacked.catch(() => {});
+  const hashed = new Transform({
+    transform(chunk: Buffer, _, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  const file = createReadStream(source, { highWaterMark: CHUNK_BYTES });
+  try {
+    await pipeline(file, hashed, createZstdDecompress({ chunkSize: CHUNK_BYTES }), tar, { signal });
+    await unpacked;
+  } catch (error) {
+    tar.destroy(error as Error);
+    const cause = await unpacked.then(
+      () => error,
+      (own: unknown) => (isOfFiles(own) ? own : error),
+    );
+    throw isOfFiles(cause) || signal.aborted ? cause : new ArchiveCorrupt('The archive is damaged.', { cause });
+  }
+  if (file.bytesRead !== facts.sizeBytes || hash.digest('hex') !== facts.sha256) {
+    throw new ArchiveCorrupt('The archive is not the one that was written.');
+  }
+}
+
+async function unpack(
+  tar: Extract,
+  into: Jail,
+  treeBytes: number,
+  progress: (treeBytes: number) => void,
+): Promise<void> {
+  const tasks = new Set<Promise<void>>();
+  let failed = false;
+  let left = treeBytes;
+  const take = (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new ArchiveCorrupt('There is more in the archive than went into it.');
+    progress(treeBytes - left);
+  };
+  const start = async (work: Promise<void>) => {
+    const task = work.finally(() => void tasks.delete(task));
+    task.catch(() => (failed = true));
+    tasks.add(task);
+    if (tasks.size >= FILES_AT_ONCE || failed) await Promise.race(tasks);
+  };
+  try {
+    for await (const entry of tar as AsyncIterable<Entry>) {
+      const { name, type, size } = entry.header;
+      if (pathProblem(name) !== undefined) throw new ArchiveCorrupt('A name in the archive is none.');
+      if (type === 'directory') {
+        await into.mkdir(name);
+        entry.resume();
+      } else if (type === 'file') {
+        take(size);
+        // Its bytes are all here soon, and the disk takes many files at once; a large one is written as it comes.
+        if (size <= SMALL_BYTES) await start(writeFile(entry.header, await chunksOf(entry), into));
+        else await writeFile(entry.header, entry, into);
+      } else {
+        throw new ArchiveCorrupt(`There is a ${type} in the archive.`);
+      }
+    }
+    await Promise.all(tasks);
+  } finally {
+    await Promise.allSettled(tasks);
+  }
+}
+
+async function chunksOf(entry: Entry): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry) chunks.push(chunk);
+  return chunks;
+}
+
+/** Makes a file; it is on disk when this resolves. */
+async function writeFile(
+  { name, mode, mtime }: Header,
+  content: AsyncIterable<Buffer> | Iterable<Buffer>,
+  into: Jail,
+): Promise<void> {
+  await using file = await into.open(name, { write: true, create: true, exclusive: true, mode });
+  let position = 0;
+  for await (const chunk of content) {
+    await file.write(position, chunk);
+    position += chunk.length;
+  }
+  await file.setAttributes({ modifiedAt: mtime.getTime() });
+  await file.sync();
+}
+
+/** What the disk or a quota says, rather than the archive. */
+function isOfFiles(error: unknown): boolean {
+  return (
+    error instanceof Error && !(error instanceof ArchiveCorrupt) && ('syscall' in error || error.name === 'StatusError')
+  );
+}

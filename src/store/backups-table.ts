@@ -1,0 +1,134 @@
+import { EntitySchema } from 'typeorm';
+import type { EntitySchemaColumnOptions } from 'typeorm';
+import { exact } from './exact.ts';
+
+/** `ready` alone can be restored; `dropping`: its file is being removed, and nobody is shown it any more. */
+export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
+
+/** Why there is a backup; `previous` is no archive but the folder that a restore has put aside. */
+export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'previous';
+
+/** What a server was when a backup of it was made, so that a restore can tell the truth again. */
+export interface ServerMake {
+  type: string;
+  version: string;
+  modpackPlatform: string;
+  modpackRef: string;
+  modpackVersion: string;
+  /** The active world (`level-name`). */
+  levelName: string;
+}
+
+/** One backup of one server. */
+export interface BackupRow extends ServerMake {
+  serverId: string;
+  id: string;
+  kind: BackupKind;
+  state: BackupState;
+  createdAt: number;
+  /** When it became `ready` or `failed`. */
+  finishedAt: number | null;
+  /** Of the archive. */
+  sizeBytes: number;
+  /** Of what is in it. */
+  treeBytes: number;
+  /** Of the archive, in hex; '' until it is ready. */
+  sha256: string;
+  locked: boolean;
+  /** Why it failed; '' where it did not. */
+  error: string;
+}
+
+/** How many backups of a server are kept: the newest, and the newest of so many hours, days, weeks and months. */
+export interface Retention {
+  keepLast: number;
+  hourly: number;
+  daily: number;
+  weekly: number;
+  monthly: number;
+}
+
+export interface RetentionRow extends Retention {
+  serverId: string;
+}
+
+/** A game that was told not to save, and has to be told to save again. */
+export interface SavingOffRow {
+  serverId: string;
+  at: number;
+}
+
+/** The job that a server's machine is at (`maintaining`), or has queued, and how far it has come. */
+export interface MaintenanceRow {
+  serverId: string;
+  jobId: string;
+  kind: string;
+  target: string;
+  /** The last step that is done for good; '' before the first. */
+  step: string;
+}
+
+const text: EntitySchemaColumnOptions = { type: 'text' };
+const transformer = { to: exact, from: <T>(value: T): T => value };
+const bigint: EntitySchemaColumnOptions = { type: 'bigint', transformer };
+const integer: EntitySchemaColumnOptions = { type: 'integer', transformer };
+const key: EntitySchemaColumnOptions = { type: 'text', primary: true };
+const ofServer = {
+  target: 'servers',
+  columnNames: ['serverId'],
+  referencedColumnNames: ['id'],
+  onDelete: 'CASCADE' as const,
+};
+
+export const backups = new EntitySchema<BackupRow>({
+  name: 'backups',
+  columns: {
+    serverId: key,
+    id: key,
+    kind: text,
+    state: text,
+    createdAt: bigint,
+    finishedAt: { ...bigint, nullable: true },
+    sizeBytes: bigint,
+    treeBytes: bigint,
+    sha256: text,
+    locked: { type: 'boolean' },
+    error: text,
+    type: text,
+    version: text,
+    modpackPlatform: text,
+    modpackRef: text,
+    modpackVersion: text,
+    levelName: text,
+  },
+  indices: [{ columns: ['state'] }],
+  foreignKeys: [ofServer],
+});
+
+export const backupRetention = new EntitySchema<RetentionRow>({
+  name: 'backup_retention',
+  columns: {
+    serverId: key,
+    keepLast: integer,
+    hourly: integer,
+    daily: integer,
+    weekly: integer,
+    monthly: integer,
+  },
+  foreignKeys: [ofServer],
+});
+
+export const savingOff = new EntitySchema<SavingOffRow>({
+  name: 'saving_off',
+  columns: { serverId: key, at: bigint },
+  foreignKeys: [ofServer],
+});
+
+export const maintenance = new EntitySchema<MaintenanceRow>({
+  name: 'maintenance',
+  columns: { serverId: key, jobId: text, kind: text, target: text, step: text },
+  foreignKeys: [ofServer],
+});
+
+/** In the order in which they are made. */
+export const backupEntities = [backups, backupRetention, savingOff, maintenance];

@@ -1,0 +1,87 @@
+import { In } from 'typeorm';
+import { backupRetention, backups } from './backups-table.ts';
+import type { BackupRow, BackupState, Retention } from './backups-table.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** What becomes of a backup after it was asked for. */
+export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
+
+export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {
+  await tx.manager.insert(backups, row);
+}
+
+export async function getBackup(db: Sql, serverId: string, id: string): Promise<BackupRow | undefined> {
+  const sql = 'SELECT * FROM "backups" WHERE "serverId" = $1 AND "id" = $2';
+  return (await db.query<StoredBackup>(sql, [serverId, id])).map(backupRow)[0];
+}
+
+/** A server's backups, newest first; those being removed are none any more. */
+export async function listBackups(db: Sql, serverId: string): Promise<BackupRow[]> {
+  const sql = `SELECT * FROM "backups" WHERE "serverId" = $1 AND "state" <> 'dropping' ORDER BY "createdAt" DESC, "id"`;
+  return (await db.query<StoredBackup>(sql, [serverId])).map(backupRow);
+}
+
+/** All of a state, whichever server's, oldest first. */
+export async function listBackupsIn(db: Sql, state: BackupState): Promise<BackupRow[]> {
+  const sql = 'SELECT * FROM "backups" WHERE "state" = $1 ORDER BY "createdAt", "id"';
+  return (await db.query<StoredBackup>(sql, [state])).map(backupRow);
+}
+
+/** The folders that restores have put aside, of all servers. */
+export async function listPrevious(db: Sql): Promise<BackupRow[]> {
+  const rows = await db.query<StoredBackup>(`SELECT * FROM "backups" WHERE "kind" = 'previous'`);
+  return rows.map(backupRow);
+}
+
+/** Changes a backup that is in one of the given states; false where there is none. */
+export async function patchBackup(
+  tx: Tx,
+  { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,
+  fields: BackupPatch,
+  from: readonly BackupState[],
+): Promise<boolean> {
+  const { affected } = await tx.manager.update(backups, { serverId, id, state: In([...from]) }, fields);
+  return affected === 1;
+}
+
+export async function deleteBackup(tx: Tx, { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): Promise<void> {
+  await tx.run('DELETE FROM "backups" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
+}
+
+/** What an owner has set; undefined where nothing. */
+export async function getRetention(db: Sql, serverId: string): Promise<Retention | undefined> {
+  const sql = `SELECT "keepLast", "hourly", "daily", "weekly", "monthly" FROM "backup_retention"
+    WHERE "serverId" = $1`;
+  return (await db.query<Retention>(sql, [serverId]))[0];
+}
+
+export async function setRetention(tx: Tx, serverId: string, retention: Retention): Promise<void> {
+  await tx.run('DELETE FROM "backup_retention" WHERE "serverId" = $1', [serverId]);
+  await tx.manager.insert(backupRetention, { serverId, ...retention });
+}
+
+/** Remembers that a game is being told not to save, until `forgetSavingOff`. False where that is known already. */
+export async function noteSavingOff(tx: Tx, serverId: string, at: number): Promise<boolean> {
+  const sql = 'INSERT INTO "saving_off" ("serverId", "at") VALUES ($1, $2) ON CONFLICT ("serverId") DO NOTHING';
+  return (await tx.run(sql, [serverId, at])) === 1;
+}
+
+export async function forgetSavingOff(tx: Tx, serverId: string): Promise<void> {
+  await tx.run('DELETE FROM "saving_off" WHERE "serverId" = $1', [serverId]);
+}
+
+export async function isSavingOff(db: Sql, serverId: string): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM "saving_off" WHERE "serverId" = $1', [serverId])).length > 0;
+}
+
+export async function listSavingOff(db: Sql): Promise<string[]> {
+  const rows = await db.query<{ serverId: string }>('SELECT "serverId" FROM "saving_off" ORDER BY "at"');
+  return rows.map(({ serverId }) => serverId);
+}
+
+/** As raw SQL gives it: SQLite has numbers for booleans. */
+type StoredBackup = Omit<BackupRow, 'locked'> & { locked: boolean | number };
+
+function backupRow(row: StoredBackup): BackupRow {
+  return { ...row, locked: Boolean(row.locked) };
+}

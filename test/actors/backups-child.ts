@@ -1,0 +1,93 @@
+/**
+ * A service without doors, to be killed: `node backups-child.ts <folder> <what> [step]` does something with the one server in
+ * the folder and kills itself at a step. Then it says how everything ended, as JSON.
+ */
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Cause } from '../../machines/server.ts';
+import { createBackupRoom } from '../../src/actors/backup-room.ts';
+import { createEffects } from '../../src/actors/effects.ts';
+import { createServers } from '../../src/actors/servers.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { createLog } from '../../src/log.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import { openStore } from '../../src/store/store.ts';
+import { fakeEngine } from '../fakes/engine.ts';
+import { serverRow } from '../support/store.ts';
+import { plant } from '../support/tree.ts';
+
+export const ID = 'lobby';
+const BY: Cause = { kind: 'key', id: 'key_test', note: '' };
+const [dataDir = '', what = '', dieAt = ''] = process.argv.slice(2);
+
+const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
+const clock = systemClock;
+const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+const engine = fakeEngine({ clock });
+const said: string[] = [];
+const console = {
+  run: async (_: object, __: string, command: string) => {
+    said.push(command);
+    return command === 'save-all flush' ? 'Saved the game' : '';
+  },
+  release() {},
+  close() {},
+};
+const quiet = { dataDir, owner: undefined, rconPassword: () => 'secret', quotaBytes: 0 };
+const at = async (step: string) => {
+  if (step !== dieAt) return;
+  process.kill(process.pid, 'SIGKILL');
+  await new Promise(() => {});
+};
+const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, at });
+await room.recover();
+const servers = createServers({
+  store,
+  clock,
+  log,
+  limits: { startMs: 60_000, stopMs: 60_000, installMs: 60_000 },
+  effects: createEffects({
+    ...quiet,
+    engine,
+    console,
+    clock,
+    log,
+    pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },
+    gameImage: '',
+    sandboxImage: '',
+    sandboxFaults: {},
+    idleAfterMs: 0,
+    outages: () => 0,
+    maintain: room.maintain,
+    cpusFor: () => 1,
+    portsOf: () => [],
+    erasers: [room.erase],
+  }),
+});
+await servers.restore();
+const { backups, worlds } = await room.open(servers, { publish() {} });
+const forever = new AbortController().signal;
+const doer = { userId: '', through: 'test' };
+const newest = async (kind: string) => (await backups.list(ID)).find((each) => each.kind === kind)?.id ?? '';
+
+if (what === 'setup') {
+  await store.write((tx) => insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 0 }));
+  await servers.create({ ...serverRow(ID, { snapshot: '' }), version: '1.20.4' }, BY);
+  const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+  await backups.finished({ serverId: ID, id }, forever);
+  await plant(join(dataDir, 'servers', ID), { 'world/level.dat': 'played since', 'world_nether/level.dat': 'new' });
+  await servers.patch(ID, { version: '1.21.4' });
+} else if (what === 'backup') {
+  const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+  await backups.finished({ serverId: ID, id }, forever);
+} else if (what === 'restore') await backups.restore(ID, await newest('manual'), BY, forever);
+else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
+else if (what === 'reset') await worlds.reset(ID, { doer, cause: BY }, forever);
+
+const now = await servers.until(ID, (each) => each === null || each.context.job === null, forever);
+const { state, context, row } = now!;
+const list = (await backups.list(ID)).map(({ kind, state, error, version }) => ({ kind, state, error, version }));
+process.stdout.write(JSON.stringify({ state, maintained: context.maintained, version: row.version, backups: list }));
+await backups.close();
+await servers.close();
+await store.close();

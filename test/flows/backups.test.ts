@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { startService, type Service } from '../support/service.ts';
+
+interface Backup {
+  id: string;
+  state: string;
+  error: string;
+  sizeBytes: string;
+}
+
+const run = promisify(execFile);
+
+const say = async (service: Service, command: string) =>
+  (await service.call<{ output: string }>('POST', '/v1/servers/lobby:command', { command })).output;
+const list = async (service: Service) =>
+  (await service.call<{ backups: Backup[] }>('GET', '/v1/servers/lobby/backups')).backups;
+
+async function until(service: Service, id: string, ...states: string[]): Promise<Backup> {
+  for (let n = 0; n < 600; n++) {
+    const backup = (await list(service)).find((each) => each.id === id);
+    if (backup && states.includes(backup.state)) return backup;
+    await delay(50);
+  }
+  throw new Error(`backup ${id} is not ${states.join(' or ')}: ${JSON.stringify(await list(service))}`);
+}
+
+async function backUp(service: Service): Promise<Backup> {
+  const { id } = await service.call<Backup>('POST', '/v1/servers/lobby/backups');
+  return until(service, id, 'ready');
+}
+
+async function running(t: Parameters<typeof startService>[0]): Promise<Service> {
+  const service = await startService(t);
+  await service.create('lobby', '1.20.4');
+  await service.call('POST', '/v1/servers/lobby:start');
+  await service.reach('lobby', 'running');
+  return service;
+}
+
+test('R-02 a running game is backed up with what happened a moment ago; a restore brings it back and starts it', async (t) => {
+  t.timeout(120_000);
+  const service = await running(t);
+  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/);
+  const backup = await backUp(service);
+  t.is(await say(service, 'save-on'), 'Saving is already turned on');
+  t.regex(await say(service, 'setblock 2 10 2 stone'), /^Changed the block/);
+  await service.call('POST', `/v1/servers/lobby/backups/${backup.id}:restore`);
+  await service.reach('lobby', 'running');
+  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Could not set the block/, 'there since the backup');
+  t.regex(await say(service, 'setblock 2 10 2 stone'), /^Changed the block/, 'not there yet in the backup');
+  for (let n = 0; n < 200 && (await list(service)).length > 1; n++) await delay(50);
+  t.deepEqual(
+    (await list(service)).map(({ id }) => id),
+    [backup.id],
+    'the start has succeeded: what was aside is gone',
+  );
+  t.deepEqual(await readdir(join(service.dataDir, 'servers')), ['lobby']);
+
+  const { worlds } = await service.call<{ worlds: object[] }>('POST', '/v1/servers/lobby/worlds:reset');
+  t.like(worlds[0], { name: 'world', active: true });
+  await service.reach('lobby', 'running');
+  t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/, 'a new world');
+  t.is((await list(service)).length, 2, 'and a backup of the old one');
+});
+
+test('R-02 the service is killed while it backs a running game up: the game saves again, and is played on', async (t) => {
+  t.timeout(120_000);
+  const service = await running(t);
+  const file = await open(join(service.dataDir, 'servers/lobby/big'), 'w');
+  for (let n = 0; n < 150; n++) await file.write(randomBytes(2 ** 20));
+  await file.close();
+  const { id } = await service.call<Backup>('POST', '/v1/servers/lobby/backups');
+  await until(service, id, 'running', 'ready');
+  for (let n = 0; n < 200 && !(await printed(service, 'Automatic saving is now disabled')); n++) await delay(10);
+  await service.kill();
+  await service.start();
+  t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
+  const failed = await until(service, id, 'failed');
+  t.regex(failed.error, /restarted/);
+  for (let n = 0; n < 200 && !(await printed(service, 'Automatic saving is now enabled')); n++) await delay(50);
+  t.is(await say(service, 'save-on'), 'Saving is already turned on');
+  t.deepEqual(await readdir(join(service.dataDir, 'backups/lobby')).catch(() => []), []);
+  const tar = join(service.dataDir, 'backups/lobby', `${(await backUp(service)).id}.tar.zst`);
+  const listed = await run('tar', ['--zstd', '-tf', tar]).catch((error: Error) =>
+    t.log(`not listed: ${error.message}`),
+  );
+  if (listed) t.true(listed.stdout.split('\n').includes('world/level.dat'));
+});
+
+/** What the game was told over its console is in its log. */
+async function printed(service: Service, words: string): Promise<boolean> {
+  const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/lobby/logs?tail=100');
+  return lines.some((line) => line.includes(words));
+}
