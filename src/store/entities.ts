@@ -26,6 +26,7 @@ import type {
   UserRow,
   WalletRow,
 } from './rows.ts';
+import { sftpUsers } from './sftp-users-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -100,6 +101,7 @@ export const servers = new EntitySchema<ServerRow>({
     properties: json,
     idleTimeoutMinutes: integer,
     alertWebhookUrl: text,
+    sftpEnabled: { ...boolean, default: false },
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -390,4 +392,5 @@ export const entities = [
   checkouts,
   metricSamples,
   diagnostics,
+  sftpUsers,
 ];

@@ -71,7 +71,8 @@ type StoredServer = Stored<ServerRow, 'properties' | 'coldStartsMs'>;
 type StoredRoute = Stored<RouteRow, 'properties'>;
 
 function serverRow(row: StoredServer): ServerRow {
-  return { ...row, properties: properties(row.properties), coldStartsMs: JSON.parse(row.coldStartsMs) as number[] };
+  const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
+  return { ...row, properties: properties(row.properties), coldStartsMs, sftpEnabled: Boolean(row.sftpEnabled) };
 }
 
 function routeRow(row: StoredRoute): RouteRow {
