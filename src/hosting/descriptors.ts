@@ -1,0 +1,103 @@
+/**
+ * Files relative to an open directory, which is what `openat` does and Node has no call for: Linux resolves
+ * `/proc/self/fd/<n>/<name>` from the directory that descriptor n holds, wherever it has been moved since and whatever
+ * has been put in its place. With one name at a time and O_NOFOLLOW, no link can ever be followed.
+ */
+import { existsSync } from 'node:fs';
+import { constants, lstat, open, opendir } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import type { Names } from './jail-path.ts';
+import { StatusError } from '../status.ts';
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+
+/** Never follows a link, never waits for the other end of a pipe. */
+export const SAFELY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+
+/** A name in a directory. Names that are not valid UTF-8 can only be bytes. */
+export type Name = string | Buffer;
+
+/** What lies behind a name. */
+export type Kind = 'file' | 'directory' | 'link' | 'other';
+
+const BATCH = 256;
+
+/** Refuses machines whose kernel is not Linux or hides /proc. UNIMPLEMENTED NOT_SUPPORTED. */
+export function requireProc(platform: string = process.platform, descriptors = '/proc/self/fd'): void {
+  if (platform === 'linux' && existsSync(descriptors)) return;
+  throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', "Servers' files need Linux with /proc mounted.");
+}
+
+/** The path of a name in an open directory. Good for as long as the directory is open. */
+export function at(dir: FileHandle, name: Name): Name {
+  const prefix = `/proc/self/fd/${dir.fd}/`;
+  return typeof name === 'string' ? prefix + name : Buffer.concat([Buffer.from(prefix), name]);
+}
+
+/** Opens a directory in a directory. Rejects with ENOTDIR or ELOOP for anything else, links among it. */
+export function openDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
+  return open(at(parent, name), O_RDONLY | O_DIRECTORY | SAFELY);
+}
+
+/** Opens the directory at the end of a path, component by component; the caller closes it. */
+export async function openPath(root: FileHandle, names: Names): Promise<FileHandle> {
+  let here = await openDirectory(root, '.');
+  for (const name of names) {
+    const above = here;
+    try {
+      here = await openDirectory(above, name);
+    } finally {
+      await above.close();
+    }
+  }
+  return here;
+}
+
+/** What is at a name in a directory, a link itself rather than its target; undefined where nothing is. */
+export async function look(dir: FileHandle, name: Name): Promise<Stats | undefined> {
+  try {
+    return await lstat(at(dir, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind {
+  if (entry.isFile()) return 'file';
+  if (entry.isDirectory()) return 'directory';
+  return entry.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** The names in a directory as they come, in bytes and in batches, so that a huge one costs neither memory nor a pause. */
+export async function* namesIn(dir: FileHandle): AsyncGenerator<Buffer[]> {
+  await using entries = await opendir(at(dir, '.'), { encoding: 'latin1', bufferSize: BATCH });
+  let batch: Buffer[] = [];
+  for await (const { name } of entries) {
+    batch.push(Buffer.from(name, 'latin1'));
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Does `work` for each, at most `atOnce` at the same time; rejects with the first error when all that began has ended. */
+export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values();
+  let failed = false;
+  const worker = async (): Promise<void> => {
+    for (const item of rest) {
+      if (failed) return;
+      try {
+        await work(item);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const ended = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, worker));
+  for (const end of ended) if (end.status === 'rejected') throw end.reason;
+}

@@ -1,0 +1,82 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Stats } from 'node:fs';
+import { hardLinked, refused } from './jail-errors.ts';
+import { kindOf, look, openPath } from './descriptors.ts';
+import type { Kind } from './descriptors.ts';
+import { guardOf, protectedPath } from './jail-secrets.ts';
+import type { Guard } from './jail-secrets.ts';
+import { joinNames } from './jail-path.ts';
+import type { Names } from './jail-path.ts';
+import { makeDirectory } from './jail-temps.ts';
+import type { FileOwner } from './properties.ts';
+
+/** What every part of a jail works on. */
+export interface Cell {
+  /** The data root, open. */
+  root: FileHandle;
+  /** Whom new files belong to; undefined: to this process's user. */
+  owner: FileOwner | undefined;
+  /** Whether secrets are kept from whoever looks. */
+  guarded: boolean;
+}
+
+/** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits. */
+export interface Entry {
+  name: string;
+  kind: Kind;
+  sizeBytes: number;
+  modifiedAt: number;
+  mode: number;
+}
+
+export function entryOf(name: string, stats: Stats): Entry {
+  const kind = kindOf(stats);
+  const sizeBytes = kind === 'file' ? stats.size : 0;
+  return { name, kind, sizeBytes, modifiedAt: Math.trunc(stats.mtimeMs), mode: stats.mode & 0o777 };
+}
+
+/** How a path is guarded in this jail. */
+export function guardIn({ guarded }: Cell, names: Names): Guard {
+  return guarded ? guardOf(names) : 'plain';
+}
+
+/** Refuses a path at which callers see nothing. NOT_FOUND PATH_NOT_FOUND. */
+export function requireVisible(cell: Cell, names: Names): void {
+  if (guardIn(cell, names) === 'hidden') throw refused('ENOENT', joinNames(names));
+}
+
+/** Refuses a path at which nobody may put anything. PERMISSION_DENIED PATH_PROTECTED. */
+export function requireWritable(cell: Cell, names: Names): void {
+  const guard = guardIn(cell, names);
+  if (guard === 'hidden' || guard === 'readOnly') throw protectedPath(names);
+}
+
+/** Works in the directory at a path, which is closed behind it. */
+export async function inDirectory<T>(cell: Cell, names: Names, work: (dir: FileHandle) => Promise<T>): Promise<T> {
+  await using dir = await openPath(cell.root, names);
+  return await work(dir);
+}
+
+/** Makes the directories of a path that are missing, each on disk before the next. */
+export async function makeParents(cell: Cell, names: Names): Promise<void> {
+  for (let depth = 0; depth < names.length; depth++) {
+    await inDirectory(cell, names.slice(0, depth), async (dir) => {
+      const name = names[depth]!;
+      if (await look(dir, name)) return;
+      requireWritable(cell, names.slice(0, depth + 1));
+      await makeDirectory(dir, name, cell.owner).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+      await dir.sync();
+    });
+  }
+}
+
+/** Refuses to write to what is no plain file, or has a second name. FAILED_PRECONDITION NOT_A_FILE, PATH_IS_LINK. */
+export function requirePlainFile(stats: Stats, names: Names): void {
+  const path = joinNames(names);
+  if (stats.isSymbolicLink()) throw refused('ELOOP', path);
+  if (stats.isDirectory()) throw refused('EISDIR', path);
+  if (!stats.isFile()) throw refused('ENXIO', path);
+  if (stats.nlink > 1) throw hardLinked(path);
+}

@@ -1,0 +1,74 @@
+import { inDirectory, requireVisible, requireWritable } from './jail-cell.ts';
+import type { Cell } from './jail-cell.ts';
+import { openFile, openMet } from './jail-files.ts';
+import type { JailFile } from './jail-files.ts';
+import { kindOf, look, openDirectory } from './descriptors.ts';
+import { refused } from './jail-errors.ts';
+import { joinNames, splitLast } from './jail-path.ts';
+import type { Names } from './jail-path.ts';
+import { makeDirectoryAt, requireOutside } from './jail-moves.ts';
+import { openStage } from './jail-stage.ts';
+import { walk } from './jail-tree.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+
+export interface CopyOptions {
+  /** Called before so many bytes more land; what it throws ends the copy. */
+  beforeBytes?: (bytes: number) => Promise<void>;
+  signal?: AbortSignal;
+}
+
+/**
+ * Copies a file or a directory with all below it to a path where nothing is, and says how many bytes that took. There at
+ * once and whole, or not at all. Links and the like are left out, and secrets are copied as they are shown.
+ */
+export async function copyPath(cell: Cell, from: Names, to: Names, options: CopyOptions = {}): Promise<number> {
+  requireVisible(cell, from);
+  requireWritable(cell, to);
+  requireOutside(from, to);
+  const target = splitLast(to);
+  await inDirectory(cell, target.parent, async (dir) => {
+    if (await look(dir, target.name)) throw refused('EEXIST', joinNames(to));
+  });
+  const { parent, name } = splitLast(from);
+  await using stage = await openStage(cell);
+  const copied = await inDirectory(cell, parent, async (dir) => {
+    const stats = await look(dir, name);
+    if (!stats) throw refused('ENOENT', joinNames(from));
+    const kind = kindOf(stats);
+    if (kind === 'link') throw refused('ELOOP', joinNames(from));
+    if (kind !== 'directory') return await copyFile(stage.cell, await openMet(cell, dir, name, from), [name], options);
+    await makeDirectoryAt(stage.cell, [name]);
+    await using inside = await openDirectory(dir, name);
+    let bytes = 0;
+    for await (const met of walk(inside, false)) {
+      options.signal?.throwIfAborted();
+      const names = [name, ...met.path.split('/')];
+      if (met.kind === 'directory') await makeDirectoryAt(stage.cell, names);
+      else {
+        const file = await openMet(cell, met.dir, met.name, [...from, ...met.path.split('/')]);
+        bytes += await copyFile(stage.cell, file, names, options);
+      }
+    }
+    return bytes;
+  });
+  await stage.placeAt(name, to);
+  return copied;
+}
+
+/** As much as the file held when it was opened, so that one that grows all the time has an end. */
+async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyOptions): Promise<number> {
+  await using source = file;
+  const { sizeBytes, mode } = await source.stat();
+  await using copy = await openFile(into, names, { write: true, create: true, exclusive: true, mode });
+  let done = 0;
+  while (done < sizeBytes) {
+    options.signal?.throwIfAborted();
+    const chunk = await source.read(done, Math.min(CHUNK_BYTES, sizeBytes - done));
+    if (chunk.length === 0) break;
+    await options.beforeBytes?.(chunk.length);
+    await copy.write(done, chunk);
+    done += chunk.length;
+  }
+  return done;
+}

@@ -1,0 +1,188 @@
+import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { at, SAFELY } from './descriptors.ts';
+import type { Name } from './descriptors.ts';
+import { entryOf, guardIn, inDirectory, requirePlainFile, requireVisible, requireWritable } from './jail-cell.ts';
+import type { Cell, Entry } from './jail-cell.ts';
+import { refused } from './jail-errors.ts';
+import { maskProperties, protectedPath } from './jail-secrets.ts';
+import { joinNames, splitLast } from './jail-path.ts';
+import type { Names } from './jail-path.ts';
+import { makeFile } from './jail-temps.ts';
+
+/** As much as is read from the disk at once, for streams. */
+const CHUNK_BYTES = 256 * 1024;
+/** A `server.properties` beyond this is none, and is not shown. */
+const MAX_MASKED_BYTES = 1024 * 1024;
+const TRIES = 5;
+
+/** How a file is opened; without any of these to be read. */
+export interface OpenOptions {
+  write?: boolean;
+  /** Makes it where it is not there. */
+  create?: boolean;
+  /** Together with `create`: it must not be there. */
+  exclusive?: boolean;
+  truncate?: boolean;
+  /** Of a new file. */
+  mode?: number;
+}
+
+/** What can be changed about a file or directory. Instants are epoch ms. */
+export interface Attributes {
+  mode?: number;
+  accessedAt?: number;
+  modifiedAt?: number;
+}
+
+/** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
+export interface JailFile extends AsyncDisposable {
+  stat(): Promise<Entry>;
+  /** The bytes from `position`, at most `length`; none at the end of the file. */
+  read(position: number, length: number): Promise<Buffer>;
+  /** From byte `start` to byte `end`, both with it. Closes the file. */
+  stream(range?: { start: number; end: number }): Readable;
+  write(position: number, data: Uint8Array): Promise<void>;
+  truncate(sizeBytes: number): Promise<void>;
+  setAttributes(attributes: Attributes): Promise<void>;
+  /** Once it resolves, what was written is on disk. */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens a file for positional reading and writing, as SFTP needs it. What replaces a file whole uses `replaceFile`. */
+export async function openFile(cell: Cell, names: Names, options: OpenOptions = {}): Promise<JailFile> {
+  const guard = guardIn(cell, names);
+  if (options.write) requireWritable(cell, names);
+  else requireVisible(cell, names);
+  // Written in place, a secret's name could be changed and the secret then be read.
+  if (guard === 'masked' && options.write && !options.truncate && !options.exclusive) throw protectedPath(names);
+  const { parent, name } = splitLast(names);
+  return await inDirectory(cell, parent, async (dir) => {
+    const file = await openIn(cell, dir, name, names, options);
+    return guard === 'masked' && !options.write ? await maskedFile(file, name, names) : plainFile(file, name);
+  });
+}
+
+/** Opens a file met on a walk, to read it; `names` is what a guard goes by. */
+export async function openMet(cell: Cell, dir: FileHandle, name: Name, names: Names): Promise<JailFile> {
+  const file = await openReadable(dir, name, names);
+  const shownName = names.at(-1) ?? '';
+  return guardIn(cell, names) === 'masked' ? await maskedFile(file, shownName, names) : plainFile(file, shownName);
+}
+
+/** Changes a file or directory, by its descriptor and thus never what a link points to. The service's own access stays. */
+export async function setAttributes(cell: Cell, names: Names, attributes: Attributes): Promise<void> {
+  requireVisible(cell, names);
+  requireWritable(cell, names);
+  const { parent, name } = splitLast(names);
+  await inDirectory(cell, parent, async (dir) => {
+    await using file = await open(at(dir, name), constants.O_RDONLY | SAFELY);
+    const stats = await file.stat();
+    if (!stats.isDirectory()) requirePlainFile(stats, names);
+    await change(file, stats, attributes);
+  });
+}
+
+async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, options: OpenOptions) {
+  if (!options.write) return await openReadable(dir, name, names);
+  for (let tries = 0; ; tries++) {
+    try {
+      if (!options.create) return await openWritable(dir, name, names, options.truncate ?? false);
+      return await makeFile(dir, name, cell.owner, modeOf(options.mode ?? 0o640, 0o600)).catch((error) => {
+        if (options.exclusive || (error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        return openWritable(dir, name, names, options.truncate ?? false);
+      });
+    } catch (error) {
+      // Removed between the two: it is to be made after all.
+      if (!options.create || tries >= TRIES || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+}
+
+async function openReadable(dir: FileHandle, name: Name, names: Names): Promise<FileHandle> {
+  return await checked(await open(at(dir, name), constants.O_RDONLY | SAFELY), (stats) => {
+    if (stats.isDirectory()) throw refused('EISDIR', joinNames(names));
+    if (!stats.isFile()) throw refused('ENXIO', joinNames(names));
+  });
+}
+
+async function openWritable(dir: FileHandle, name: string, names: Names, truncate: boolean): Promise<FileHandle> {
+  // Truncated only once it is known to be a plain file with one name.
+  const file = await checked(await open(at(dir, name), constants.O_RDWR | SAFELY), (stats) =>
+    requirePlainFile(stats, names),
+  );
+  if (truncate) await file.truncate(0);
+  return file;
+}
+
+async function checked(file: FileHandle, check: (stats: Stats) => void): Promise<FileHandle> {
+  try {
+    check(await file.stat());
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+function plainFile(file: FileHandle, name: string): JailFile {
+  const close = () => file.close();
+  return {
+    stat: async () => entryOf(name, await file.stat()),
+    async read(position, length) {
+      const buffer = Buffer.allocUnsafe(length);
+      const { bytesRead } = await file.read(buffer, 0, length, position);
+      return buffer.subarray(0, bytesRead);
+    },
+    stream: (range) => file.createReadStream({ ...range, highWaterMark: CHUNK_BYTES }),
+    async write(position, data) {
+      for (let done = 0; done < data.byteLength;) {
+        const { bytesWritten } = await file.write(data, done, data.byteLength - done, position + done);
+        done += bytesWritten;
+      }
+    },
+    truncate: (sizeBytes) => file.truncate(sizeBytes),
+    setAttributes: async (attributes) => change(file, await file.stat(), attributes),
+    sync: () => file.sync(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** A file whose secrets are starred out, from memory; to be read only. */
+async function maskedFile(file: FileHandle, name: string, names: Names): Promise<JailFile> {
+  await using source = file;
+  const stats = await source.stat();
+  if (stats.size > MAX_MASKED_BYTES) throw protectedPath(names);
+  const { buffer, bytesRead } = await source.read(Buffer.alloc(stats.size), 0, stats.size, 0);
+  const bytes = maskProperties(buffer.subarray(0, bytesRead));
+  const entry = { ...entryOf(name, stats), sizeBytes: bytes.length };
+  const refuse = async () => Promise.reject(protectedPath(names));
+  const close = async () => {};
+  return {
+    stat: async () => entry,
+    read: async (position, length) => bytes.subarray(position, position + length),
+    stream: ({ start, end } = { start: 0, end: bytes.length }) => Readable.from([bytes.subarray(start, end + 1)]),
+    write: refuse,
+    truncate: refuse,
+    setAttributes: refuse,
+    sync: close,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function change(file: FileHandle, stats: Stats, { mode, accessedAt, modifiedAt }: Attributes): Promise<void> {
+  if (mode !== undefined) await file.chmod(modeOf(mode, stats.isDirectory() ? 0o700 : 0o600));
+  if (accessedAt === undefined && modifiedAt === undefined) return;
+  await file.utimes((accessedAt ?? stats.atimeMs) / 1_000, (modifiedAt ?? stats.mtimeMs) / 1_000);
+}
+
+/** Permission bits without set-uid and its like, and never fewer than the service needs. */
+function modeOf(mode: number, least: number): number {
+  return (mode & 0o777) | least;
+}

@@ -1,0 +1,75 @@
+import { rename, unlink } from 'node:fs/promises';
+import { at, look } from './descriptors.ts';
+import { guardIn, inDirectory, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
+import type { Cell } from './jail-cell.ts';
+import { refused } from './jail-errors.ts';
+import { protectedPath } from './jail-secrets.ts';
+import { isWithin, joinNames, splitLast } from './jail-path.ts';
+import type { Names } from './jail-path.ts';
+import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
+import { StatusError } from '../status.ts';
+
+export interface RenameOptions {
+  /** A file that is there already gives way. Else ALREADY_EXISTS PATH_EXISTS. */
+  replace?: boolean;
+}
+
+/** Makes a directory, and those above it. ALREADY_EXISTS PATH_EXISTS. */
+export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
+  requireWritable(cell, names);
+  const { parent, name } = splitLast(names);
+  await makeParents(cell, parent);
+  await inDirectory(cell, parent, async (dir) => {
+    await makeDirectory(dir, name, cell.owner);
+    await dir.sync();
+  });
+}
+
+/** Gives something another name or place, itself if it is a link. What holds a secret stays where it is masked. */
+export async function renamePath(cell: Cell, from: Names, to: Names, { replace = false }: RenameOptions = {}) {
+  const [source, target] = [splitLast(from), splitLast(to)];
+  requireVisible(cell, from);
+  requireWritable(cell, to);
+  if (guardIn(cell, from) === 'masked' && guardIn(cell, to) !== 'masked') throw protectedPath(from);
+  requireOutside(from, to);
+  await inDirectory(cell, source.parent, async (fromDir) => {
+    const moved = await look(fromDir, source.name);
+    if (!moved) throw refused('ENOENT', joinNames(from));
+    await inDirectory(cell, target.parent, async (toDir) => {
+      const there = await look(toDir, target.name);
+      const same = there?.ino === moved.ino && there.dev === moved.dev;
+      if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
+      await rename(at(fromDir, source.name), at(toDir, target.name));
+      await toDir.sync();
+      await fromDir.sync();
+    });
+  });
+}
+
+/** Removes a file, a link itself, or a directory with all below it. A directory is out of sight at once, then erased. */
+export async function removePath(cell: Cell, names: Names): Promise<void> {
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  await inDirectory(cell, parent, async (dir) => {
+    const there = await look(dir, name);
+    if (!there) throw refused('ENOENT', joinNames(names));
+    if (there.isDirectory()) {
+      await using temps = await openTemps(cell.root, cell.owner);
+      const moved = tempName();
+      await rename(at(dir, name), at(temps, moved));
+      await dir.sync();
+      await erase(temps, moved, temps);
+    } else {
+      await unlink(at(dir, name));
+      await dir.sync();
+    }
+  });
+}
+
+/** FAILED_PRECONDITION PATH_WITHIN_ITSELF: a directory cannot go into itself. */
+export function requireOutside(from: Names, to: Names): void {
+  if (to.length <= from.length || !isWithin(to, from)) return;
+  throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', 'A directory cannot go into itself.', {
+    metadata: { from: joinNames(from), to: joinNames(to) },
+  });
+}

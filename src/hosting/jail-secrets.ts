@@ -1,0 +1,95 @@
+import type { Names } from './jail-path.ts';
+import { joinNames, shown } from './jail-path.ts';
+import { StatusError } from '../status.ts';
+
+/**
+ * What of a data root is not simply its owner's. Whoever may read files may not thereby use the console, so nothing that
+ * opens it is shown:
+ * - hidden: not there for anybody. What only Dormouse or the image reads: the console's password (`.rcon-cli.*`), our own
+ *   files (`.dormouse-*`);
+ * - masked: shown with the secrets in it blotted out. `server.properties`, by any ending, as copies and temporary files
+ *   bear them;
+ * - read-only: shown, and may be deleted. What the image's scripts run as shell: installers' results and its health check;
+ * - plain: everything else, among it `eula.txt`, `ops.json` and the other lists, which are the owner's to edit.
+ */
+export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
+
+const GUARDED: readonly [RegExp, Guard][] = [
+  [/^\.rcon-cli\./, 'hidden'],
+  [/^\.dormouse-/, 'hidden'],
+  [/^server\.properties/, 'masked'],
+  [/^\.(?:install|run)-.*\.env$/, 'readOnly'],
+  [/^\.(?:paper|mc-health)\.env$/, 'readOnly'],
+];
+
+/** How a name directly in a data root is guarded. */
+export function guardOfName(name: string): Guard {
+  return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
+}
+
+/** How a path is guarded: by its first name where that is hidden, else only directly in the root. */
+export function guardOf(names: Names): Guard {
+  const guard = guardOfName(names[0] ?? '');
+  return names.length === 1 || guard === 'hidden' ? guard : 'plain';
+}
+
+/** Refuses what would put something else in a protected place. PERMISSION_DENIED PATH_PROTECTED. */
+export function protectedPath(names: Names): StatusError {
+  const path = shown(joinNames(names));
+  return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', `${path} belongs to the service.`, {
+    metadata: { path },
+  });
+}
+
+/** Properties that open the console, or could: the second pair belongs to the game's own management port. */
+const SECRET_PROPERTIES = new Set([
+  'rcon.password',
+  'management-server-secret',
+  'management-server-tls-keystore-password',
+]);
+const STAR = 0x2a;
+
+/**
+ * The bytes of a `server.properties` with each secret value starred out, of the same length. Reads the format as Java does
+ * (`properties-format.ts`); an entry that is spelled in an odd way (escapes or a continued line in the key) is starred whole.
+ */
+export function maskProperties(bytes: Buffer): Buffer {
+  const masked = Buffer.from(bytes);
+  // One character a byte, so that places in the text are places in the file.
+  const text = bytes.toString('latin1');
+  for (const { start, end } of logicalLines(text)) {
+    const raw = text.slice(start, end);
+    const plain = /^[ \t\f]*([^\\=: \t\f\r\n]+)[ \t\f]*[=: \t\f][ \t\f]*/.exec(raw);
+    const joined = raw.replaceAll(/\\(?:\r\n|\r|\n)[ \t\f]*/g, '');
+    const spelled = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n])*)/.exec(joined)?.[1] ?? '';
+    const key = spelled.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, hex?: string, char = '') =>
+      hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (!SECRET_PROPERTIES.has(key)) continue;
+    for (let at = start + (plain?.[1] === key ? plain[0].length : 0); at < end; at++) {
+      if (bytes[at] !== 0x0a && bytes[at] !== 0x0d) masked[at] = STAR;
+    }
+  }
+  return masked;
+}
+
+/** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
+function* logicalLines(text: string): Generator<{ start: number; end: number }> {
+  let start: number | undefined;
+  for (const { index, 0: line } of text.matchAll(/[^\r\n]*(?:\r\n|\r|\n|$)/g)) {
+    const content = line.replace(/[\r\n]+$/, '');
+    if (start === undefined && /^[ \t\f]*(?:[#!]|$)/.test(content)) continue;
+    start ??= index;
+    if (endsOpen(content) && line !== content) continue;
+    yield { start, end: index + content.length };
+    start = undefined;
+  }
+  if (start !== undefined) yield { start, end: text.length };
+}
+
+// Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
+function endsOpen(line: string): boolean {
+  let end = line.length;
+  while (line[end - 1] === '\\') end -= 1;
+  return (line.length - end) % 2 === 1;
+}

@@ -1,0 +1,194 @@
+/**
+ * The one way to a server's files. A game may run any plugin, and a plugin may put links, pipes and devices wherever it
+ * likes, at any moment, also between a check and what follows it. So no path is ever handed to the kernel whole: each
+ * component is opened by the descriptor of the one before (`descriptors.ts`), and what is checked is what is open.
+ */
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+import { eachOf, look, namesIn, openPath, requireProc } from './descriptors.ts';
+import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
+import type { Cell, Entry } from './jail-cell.ts';
+import { copyPath } from './jail-copy.ts';
+import type { CopyOptions } from './jail-copy.ts';
+import { fileError, refused } from './jail-errors.ts';
+import { openFile, openMet, setAttributes } from './jail-files.ts';
+import type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
+import { makeDirectoryAt, removePath, renamePath } from './jail-moves.ts';
+import type { RenameOptions } from './jail-moves.ts';
+import { parsePath, splitLast } from './jail-path.ts';
+import type { Names } from './jail-path.ts';
+import { replaceFile } from './jail-replace.ts';
+import type { ReplaceOptions, Replacement } from './jail-replace.ts';
+import { guardOfName } from './jail-secrets.ts';
+import { openStage } from './jail-stage.ts';
+import { sweepTemps } from './jail-temps.ts';
+import { walk } from './jail-tree.ts';
+import type { FileOwner } from './properties.ts';
+
+export type { Entry } from './jail-cell.ts';
+export type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
+export type { Replacement } from './jail-replace.ts';
+
+const LOOKS_AT_ONCE = 16;
+
+export interface JailOptions {
+  /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
+  owner?: FileOwner | undefined;
+  /** `open`: shows and changes what is kept from owners (`jail-secrets.ts`), for the service's own work, e.g. backups. */
+  secrets?: 'guarded' | 'open';
+}
+
+/** A file or directory within a tree; `path` is relative to where the walk began. */
+export interface TreeEntry extends Entry {
+  path: string;
+  /** Opens a file to read it, before the next entry is asked for. */
+  open(): Promise<JailFile>;
+}
+
+/** What is staged out of sight and put in its place whole. */
+export interface Staging extends AsyncDisposable {
+  mkdir(path: string): Promise<void>;
+  /** Makes a file that is not there yet, with the directories above it. */
+  create(path: string, mode?: number): Promise<JailFile>;
+  /** Joins all that is staged with what is at a path of the jail; see `jail-stage.ts`. */
+  mergeInto(path: string): Promise<void>;
+}
+
+/**
+ * A server's data root. Paths are '/'-separated and relative to it (`jail-path.ts`). Rejects with StatusError, of which the
+ * commonest are INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED.
+ * Changes are on disk when they resolve, but for those of an open file, which has `sync`.
+ */
+export interface Jail extends AsyncDisposable {
+  /** A link itself, not what it points to. */
+  stat(path: string): Promise<Entry>;
+  /** What is in a directory, in batches and no order, as a stream of any length. */
+  entries(path: string): AsyncGenerator<Entry[]>;
+  open(path: string, options?: OpenOptions): Promise<JailFile>;
+  replace(path: string, options?: ReplaceOptions): Promise<Replacement>;
+  mkdir(path: string): Promise<void>;
+  rename(from: string, to: string, options?: RenameOptions): Promise<void>;
+  /** Bytes copied. */
+  copy(from: string, to: string, options?: CopyOptions): Promise<number>;
+  remove(path: string): Promise<void>;
+  setAttributes(path: string, attributes: Attributes): Promise<void>;
+  /** All below a directory, each directory before what is in it. Links and the like are left out. */
+  tree(path: string): AsyncGenerator<TreeEntry>;
+  stage(): Promise<Staging>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the jail of a data root, which must be there: NOT_FOUND otherwise. Removes what an earlier process left unfinished
+ * in it. UNIMPLEMENTED NOT_SUPPORTED where there is no /proc to walk by.
+ */
+export async function openJail(root: string, { owner, secrets = 'guarded' }: JailOptions = {}): Promise<Jail> {
+  requireProc();
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const handle = await named('', () => open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  try {
+    await sweepTemps(handle);
+  } catch (error) {
+    await handle.close();
+    throw fileError(error, '');
+  }
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded' });
+}
+
+function jailOf(cell: Cell): Jail {
+  const close = () => cell.root.close();
+  /** Does something at a path, and says of errors that it is about this path. */
+  const on = async <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
+    await named(path, async () => work(parsePath(path)));
+  return {
+    stat: (path) => on(path, (names) => statPath(cell, names)),
+    entries: (path) => namedEach(path, () => entriesAt(cell, parsePath(path))),
+    open: (path, options) => on(path, (names) => openFile(cell, names, options)),
+    replace: (path, options) =>
+      on(path, async (names) => {
+        const replacement = await replaceFile(cell, names, options);
+        const commit = () => named(path, () => replacement.commit());
+        return { ...replacement, write: (chunk) => named(path, () => replacement.write(chunk)), commit };
+      }),
+    mkdir: (path) => on(path, (names) => makeDirectoryAt(cell, names)),
+    rename: (from, to, options) => on(to, (names) => renamePath(cell, parsePath(from), names, options)),
+    copy: (from, to, options) => on(to, (names) => copyPath(cell, parsePath(from), names, options)),
+    remove: (path) => on(path, (names) => removePath(cell, names)),
+    setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
+    tree: (path) => namedEach(path, () => treeAt(cell, parsePath(path))),
+    stage: () => named('', () => stagingOf(cell)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function statPath(cell: Cell, names: Names): Promise<Entry> {
+  if (names.length === 0) return entryOf('', await cell.root.stat());
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  return await inDirectory(cell, parent, async (dir) => {
+    const stats = await look(dir, name);
+    if (!stats) throw refused('ENOENT', names.join('/'));
+    return entryOf(name, stats);
+  });
+}
+
+async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
+  requireVisible(cell, names);
+  const inRoot = cell.guarded && names.length === 0;
+  await using dir = await openPath(cell.root, names);
+  for await (const batch of namesIn(dir)) {
+    const entries: Entry[] = [];
+    await eachOf(batch, LOOKS_AT_ONCE, async (name) => {
+      const text = name.toString();
+      if (inRoot && guardOfName(text) === 'hidden') return;
+      const stats = await look(dir, name);
+      if (stats) entries.push(entryOf(text, stats));
+    });
+    yield entries;
+  }
+}
+
+async function* treeAt(cell: Cell, names: Names): AsyncGenerator<TreeEntry> {
+  requireVisible(cell, names);
+  await using dir = await openPath(cell.root, names);
+  for await (const { path, stats, dir: inside, name } of walk(dir, cell.guarded && names.length === 0)) {
+    yield {
+      ...entryOf(name.toString(), stats),
+      path,
+      open: () => openMet(cell, inside, name, [...names, ...path.split('/')]),
+    };
+  }
+}
+
+async function stagingOf(cell: Cell): Promise<Staging> {
+  const stage = await openStage(cell);
+  return {
+    mkdir: (path) => named(path, async () => makeParents(stage.cell, parsePath(path))),
+    create: (path, mode) =>
+      named(path, async () => {
+        const names = parsePath(path);
+        await makeParents(stage.cell, splitLast(names).parent);
+        return await openFile(stage.cell, names, { write: true, create: true, exclusive: true, mode });
+      }),
+    mergeInto: (path) => named(path, () => stage.mergeInto(parsePath(path))),
+    [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+  };
+}
+
+async function named<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
+async function* namedEach<T>(path: string, items: () => AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield* items();
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
