@@ -51,9 +51,13 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
+import { unlimitedDisk } from './hosting/disk.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
 import type { Checkout, Engine, Mailer } from './ports.ts';
+import { openHostKey } from './sftp/host-key.ts';
+import { warnWithoutNativeCrypto } from './sftp/native-crypto.ts';
+import { createSftp } from './sftp/sftp.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
@@ -108,6 +112,17 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => console.close());
     const engine = await openEngine(config, log, installationOf(secret));
     const mailer = openMailer();
+    const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const hostKey = await openHostKey(dataDir);
+    const sftp = createSftp({
+      store,
+      clock,
+      log: log.child({ room: 'sftp' }),
+      dataDir,
+      hostKey,
+      disk: unlimitedDisk,
+      owner,
+    });
     let outages = 0;
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
@@ -132,13 +147,15 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         gameImage: config.gameImage,
         sandboxImage: config.sandboxImage,
         sandboxFaults: config.sandboxFaults,
-        owner: engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined,
+        owner,
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
-        erasers: [],
+        erasers: [(id) => sftp.cut(id)],
       }),
     });
     closers.push(() => servers.close());
+    // At once, as the erasing of a deleted server may wait for its engine.
+    closers.push(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
     const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
@@ -195,7 +212,8 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
     const http = await listenHttp();
-    log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
+    await listenSftp();
+    log.info({ http: http.port, players: players.port, sftp: sftp.port, engine: engine.kind }, 'ready');
     return { http, players, firstRun: operator, close };
 
     function openMailer(): Mailer {
@@ -203,6 +221,12 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
       const mailer = createSmtpMailer({ url: config.smtpUrl, from: config.mailFrom });
       closers.push(() => mailer.close());
       return mailer;
+    }
+
+    async function listenSftp(): Promise<void> {
+      warnWithoutNativeCrypto(log);
+      closers.push(() => sftp.close());
+      await sftp.listen(config.sftpHost, config.sftpPort);
     }
 
     async function listenHttp(): Promise<AddressInfo> {
@@ -217,6 +241,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         servers,
         serverEvents,
         metrics,
+        sftp,
         grants,
         engine,
         console,

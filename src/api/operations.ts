@@ -20,6 +20,7 @@ import type { Operation } from './operation.ts';
 import { listRegions } from './regions.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
+import { disableSftp, enableSftp, getSftp, rotateSftpPassword } from './sftp.ts';
 import { updateServer } from './update-server.ts';
 import { getServerUsage } from './usage.ts';
 
@@ -54,6 +55,10 @@ export const operations: readonly Operation[] = [
   listServerDiagnostics,
   inspectMachine,
   getServerUsage,
+  getSftp,
+  enableSftp,
+  disableSftp,
+  rotateSftpPassword,
   listMembers,
   inviteMember,
   setMemberRole,

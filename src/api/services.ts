@@ -21,6 +21,7 @@ import type { Config } from '../config.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
+import type { Sftp } from '../sftp/sftp.ts';
 import type { MoneyServices } from './money-services.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, UserRow } from '../store/rows.ts';
@@ -46,6 +47,7 @@ export interface Services extends People, MoneyServices {
   streamSlots: StreamSlots;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
   console: Pick<Console, 'run'>;
   catalogue: Catalogue;
   /** Minecraft versions of the sandbox core, newest first. */

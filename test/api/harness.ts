@@ -22,11 +22,14 @@ import type { Services } from '../../src/api/services.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
+import { unlimitedDisk } from '../../src/hosting/disk.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';
+import { openHostKey } from '../../src/sftp/host-key.ts';
+import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertAppToken } from '../../src/store/app-tokens.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -67,6 +70,8 @@ export interface ApiUnderTest extends World {
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
   serverEvents: ServerEvents;
+  /** Listens nowhere until a test says so. */
+  sftp: Sftp;
   letters: Mail[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
@@ -136,6 +141,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { servers, engine, games } = base;
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
+  const hostKey = await openHostKey(base.dataDir);
+  const sftp = createSftp({ store, clock, log, dataDir: base.dataDir, hostKey, disk: unlimitedDisk, owner: undefined });
+  t.teardown(() => sftp.close());
   const services: Services = {
     ...money,
     config: {
@@ -159,6 +167,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     servers: base.servers,
     serverEvents,
     metrics,
+    sftp,
     grants: createGrants({ store, clock, secret, log }),
     engine: base.engine,
     console: base.games,
@@ -246,6 +255,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     ...base,
     services,
     serverEvents,
+    sftp,
     letters,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };

@@ -35,6 +35,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  RotateSftpPassword: ['FAILED_PRECONDITION', 'SFTP_DISABLED'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */
