@@ -22,17 +22,25 @@ const FILE = 'ssh_host_ed25519_key';
 export async function openHostKey(dataDir: string): Promise<HostKey> {
   const path = join(dataDir, FILE);
   const privateKey = (await read(path)) ?? (await create(path));
-  const key = ssh2.utils.parseKey(privateKey);
-  if (key instanceof Error || key.type !== 'ssh-ed25519' || !key.isPrivateKey()) {
+  const publicKey = publicKeyOf(privateKey);
+  if (!publicKey) {
     const message = `${path} is no Ed25519 private key; restore it, or remove it to get a new one.`;
     throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
   }
-  const digest = createHash('sha256').update(key.getPublicSSH()).digest('base64');
+  const digest = createHash('sha256').update(publicKey).digest('base64');
   return { privateKey, fingerprint: `SHA256:${digest.replace(/=+$/, '')}` };
 }
 
+function publicKeyOf(privateKey: string): Buffer | undefined {
+  const key = ssh2.utils.parseKey(privateKey);
+  return key instanceof Error || key.type !== 'ssh-ed25519' || !key.isPrivateKey() ? undefined : key.getPublicSSH();
+}
+
 async function create(path: string): Promise<string> {
-  const { private: privateKey } = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' });
+  let privateKey: string;
+  // Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte.
+  do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
+  while (!publicKeyOf(privateKey));
   await writePrivateFile(path, privateKey);
   return privateKey;
 }
