@@ -213,7 +213,10 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
     const http = await listenHttp();
     await listenSftp();
-    log.info({ http: http.port, players: players.port, sftp: sftp.port, engine: engine.kind }, 'ready');
+    log.info(
+      { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
+      'ready',
+    );
     return { http, players, firstRun: operator, close };
 
     function openMailer(): Mailer {

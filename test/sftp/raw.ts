@@ -20,7 +20,6 @@ export interface Raw {
 
 export function raw(channel: ClientChannel): Raw {
   let bytes = Buffer.alloc(0);
-  let ended = false;
   let wake = (): void => {};
   const replies: RawReply[] = [];
   channel.on('data', (chunk: Buffer) => {
@@ -32,10 +31,7 @@ export function raw(channel: ClientChannel): Raw {
     }
     wake();
   });
-  channel.on('close', () => {
-    ended = true;
-    wake();
-  });
+  channel.on('close', () => wake());
   const it: Raw = {
     send(type, ...parts) {
       const body = Buffer.concat([Buffer.of(type), ...parts]);
@@ -48,7 +44,7 @@ export function raw(channel: ClientChannel): Raw {
       return reply;
     },
     async next() {
-      while (replies.length === 0 && !ended) await new Promise<void>((resolve) => (wake = resolve));
+      while (replies.length === 0 && !channel.closed) await new Promise<void>((resolve) => (wake = resolve));
       return replies.shift();
     },
   };

@@ -15,7 +15,7 @@ import { SFTP_LIMITS, type SftpLimits } from '../../src/sftp/limits.ts';
 import { hasNativeCrypto, warnWithoutNativeCrypto } from '../../src/sftp/native-crypto.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { createOutbox } from '../../src/sftp/outbox.ts';
-import { MOST_DATA_BYTES, OPEN, REPLY, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
+import { MOST_DATA_BYTES, OPEN, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { raw } from './raw.ts';
 import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } from './support.ts';

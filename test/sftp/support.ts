@@ -64,12 +64,13 @@ export async function connect(
   { port, login }: Pick<SftpUnderTest, 'port' | 'login'>,
   config: ConnectConfig = {},
 ): Promise<Client> {
+  const { username, password } = login;
   const client = new ssh2.Client();
   t.teardown(() => client.destroy());
   await new Promise<void>((resolve, reject) => {
     client.once('ready', resolve).once('error', reject);
     client.once('close', () => reject(new Error('closed before anybody was signed in')));
-    client.connect({ host: '127.0.0.1', port, ...login, ...config });
+    client.connect({ host: '127.0.0.1', port, username, password, ...config });
   });
   client.on('error', () => {});
   return client;
