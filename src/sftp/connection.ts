@@ -96,7 +96,8 @@ export class Connection implements Guest {
     ssh.on('session', (accept, reject) => {
       if (this.#sessions++ >= MOST_SESSIONS || this.#ending.signal.aborted) return reject();
       accept().on('subsystem', (accept, reject, { name }) => {
-        if (name === 'sftp' && this.#serving === undefined) this.#serve(accept());
+        const isFree = this.#serving === undefined && !this.#ending.signal.aborted;
+        if (name === 'sftp' && isFree) this.#serve(accept());
         else reject();
       });
     });

@@ -17,6 +17,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   calls: { what: 'the API and its keys', load: () => import('./calls.ts') },
   sleeping: { what: 'memory of sleeping servers', load: () => import('./sleeping.ts') },
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
+  sftp: { what: 'a large file over SFTP', load: () => import('./sftp.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
 };
 const LIMIT_MS = 180_000;
