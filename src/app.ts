@@ -50,8 +50,9 @@ import { createSessions } from './billing/sessions.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
-import { createLogStreams } from './hosting/log-streams.ts';
 import { unlimitedDisk } from './hosting/disk.ts';
+import { createFiles } from './hosting/files.ts';
+import { createLogStreams } from './hosting/log-streams.ts';
 import type { FileOwner } from './hosting/properties.ts';
 import type { Log } from './log.ts';
 import type { Checkout, Engine, Mailer } from './ports.ts';
@@ -113,16 +114,10 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
     const engine = await openEngine(config, log, installationOf(secret));
     const mailer = openMailer();
     const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+    const disk = unlimitedDisk;
+    const files = createFiles({ dataDir, owner, disk });
     const hostKey = await openHostKey(dataDir);
-    const sftp = createSftp({
-      store,
-      clock,
-      log: log.child({ room: 'sftp' }),
-      dataDir,
-      hostKey,
-      disk: unlimitedDisk,
-      owner,
-    });
+    const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk });
     let outages = 0;
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
@@ -242,6 +237,7 @@ export async function startApp(config: Config, log: Log, onLost: () => void): Pr
         log,
         secret,
         servers,
+        files,
         serverEvents,
         metrics,
         sftp,

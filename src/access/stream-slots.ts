@@ -9,6 +9,8 @@ export interface StreamLimits {
 }
 
 export const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
+/** File managers move several files at once. */
+export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
 
 /** Counts open streams, each kind for itself. */
 export interface StreamSlots {

@@ -28,6 +28,8 @@ export interface Declaration<
   /** What callers are shown and nothing else: what is not in here never leaves. */
   reply: Reply;
   bodyLimitBytes?: number;
+  /** `bytes`: the request's body is no message but a file's content, of any length (`Sent.upload`). */
+  takes?: 'bytes';
   /** An example of the body, for the documentation. */
   example?: z.input<Body>;
 }
@@ -43,11 +45,19 @@ export interface Declared extends Omit<Declaration<z.ZodType, z.ZodType, z.ZodTy
   fits(params: unknown): boolean;
 }
 
-/** What a caller sent. `query` holds one text for each parameter; `body` is empty where the method has none. */
+/** A body that is a file's content. It can be read once. */
+export interface Upload {
+  chunks: AsyncIterable<Buffer>;
+  /** Where the caller says so beforehand. */
+  sizeBytes: number | undefined;
+}
+
+/** What a caller sent. `query` holds one text for each parameter; `body` is empty where there is no message. */
 export interface Sent {
   params: unknown;
   query: unknown;
   body: () => Promise<object>;
+  upload: () => Upload;
 }
 
 /** The same, checked. */

@@ -105,7 +105,12 @@ function send(ctx: Context, error: StatusError): void {
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', challenge(ctx));
   // What is left of such a body is not read, so the connection cannot be used again.
-  if (httpStatus === 408 || httpStatus === 413) ctx.set('Connection', 'close');
+  if (httpStatus === 408 || httpStatus === 413 || isCutShort(ctx)) ctx.set('Connection', 'close');
+}
+
+/** Some of the body was read, and some was not. */
+function isCutShort({ req }: Context): boolean {
+  return !req.complete && req.readableDidRead;
 }
 
 /** UNAVAILABLE is the one code that may be retried blindly (AIP-194), so it always says when. */

@@ -44,6 +44,23 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
   return z.preprocess((value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value), number);
 }
 
+/** Bytes as base64, of either alphabet, with padding or without; at most `max` of them. */
+export function base64(max: number) {
+  return z
+    .string()
+    .regex(/^[A-Za-z0-9+/_-]*={0,2}$/, 'must be base64')
+    .transform((text) => Buffer.from(text, 'base64'))
+    .refine((bytes) => bytes.length <= max, `must have at most ${max} bytes`)
+    .meta({ format: 'byte' });
+}
+
+/** A yes or no in a query, in any of the spellings that Go's strconv.ParseBool takes. */
+export function queryFlag() {
+  return z
+    .stringbool({ truthy: ['1', 't', 'true'], falsy: ['0', 'f', 'false'], error: 'must be true or false' })
+    .meta({ type: 'boolean' });
+}
+
 /** A map of texts. Its keys are the caller's to check. */
 export function textMap() {
   return z.record(text(128), text(4096));

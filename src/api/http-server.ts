@@ -10,11 +10,19 @@ const MAX_CONNECTIONS = 10_000;
 /** Longer than a reverse proxy keeps an idle connection, lest it reuse one that is just being closed. */
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
+/** What an upload may take in all; messages have their own, shorter time (`body.ts`). */
+const REQUEST_MS = 6 * 3_600_000;
+/** A body that is still being sent so long after its answer is nobody's. */
+const LEFTOVER_MS = 30_000;
 
 /** An HTTP server for the application, not yet listening, with bounds on what a client may hold open. */
 export function createHttpServer(app: Koa): Server {
   const handle = app.callback();
-  const server = createServer({ headersTimeout: HEADERS_MS, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+  const times = { headersTimeout: HEADERS_MS, requestTimeout: REQUEST_MS, keepAliveTimeout: KEEP_ALIVE_MS };
+  const server = createServer(times, (request, response) => {
+    response.once('finish', () => {
+      if (!request.complete) setTimeout(() => void (request.complete || request.destroy()), LEFTOVER_MS).unref();
+    });
     void handle(request, response);
   });
   server.maxConnections = MAX_CONNECTIONS;

@@ -3,10 +3,11 @@ import type { Router } from '@koa/router';
 import { credentialId } from '../access/principal.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Authorize } from './auth.ts';
-import { parseMessage, readBody } from './body.ts';
+import { parseMessage, readBody, streamBody } from './body.ts';
 import type { Declared, Sent } from './declared.ts';
+import { sendDownload } from './download.ts';
 import { routeNotFound } from './errors.ts';
-import type { MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
+import type { DownloadOperation, MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
 import type { Services } from './services.ts';
 import { sendEvents } from './sse.ts';
 
@@ -19,9 +20,20 @@ export interface Gate {
 /** Gives every operation its route. The router must be strict and sensitive. */
 export function mount(router: Router, operations: readonly Operation[], gate: Gate, services: Services): void {
   for (const operation of operations) {
-    const serve =
-      operation.answers === 'events' ? stream(operation, gate, services) : answer(operation, gate, services);
-    router[operation.method](routePath(operation.path), serve);
+    router[operation.method](routePath(operation.path), serve(operation, gate, services));
+  }
+}
+
+function serve(operation: Operation, gate: Gate, services: Services): Middleware {
+  switch (operation.answers) {
+    case 'message':
+      return answer(operation, gate, services);
+    case 'events':
+      return stream(operation, gate, services);
+    case 'bytes':
+      return download(operation, gate, services);
+    default:
+      return operation satisfies never;
   }
 }
 
@@ -45,11 +57,13 @@ export function enter(ctx: Context, operation: Declared): void {
 }
 
 /** What the caller sent. The body is not read before it is asked for. */
-export function sentBy(ctx: Context, { method, bodyLimitBytes }: Declared): Sent {
+export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
+  const hasMessage = method === 'post' && takes === undefined;
   return {
     params: ctx.params as unknown,
     query: queryFields(ctx.querystring),
-    body: async () => (method === 'post' ? parseMessage(await readBody(ctx.req, bodyLimitBytes)) : {}),
+    body: async () => (hasMessage ? parseMessage(await readBody(ctx.req, bodyLimitBytes)) : {}),
+    upload: () => ({ chunks: streamBody(ctx.req), sizeBytes: sizeSaid(ctx) }),
   };
 }
 
@@ -76,6 +90,13 @@ function stream(operation: StreamOperation, gate: Gate, services: Services): Mid
   };
 }
 
+function download(operation: DownloadOperation, gate: Gate, services: Services): Middleware {
+  return async function serveDownload(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    sendDownload(ctx, await operation.open(callOf(ctx, operation, principal), services));
+  };
+}
+
 async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
   enter(ctx, operation);
   const principal = await authorize(ctx.headers, operation);
@@ -88,6 +109,12 @@ function callOf(ctx: Context, operation: Operation, principal: Principal): RawCa
   // After a whole answer there is nothing left to call off, and an abort costs an exception.
   ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
   return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal: gone.signal };
+}
+
+/** Of what is sent encoded, nobody knows how much it will be. */
+function sizeSaid(ctx: Context): number | undefined {
+  const length = ctx.get('content-length');
+  return length === '' || ctx.get('content-encoding') !== '' ? undefined : Number(length);
 }
 
 // A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.

@@ -26,6 +26,26 @@ const DESCRIPTION = [
   'first detail an ErrorInfo with a stable `reason`.',
 ].join('\n');
 
+const BYTES = 'application/octet-stream';
+
+const RANGE: Json = {
+  name: 'Range',
+  in: 'header',
+  required: false,
+  description: 'One range of bytes (RFC 9110 §14.2), kept valid by `If-Range`.',
+  schema: { type: 'string', examples: ['bytes=0-1023'] },
+};
+
+/** What else can come of asking for a file's content. */
+const PARTS: Json = {
+  '206': {
+    description: 'The range asked for.',
+    content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } },
+  },
+  '304': { description: 'Not changed since the version that `If-None-Match` names.' },
+  '416': { description: 'No such range.' },
+};
+
 /** The API as OpenAPI 3.1, made from the operations themselves. */
 export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   const components = new Components();
@@ -40,10 +60,12 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
       parameters: [
         ...components.parameters(operation.params, 'path'),
         ...components.parameters(operation.query, 'query'),
+        ...('answers' in operation && operation.answers === 'bytes' ? [RANGE] : []),
       ],
       ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
       responses: {
         '200': { description: 'Done.', ...content(operation, components.reply(operation.reply)) },
+        ...('answers' in operation && operation.answers === 'bytes' && PARTS),
         default: { $ref: '#/components/responses/Error' },
       },
     };
@@ -86,14 +108,15 @@ function sessionAccess({ description, method, signedIn }: SessionOperation): Jso
   return { description, security: [method === 'get' ? { session: [] } : { session: [], csrf: [] }] };
 }
 
-function requestBody(components: Components, { body, example }: Declared): Json {
+function requestBody(components: Components, { body, example, takes }: Declared): Json {
+  if (takes === 'bytes') return { content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } };
   const content = { schema: components.request(body), ...(example !== undefined && { example }) };
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
 }
 
 function content(operation: Operation | SessionOperation, schema: Json): Json {
   if (!('answers' in operation) || operation.answers === 'message') return json(schema);
-  return { content: { 'text/event-stream': { schema } } };
+  return { content: { [operation.answers === 'bytes' ? BYTES : 'text/event-stream']: { schema } } };
 }
 
 function json(schema: Json): Json {

@@ -1,10 +1,11 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Role } from '../access/members.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Scope } from '../access/scopes.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { declare } from './declared.ts';
-import type { Checked, Declaration, Declared, Sent } from './declared.ts';
+import type { Checked, Declaration, Declared, Sent, Upload } from './declared.ts';
+import type { Download } from './download.ts';
 import type { Empty } from './fields.ts';
 import type { ServerParams } from './schemas.ts';
 import { reachServer } from './services.ts';
@@ -80,8 +81,15 @@ export interface OpenedStream extends EventSource {
   check: (principal: Principal) => Promise<unknown>;
 }
 
+/** An operation that answers with a file's content (`download.ts`). `reply` describes it. */
+export interface DownloadOperation extends Common {
+  answers: 'bytes';
+  /** Checks the call and gives what to send, which must then be sent. Throws StatusError. */
+  open(call: RawCall, services: Services): Promise<Download>;
+}
+
 /** One operation of the API. */
-export type Operation = MessageOperation | StreamOperation;
+export type Operation = MessageOperation | StreamOperation | DownloadOperation;
 
 /**
  * Declares an operation, in two steps so that the handler's types follow from the schemas:
@@ -137,6 +145,61 @@ export function serverOperation<
     },
   };
 }
+
+/** The same for an operation to which a file's content is sent; its handler gets it as `upload`. */
+export function serverUpload<
+  Reply extends z.ZodType,
+  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
+  Query extends z.ZodType = typeof Empty,
+>(spec: OperationSpec<Params, Query, typeof Empty, Reply> & { params: Params; role: Role }) {
+  type Handler = (
+    call: ServerCall<Params, Query, typeof Empty> & { upload: Upload },
+    services: Services,
+  ) => Promise<z.input<Reply>>;
+  return {
+    handle(handler: Handler): MessageOperation {
+      const { declared, check } = declare<Params, Query, typeof Empty, typeof spec>({ ...spec, takes: 'bytes' });
+      return {
+        ...declared,
+        answers: 'message',
+        async run(sent, services) {
+          const { principal, signal } = sent;
+          const checked = await check(sent);
+          const reached = await reachServer(services, principal, checked.params.id, spec.role);
+          const call = { ...checked, ...reached, principal, signal, upload: sent.upload() };
+          return spec.reply.parse(await handler(call, services));
+        },
+      };
+    },
+  };
+}
+
+/** Declares an operation on one server that answers with a file's content, for those who are at least `role` on it. */
+export function serverDownload<
+  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
+  Query extends z.ZodType = typeof Empty,
+>(spec: Omit<OperationSpec<Params, Query, typeof Empty, z.ZodType>, 'reply'> & { params: Params; role: Role }) {
+  type Handler = (call: ServerCall<Params, Query, typeof Empty>, services: Services) => Promise<Download>;
+  const whole = { ...spec, reply: Bytes };
+  return {
+    handle(handler: Handler): DownloadOperation {
+      const { declared, check } = declare<Params, Query, typeof Empty, typeof whole>(whole);
+      return {
+        ...declared,
+        answers: 'bytes',
+        async open(sent, services) {
+          const { principal, signal } = sent;
+          const checked = await check(sent);
+          const reached = await reachServer(services, principal, checked.params.id, spec.role);
+          return await handler({ ...checked, ...reached, principal, signal }, services);
+        },
+      };
+    },
+  };
+}
+
+/** A file's content, as the documentation shows it. */
+const Bytes = z.string().meta({ format: 'binary' });
 
 /** Declares an operation on one server that answers with a stream of events, for those who are at least `role` on it. */
 export function serverStream<

@@ -7,6 +7,8 @@ import { clientOperations } from './clients.ts';
 import { runCommand } from './console.ts';
 import { createServer } from './create-server.ts';
 import { keepAwake, killServer, restartServer, retryInstall, startServer, stopServer } from './lifecycle.ts';
+import { archivePaths, downloadPath, extractArchive, uploadFile } from './file-transfers.ts';
+import { copyPath, deletePath, listFiles, makeDirectory, readFile, renamePath, writeFile } from './files.ts';
 import { getAccountLimits } from './limits.ts';
 import { getServerLogs, streamServerLogs } from './logs.ts';
 import { listServerDiagnostics } from './diagnostics.ts';
@@ -59,6 +61,17 @@ export const operations: readonly Operation[] = [
   enableSftp,
   disableSftp,
   rotateSftpPassword,
+  listFiles,
+  readFile,
+  writeFile,
+  copyPath,
+  renamePath,
+  deletePath,
+  makeDirectory,
+  downloadPath,
+  uploadFile,
+  archivePaths,
+  extractArchive,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -12,12 +12,13 @@ import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Secret } from '../access/secrets.ts';
-import { createStreamSlots } from '../access/stream-slots.ts';
+import { createStreamSlots, TRANSFER_LIMITS } from '../access/stream-slots.ts';
 import type { StreamSlots } from '../access/stream-slots.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
+import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
@@ -45,6 +46,9 @@ export interface Services extends People, MoneyServices {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  /** Of uploads, downloads and work on whole trees of files. */
+  transferSlots: StreamSlots;
+  files: Files;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
@@ -65,12 +69,13 @@ export interface Services extends People, MoneyServices {
 /** The part of the services that only this process's memory holds: one for all of them. */
 export function createPeopleMemory(
   clock: Clock,
-): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots'> {
+): Pick<Services, 'loginLimits' | 'accessChanges' | 'guessLimit' | 'inTurn' | 'streamSlots' | 'transferSlots'> {
   return {
     guessLimit: createGuessLimit(clock),
     loginLimits: createLoginLimits(clock),
     accessChanges: createAccessChanges(),
     streamSlots: createStreamSlots(),
+    transferSlots: createStreamSlots(TRANSFER_LIMITS),
     inTurn: createTurns(),
   };
 }

@@ -8,14 +8,6 @@ export function dataRoot(dataDir: string, serverId: string): string {
   return join(dataDir, 'servers', serverId);
 }
 
-/** Makes the data root where it is not there: a server has files before it has ever run. Gives its path. */
-export async function makeDataRoot(dataDir: string, serverId: string, owner?: FileOwner): Promise<string> {
-  const root = dataRoot(dataDir, serverId);
-  await mkdir(root, { recursive: true, mode: 0o750 });
-  if (owner !== undefined) await chown(root, owner.uid, owner.gid);
-  return root;
-}
-
 /** Makes the data root ready for a boot: the folder, the accepted licence, the properties. Idempotent. */
 export async function prepareDataRoot(
   dataDir: string,
@@ -23,7 +15,9 @@ export async function prepareDataRoot(
   rconPassword: string,
   owner?: FileOwner,
 ): Promise<void> {
-  const root = await makeDataRoot(dataDir, row.id, owner);
+  const root = dataRoot(dataDir, row.id);
+  await mkdir(root, { recursive: true, mode: 0o750 });
+  if (owner !== undefined) await chown(root, owner.uid, owner.gid);
   await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);
 }

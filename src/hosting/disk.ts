@@ -22,7 +22,10 @@ export const unlimitedDisk: Disk = {
   freed() {},
 };
 
-/** Does what makes a server's files grow, under a reservation that is settled whatever comes of it. */
+/**
+ * Does what makes a server's files grow, under a reservation that is settled whatever comes of it: with nothing where it
+ * fails, as it then leaves nothing behind. Fewer bytes than before are room that has become free.
+ */
 export async function withReserved<T>(
   disk: Disk,
   serverId: string,
@@ -36,6 +39,7 @@ export async function withReserved<T>(
     added = addedBytes;
     return result;
   } finally {
-    reservation.settle(added);
+    reservation.settle(Math.max(0, added));
+    if (added < 0) disk.freed(serverId);
   }
 }

@@ -20,19 +20,21 @@ export interface Cell {
   guarded: boolean;
 }
 
-/** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits. */
+/** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits, `version` another after each change. */
 export interface Entry {
   name: string;
   kind: Kind;
   sizeBytes: number;
   modifiedAt: number;
   mode: number;
+  version: string;
 }
 
 export function entryOf(name: string, stats: Stats): Entry {
   const kind = kindOf(stats);
   const sizeBytes = kind === 'file' ? stats.size : 0;
-  return { name, kind, sizeBytes, modifiedAt: Math.trunc(stats.mtimeMs), mode: stats.mode & 0o777 };
+  const version = [stats.ino, stats.mtimeMs, stats.ctimeMs, sizeBytes].map((part) => part.toString(36)).join('-');
+  return { name, kind, sizeBytes, modifiedAt: Math.trunc(stats.mtimeMs), mode: stats.mode & 0o777, version };
 }
 
 /** How a path is guarded in this jail. */

@@ -13,9 +13,8 @@ import { walk } from './jail-tree.ts';
 const CHUNK_BYTES = 256 * 1024;
 
 export interface CopyOptions {
-  /** Called before so many bytes more land; what it throws ends the copy. */
-  beforeBytes?: (bytes: number) => Promise<void>;
-  signal?: AbortSignal;
+  /** Called before each piece with the bytes it takes (0 for a directory); what it throws ends the copy. */
+  beforePiece?: (bytes: number) => Promise<void>;
 }
 
 /**
@@ -42,7 +41,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     await using inside = await openDirectory(dir, name);
     let bytes = 0;
     for await (const met of walk(inside, false)) {
-      options.signal?.throwIfAborted();
+      await options.beforePiece?.(0);
       const names = [name, ...met.path.split('/')];
       if (met.kind === 'directory') await makeDirectoryAt(stage.cell, names);
       else {
@@ -63,10 +62,9 @@ async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyO
   await using copy = await openFile(into, names, { write: true, create: true, exclusive: true, mode });
   let done = 0;
   while (done < sizeBytes) {
-    options.signal?.throwIfAborted();
     const chunk = await source.read(done, Math.min(CHUNK_BYTES, sizeBytes - done));
     if (chunk.length === 0) break;
-    await options.beforeBytes?.(chunk.length);
+    await options.beforePiece?.(chunk.length);
     await copy.write(done, chunk);
     done += chunk.length;
   }

@@ -38,13 +38,19 @@ export interface Attributes {
   modifiedAt?: number;
 }
 
+export interface StreamOptions {
+  start?: number;
+  end?: number;
+  keepOpen?: boolean;
+}
+
 /** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   stat(): Promise<Entry>;
   /** The bytes from `position`, at most `length`; none at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
-  /** From byte `start` to byte `end`, both with it. Closes the file. */
-  stream(range?: { start: number; end: number }): Readable;
+  /** From byte `start` to byte `end`, both with it. Closes the file at its end, unless told otherwise. */
+  stream(options?: StreamOptions): Readable;
   write(position: number, data: Uint8Array): Promise<void>;
   truncate(sizeBytes: number): Promise<void>;
   setAttributes(attributes: Attributes): Promise<void>;
@@ -55,6 +61,7 @@ export interface JailFile extends AsyncDisposable {
 
 /** Opens a file for positional reading and writing, as SFTP needs it. What replaces a file whole uses `replaceFile`. */
 export async function openFile(cell: Cell, names: Names, options: OpenOptions = {}): Promise<JailFile> {
+  if (names.length === 0 && !options.write) throw refused('EISDIR', '');
   const guard = guardIn(cell, names);
   if (options.write) requireWritable(cell, names);
   else requireVisible(cell, names);
@@ -138,7 +145,7 @@ function plainFile(file: FileHandle, name: string): JailFile {
       const { bytesRead } = await file.read(buffer, 0, length, position);
       return buffer.subarray(0, bytesRead);
     },
-    stream: (range) => file.createReadStream({ ...range, highWaterMark: CHUNK_BYTES }),
+    stream: (options) => streamOf(file, options),
     async write(position, data) {
       for (let done = 0; done < data.byteLength;) {
         const { bytesWritten } = await file.write(data, done, data.byteLength - done, position + done);
@@ -151,6 +158,29 @@ function plainFile(file: FileHandle, name: string): JailFile {
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Node's own streams of a file close it when they are destroyed, whatever they are told. */
+function streamOf(file: FileHandle, { start = 0, end = Infinity, keepOpen = false }: StreamOptions = {}): Readable {
+  let position = start;
+  async function next(): Promise<Buffer | null> {
+    const length = Math.min(CHUNK_BYTES, end + 1 - position);
+    if (length <= 0) return null;
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
+    position += bytesRead;
+    return bytesRead > 0 ? buffer.subarray(0, bytesRead) : null;
+  }
+  const stream = new Readable({
+    highWaterMark: CHUNK_BYTES,
+    read() {
+      next().then(
+        (chunk) => this.push(chunk),
+        (error: Error) => this.destroy(error),
+      );
+    },
+  });
+  if (!keepOpen) stream.once('close', () => void file.close());
+  return stream;
 }
 
 /** A file whose secrets are starred out, from memory; to be read only. */
@@ -166,7 +196,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   return {
     stat: async () => entry,
     read: async (position, length) => bytes.subarray(position, position + length),
-    stream: ({ start, end } = { start: 0, end: bytes.length }) => Readable.from([bytes.subarray(start, end + 1)]),
+    stream: ({ start = 0, end = bytes.length } = {}) => Readable.from([bytes.subarray(start, end + 1)]),
     write: refuse,
     truncate: refuse,
     setAttributes: refuse,

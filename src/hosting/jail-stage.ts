@@ -20,8 +20,9 @@ export interface Stage extends AsyncDisposable {
   /**
    * Puts all that is staged into the directory at a path, which is made where it is missing: files replace files,
    * directories are joined. Refused before anything is moved where a name is protected, or taken by another kind of thing.
+   * Says how many bytes the replaced files had.
    */
-  mergeInto(names: Names): Promise<void>;
+  mergeInto(names: Names): Promise<number>;
 }
 
 /** Opens a stage. What was not placed is removed with it, or after a crash with the next use of the jail. */
@@ -53,14 +54,16 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       });
     },
     async mergeInto(names) {
-      await check(names);
+      const replacedBytes = await check(names);
       await syncTree(root);
       await makeParents(cell, names);
       await merge(root, names);
+      return replacedBytes;
     },
   };
 
-  async function check(into: Names): Promise<void> {
+  async function check(into: Names): Promise<number> {
+    let replacedBytes = 0;
     for await (const { kind, path } of walk(root, false)) {
       const names = [...into, ...path.split('/')];
       const { parent, name } = splitLast(names);
@@ -71,7 +74,9 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       if (!there) continue;
       if (kind === 'file') requirePlainFile(there, names);
       else if (!there.isDirectory()) throw refused('ENOTDIR', joinNames(names));
+      if (kind === 'file') replacedBytes += there.size;
     }
+    return replacedBytes;
   }
 
   /** Whole directories where there is none yet, else what is in them. */

@@ -49,10 +49,10 @@ export interface TreeEntry extends Entry {
 /** What is staged out of sight and put in its place whole. */
 export interface Staging extends AsyncDisposable {
   mkdir(path: string): Promise<void>;
-  /** Makes a file that is not there yet, with the directories above it. */
+  /** Makes a file, with the directories above it; the last of one name wins. */
   create(path: string, mode?: number): Promise<JailFile>;
-  /** Joins all that is staged with what is at a path of the jail; see `jail-stage.ts`. */
-  mergeInto(path: string): Promise<void>;
+  /** Joins all that is staged with what is at a path of the jail (`jail-stage.ts`); the bytes of the files that gave way. */
+  mergeInto(path: string): Promise<number>;
 }
 
 /**
@@ -173,7 +173,7 @@ async function stagingOf(cell: Cell): Promise<Staging> {
       named(path, async () => {
         const names = parsePath(path);
         await makeParents(stage.cell, splitLast(names).parent);
-        return await openFile(stage.cell, names, { write: true, create: true, exclusive: true, mode });
+        return await openFile(stage.cell, names, { write: true, create: true, truncate: true, mode });
       }),
     mergeInto: (path) => named(path, () => stage.mergeInto(parsePath(path))),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),

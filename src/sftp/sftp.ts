@@ -5,10 +5,8 @@ import ssh2, { type ServerChannel } from 'ssh2';
 import { addressKey, clientAddress } from '../access/client-address.ts';
 import { createAttemptLimit } from '../access/login-limits.ts';
 import { findSftpServer } from '../access/sftp-users.ts';
-import { makeDataRoot } from '../hosting/data-root.ts';
 import type { Disk } from '../hosting/disk.ts';
-import { openJail } from '../hosting/jail.ts';
-import type { FileOwner } from '../hosting/properties.ts';
+import type { Files } from '../hosting/files.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import type { Store } from '../store/store.ts';
@@ -29,9 +27,10 @@ export interface SftpOptions {
   log: Log;
   dataDir: string;
   hostKey: HostKey;
+  files: Pick<Files, 'jail'>;
   disk: Disk;
-  /** Whom new files belong to. */
-  owner: FileOwner | undefined;
+  /** Whether a server's files are out of reach for now, as those of a suspended one are. Default: none is. */
+  closed?: (serverId: string) => boolean;
   limits?: Partial<SftpLimits>;
 }
 
@@ -99,6 +98,7 @@ export function createSftp(options: SftpOptions): Sftp {
 
     /** Who has proved that they may takes a seat among those of the server. */
     const admit = (serverId: string): boolean => {
+      if (options.closed?.(serverId)) return false;
       const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
@@ -113,8 +113,8 @@ export function createSftp(options: SftpOptions): Sftp {
   }
 
   async function serve(serverId: string, channel: ServerChannel, { socket, signal, onRequest }: Link): Promise<void> {
-    const { dataDir, disk, owner } = options;
-    await using jail = await openJail(await makeDataRoot(dataDir, serverId, owner), { owner });
+    const { dataDir, files, disk } = options;
+    await using jail = await files.jail(serverId);
     const handles = createHandles(limits.handles, handlesOfAll);
     const perform = createCommands({
       jail,

@@ -23,6 +23,7 @@ import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
@@ -142,7 +143,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const hostKey = await openHostKey(base.dataDir);
-  const sftp = createSftp({ store, clock, log, dataDir: base.dataDir, hostKey, disk: unlimitedDisk, owner: undefined });
+  const files = createFiles({ dataDir: base.dataDir, disk: unlimitedDisk });
+  const sftp = createSftp({ store, clock, log, dataDir: base.dataDir, hostKey, files, disk: unlimitedDisk });
   t.teardown(() => sftp.close());
   const services: Services = {
     ...money,
@@ -165,6 +167,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
+    files,
     serverEvents,
     metrics,
     sftp,

@@ -36,6 +36,12 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
   RotateSftpPassword: ['FAILED_PRECONDITION', 'SFTP_DISABLED'],
+  ReadFile: ['FAILED_PRECONDITION', 'NOT_A_FILE'],
+  CopyPath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  RenamePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  DeletePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */
@@ -44,6 +50,9 @@ const BODIES: Record<string, (serverId: string) => object> = {
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
+
+/** What operations without a message want in their query. */
+const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 
 /** What the scopes of a key decide; undefined: it may. Its user is no operator. */
 function byScope({ scope }: Operation, held: readonly Scope[]): Outcome | undefined {
@@ -74,7 +83,7 @@ async function ask(it: ApiUnderTest, operation: Operation, serverId: string, hea
     .replace('{id}', serverId)
     .replace('{accountId}', 'acc_test')
     .replaceAll(/\{\w+\}/g, 'none');
-  return it.call(method.toUpperCase(), address, { key: null, headers, body });
+  return it.call(method.toUpperCase(), address + (QUERIES[id] ?? ''), { key: null, headers, body });
 }
 
 /** Calls every operation with the credential, those that may change something on a server of their own. */

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { issueSftpLogin } from '../../src/access/sftp-users.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
 import { createLog } from '../../src/log.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { createSftp } from '../../src/sftp/sftp.ts';
@@ -215,8 +216,8 @@ async function beOwn(folder: string): Promise<void> {
     log: createLog({ level: 'silent' }),
     dataDir,
     hostKey: await openHostKey(dataDir),
+    files: createFiles({ dataDir, disk: unlimitedDisk }),
     disk: unlimitedDisk,
-    owner: undefined,
   });
   await sftp.listen('127.0.0.1', 0);
   process.send?.({ port: sftp.port, ...login });

@@ -126,6 +126,21 @@ test('S-01: who is signing in while the password changes is not let in', async (
   await connect(t, it);
 });
 
+test('S-01: a server that is closed for now lets nobody in', async (t) => {
+  let closed = false;
+  const it = await startSftp(t, {
+    closed: (serverId) => closed && serverId === 'lobby',
+    limits: { refusalDelayMs: 10 },
+  });
+  await connect(t, it);
+  closed = true;
+  await it.sftp.cut('lobby');
+  await t.throwsAsync(connect(t, it));
+  t.is(it.sftp.sessions('lobby'), 0);
+  closed = false;
+  await connect(t, it);
+});
+
 test('S-02: a client asks where it is in its own way, and gets one answer', async (t) => {
   const it = await startSftp(t);
   mkdirSync(join(it.root, 'world'));

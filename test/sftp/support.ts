@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +8,10 @@ import ssh2 from 'ssh2';
 import type { Client, ClientChannel, ConnectConfig, SFTPWrapper } from 'ssh2';
 import { type SftpLogin, issueSftpLogin } from '../../src/access/sftp-users.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { makeDataRoot } from '../../src/hosting/data-root.ts';
+import { dataRoot } from '../../src/hosting/data-root.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
+import type { FileOwner } from '../../src/hosting/properties.ts';
 import { createLog } from '../../src/log.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
@@ -32,7 +34,10 @@ export interface SftpUnderTest {
   logged: string[];
 }
 
-export async function startSftp(t: ExecutionContext, options: Partial<SftpOptions> = {}): Promise<SftpUnderTest> {
+export async function startSftp(
+  t: ExecutionContext,
+  { owner, ...options }: Partial<SftpOptions> & { owner?: FileOwner } = {},
+): Promise<SftpUnderTest> {
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-sftp-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const dataDir = join(folder, 'data');
@@ -50,11 +55,13 @@ export async function startSftp(t: ExecutionContext, options: Partial<SftpOption
     if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
   });
   const hostKey = await openHostKey(dataDir);
-  const rest = { disk: unlimitedDisk, owner: undefined, clock: systemClock };
+  const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
+  const rest = { files, disk: unlimitedDisk, clock: systemClock };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
   t.teardown(() => sftp.close());
   await sftp.listen('127.0.0.1', 0);
-  const root = await makeDataRoot(dataDir, 'lobby');
+  const root = dataRoot(dataDir, 'lobby');
+  mkdirSync(root, { recursive: true });
   return { sftp, store, login, port: sftp.port, root, folder, logged };
 }
 

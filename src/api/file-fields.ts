@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import type { Entry } from '../hosting/jail.ts';
+import { pathProblem } from '../hosting/jail-path.ts';
+import { reply } from './fields.ts';
+import { recordOnServer } from './services.ts';
+import type { Services } from './services.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
+import type { Principal } from '../access/principal.ts';
+
+/** A path below a server's data root, as the jail reads it. '' is the root itself. */
+export function filePath() {
+  return z.string().check((given) => {
+    const problem = pathProblem(given.value);
+    if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
+  });
+}
+
+/** One file or directory in a listing. */
+export const FileEntry = z
+  .object({
+    name: reply.text,
+    isDir: reply.flag,
+    size: reply.int64.describe('In bytes; 0 for anything but a file.'),
+  })
+  .meta({ id: 'FileEntry' });
+
+export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof FileEntry> {
+  return { name, isDir: kind === 'directory', size: sizeBytes };
+}
+
+/** Does something that changes a server's files, and writes down who did it. `detail`: which paths. */
+export async function changeFiles<T>(
+  { server, principal }: { server: ServerNow; principal: Principal },
+  { store, clock }: Services,
+  deed: { action: `file.${string}`; detail: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const result = await work();
+  await store.write(recordOnServer(principal, server.row, { ...deed, at: clock.now() }));
+  return result;
+}
+
+/** Does something that takes long, while one of the caller's few places for that is taken. RESOURCE_EXHAUSTED. */
+export async function inTransfer<T>(
+  { transferSlots }: Services,
+  principal: Principal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const release = transferSlots.take(principal, 'transfer');
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}

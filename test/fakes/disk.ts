@@ -1,0 +1,43 @@
+import type { Disk } from '../../src/hosting/disk.ts';
+import { StatusError } from '../../src/status.ts';
+
+/** A disk of so many bytes for each server, which counts what was set aside and what came of it. */
+export interface FakeDisk extends Disk {
+  limitBytes: number;
+  usedBytes: number;
+  /** Set aside and not settled yet. */
+  openBytes: number;
+  /** How often something became free. */
+  freedTimes: number;
+}
+
+export function fakeDisk(limitBytes: number): FakeDisk {
+  const disk: FakeDisk = {
+    limitBytes,
+    usedBytes: 0,
+    openBytes: 0,
+    freedTimes: 0,
+    async reserve(_serverId, bytes) {
+      let reserved = 0;
+      const grow = async (more: number): Promise<void> => {
+        if (disk.usedBytes + disk.openBytes + more > disk.limitBytes) {
+          throw new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', 'Free disk space first.');
+        }
+        disk.openBytes += more;
+        reserved += more;
+      };
+      await grow(bytes);
+      return {
+        grow,
+        settle(addedBytes) {
+          if (addedBytes > reserved) throw new Error(`${addedBytes} bytes were added, of ${reserved} set aside`);
+          disk.openBytes -= reserved;
+          disk.usedBytes += addedBytes;
+          reserved = 0;
+        },
+      };
+    },
+    freed: () => void (disk.freedTimes += 1),
+  };
+  return disk;
+}
