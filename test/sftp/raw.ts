@@ -22,6 +22,7 @@ export function raw(channel: ClientChannel): Raw {
   let bytes = Buffer.alloc(0);
   let wake = (): void => {};
   const replies: RawReply[] = [];
+  const state = { ended: false };
   channel.on('data', (chunk: Buffer) => {
     bytes = Buffer.concat([bytes, chunk]);
     while (bytes.length >= 4 && bytes.length >= 4 + bytes.readUInt32BE()) {
@@ -31,7 +32,10 @@ export function raw(channel: ClientChannel): Raw {
     }
     wake();
   });
-  channel.on('close', () => wake());
+  channel.on('close', () => {
+    state.ended = true;
+    wake();
+  });
   const it: Raw = {
     send(type, ...parts) {
       const body = Buffer.concat([Buffer.of(type), ...parts]);
@@ -44,7 +48,7 @@ export function raw(channel: ClientChannel): Raw {
       return reply;
     },
     async next() {
-      while (replies.length === 0 && !channel.closed) await new Promise<void>((resolve) => (wake = resolve));
+      while (replies.length === 0 && !state.ended) await new Promise<void>((resolve) => (wake = resolve));
       return replies.shift();
     },
   };
