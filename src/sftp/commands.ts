@@ -140,11 +140,9 @@ export function createCommands(options: CommandOptions): (request: Request) => P
   async function read({ id, handle, offset, length }: RequestOf<'read'>): Promise<Reply> {
     const { file, readable } = handles.file(handle);
     if (!readable) throw notOpenFor('reading');
-    const bytes = await file.read(offset, Math.min(length, MOST_DATA_BYTES));
-    if (bytes.length === 0 && length > 0) return endOf(id);
     buffer ??= Buffer.allocUnsafeSlow(DATA_HEAD_BYTES + MOST_DATA_BYTES);
-    bytes.copy(buffer, DATA_HEAD_BYTES);
-    return dataReply(id, buffer, bytes.length);
+    const bytes = await file.readInto(buffer.subarray(DATA_HEAD_BYTES, DATA_HEAD_BYTES + length), offset);
+    return bytes === 0 && length > 0 ? endOf(id) : dataReply(id, buffer, bytes);
   }
 
   async function write(opened: OpenFile, { offset, data }: RequestOf<'write'>): Promise<void> {
