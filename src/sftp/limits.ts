@@ -48,8 +48,8 @@ export const SFTP_LIMITS: SftpLimits = {
   connects: { free: 60, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 10 * MINUTE_MS },
   address: { free: 30, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
   name: { free: 20, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
-  handles: 256,
-  handlesOfAll: 4_096,
+  handles: 128,
+  handlesOfAll: 8_192,
   // The library lets a client send 2 MiB ahead of what has been taken, and renews that when half is used up.
   waitingBytes: 4.5 * MIB,
 };
