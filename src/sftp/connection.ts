@@ -147,6 +147,7 @@ export class Connection implements Guest {
     const { signal } = this.#ending;
     const onRequest = (): void => void (this.#lastRequestAt = clock.now());
     this.#channel = channel;
+    channel.on('error', (error: Error) => log.debug({ err: error }, 'an SFTP channel broke off'));
     this.#serving = serve(this.#serverId!, channel, { socket, signal, onRequest })
       .then(() => {
         channel.exit(0);
