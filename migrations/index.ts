@@ -4,6 +4,7 @@ import { Money1795305600000 } from './1795305600000-money.ts';
 import { Metrics1795308300000 } from './1795308300000-metrics.ts';
 import { Machines1795478400000 } from './1795478400000-machines.ts';
 import { Alerts1795564800000 } from './1795564800000-alerts.ts';
+import { Sftp1795651200000 } from './1795651200000-sftp.ts';
 import { Backups1795737600000 } from './1795737600000-backups.ts';
 import { Quota1795824000000 } from './1795824000000-quota.ts';
 import { Settings1795910400000 } from './1795910400000-settings.ts';
@@ -20,6 +21,7 @@ export const migrations = [
   Metrics1795308300000,
   Machines1795478400000,
   Alerts1795564800000,
+  Sftp1795651200000,
   Backups1795737600000,
   Quota1795824000000,
   Settings1795910400000,

@@ -75,6 +75,9 @@ import type { Log } from './log.ts';
 import { createChargeCount } from './observability/charged.ts';
 import { createTelemetry } from './observability/telemetry.ts';
 import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
+import { openHostKey } from './sftp/host-key.ts';
+import { warnWithoutNativeCrypto } from './sftp/native-crypto.ts';
+import { createSftp } from './sftp/sftp.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
 import { countServersByState } from './store/telemetry.ts';
@@ -145,6 +148,17 @@ export async function startApp(
     const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
     const disk = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers: () => servers });
     const files = createFiles({ dataDir, owner, disk: disk.quota });
+    const hostKey = await openHostKey(dataDir);
+    const sftp = createSftp({
+      store,
+      clock,
+      log: log.child({ room: 'sftp' }),
+      dataDir,
+      hostKey,
+      files,
+      disk: disk.quota,
+      closed: (id) => node.suspensions.of(id) !== undefined,
+    });
     let outages = 0;
     const databases = await openDatabases();
     const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
@@ -172,6 +186,7 @@ export async function startApp(
       rconPassword,
       quotaBytes,
       disk: disk.quota,
+      release: (id) => sftp.cut(id),
     });
     const servers = createServers({
       store,
@@ -200,10 +215,17 @@ export async function startApp(
         idleAfterMs: config.idleTimeoutMinutes * 60_000,
         outages: () => outages,
         maintain: backupRoom.maintain,
-        erasers: [backupRoom.erase, async (id) => databases?.erase(id), (id) => serverPorts.forget(id)],
+        erasers: [
+          (id) => sftp.cut(id),
+          backupRoom.erase,
+          async (id) => databases?.erase(id),
+          (id) => serverPorts.forget(id),
+        ],
       }),
     });
     closers.push(() => servers.close());
+    // At once, as the erasing of a deleted server may wait for its engine.
+    closers.push(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
     const webhook = createWebhook({ isAllowed: isPublicAddress });
@@ -312,7 +334,11 @@ export async function startApp(
       charged: createChargeCount(store, clock),
     });
     const http = await listenHttp();
-    log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
+    await listenSftp();
+    log.info(
+      { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
+      'ready',
+    );
     return { http, players, firstRun: operator, close };
 
     function openMailer(): Mailer {
@@ -330,6 +356,12 @@ export async function startApp(
       const opened = createServerDatabases({ store, clock, databases: port, secret, log });
       closers.push(() => opened.close());
       return opened;
+    }
+
+    async function listenSftp(): Promise<void> {
+      warnWithoutNativeCrypto(log);
+      closers.push(() => sftp.close());
+      await sftp.listen(config.sftpHost, config.sftpPort);
     }
 
     async function listenHttp(): Promise<AddressInfo> {
@@ -352,6 +384,7 @@ export async function startApp(
         wakePolicies,
         backups,
         worlds,
+        sftp,
         grants,
         machines: createMachines({ store, clock, servers, grants }),
         engine,

@@ -30,6 +30,7 @@ export const settings = {
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
+  sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   engine: setting('ENGINE', kind.engine, 'auto', 'Games as containers (docker), or as child processes.'),

@@ -62,10 +62,17 @@ const ROOMS: Room[] = [
     packages: ['xstate'],
   },
   {
+    name: 'sftp',
+    files: ['src/sftp/'],
+    imports: ['hosting', 'access', 'store', 'contracts'],
+    types: SHAPES,
+    packages: ['ssh2'],
+  },
+  {
     name: 'api',
     files: ['src/api/'],
     imports: ['actors', 'hosting', 'billing', 'access', 'store', 'contracts'],
-    types: ['machines', 'src/config.ts', ...SHAPES],
+    types: ['machines', 'sftp', 'src/config.ts', ...SHAPES],
     packages: ['*'],
   },
   {

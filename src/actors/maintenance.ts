@@ -35,6 +35,8 @@ export interface MaintenanceOptions {
   disk: Disk;
   /** Tells whoever watches the server how a restore or a backup comes along. */
   publish: (serverId: string, data: object) => void;
+  /** Makes whoever holds the server's folder open let go of it: what they wrote later would be lost. */
+  release?: (serverId: string) => Promise<void>;
   /** Tells that a folder has been put aside. */
   onAside: (serverId: string) => void;
   /** Called between any two steps, by name: for those who have to see what a crash leaves behind. */
@@ -102,6 +104,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
         await at('staged');
       }
       if (job.step === '' || job.step === 'staged') {
+        await options.release?.(serverId);
         while (await exists(staged)) {
           signal.throwIfAborted();
           // What was put aside before, and no start has made needless since, is what nobody may lose.
@@ -148,6 +151,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
         await at('staged');
       }
       if (job.step === '' || job.step === 'staged') {
+        await options.release?.(serverId);
         while (await exists(previous)) {
           signal.throwIfAborted();
           await discard(root, trash);

@@ -110,6 +110,7 @@ function newRow(request: CompleteRequest, names: Names, at: number): ServerRow {
     properties,
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
+    sftpEnabled: false,
     modpackPlatform,
     modpackRef,
     modpackVersion,

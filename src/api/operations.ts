@@ -37,6 +37,7 @@ import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { setPublicStatus, setServerAlertWebhook, setServerMotd, setServerProperties } from './settings.ts';
 import { createServerFromTemplate, createTemplate, deleteTemplate, listTemplates } from './templates.ts';
+import { disableSftp, enableSftp, getSftp, rotateSftpPassword } from './sftp.ts';
 import { updateServer } from './update-server.ts';
 import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
@@ -87,6 +88,10 @@ export const operations: readonly Operation[] = [
   dropServerDatabase,
   rotateServerDatabasePassword,
   ...backupOperations,
+  getSftp,
+  enableSftp,
+  disableSftp,
+  rotateSftpPassword,
   listFiles,
   readFile,
   writeFile,

@@ -32,6 +32,7 @@ import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { PublicStatuses } from '../hosting/public-statuses.ts';
 import type { WakePolicies } from '../hosting/wake-policies.ts';
+import type { Sftp } from '../sftp/sftp.ts';
 import type { MoneyServices } from './money-services.ts';
 import type { NodeServices } from './node-services.ts';
 import type { PublicBoard } from './public-board.ts';
@@ -66,6 +67,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   files: Files;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
   console: Pick<Console, 'run'>;
   backups: Backups;
   worlds: Worlds;

@@ -36,6 +36,7 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     properties: row.properties,
     idleTimeoutMinutes: row.idleTimeoutMinutes,
     alertWebhookUrl: row.alertWebhookUrl,
+    sftpEnabled: row.sftpEnabled,
     bakedAt: context.bakedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,

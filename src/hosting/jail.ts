@@ -14,7 +14,7 @@ import type { CopyOptions } from './jail-copy.ts';
 import { fileError, refused } from './jail-errors.ts';
 import { openFile, openMet, setAttributes } from './jail-files.ts';
 import type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
-import { makeDirectoryAt, removePath, renamePath } from './jail-moves.ts';
+import { makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './jail-moves.ts';
 import type { RenameOptions } from './jail-moves.ts';
 import { parsePath, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
@@ -70,6 +70,8 @@ export interface Jail extends AsyncDisposable {
   /** Bytes copied. */
   copy(from: string, to: string, options?: CopyOptions): Promise<number>;
   remove(path: string): Promise<void>;
+  /** Removes a directory if nothing is in it. */
+  rmdir(path: string): Promise<void>;
   setAttributes(path: string, attributes: Attributes): Promise<void>;
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
   tree(path: string): AsyncGenerator<TreeEntry>;
@@ -113,6 +115,7 @@ function jailOf(cell: Cell): Jail {
     rename: (from, to, options) => on(to, (names) => renamePath(cell, parsePath(from), names, options)),
     copy: (from, to, options) => on(to, (names) => copyPath(cell, parsePath(from), names, options)),
     remove: (path) => on(path, (names) => removePath(cell, names)),
+    rmdir: (path) => on(path, (names) => removeEmptyDirectory(cell, names)),
     setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
     tree: (path) => namedEach(path, () => treeAt(cell, parsePath(path))),
     stage: () => named('', () => stagingOf(cell)),

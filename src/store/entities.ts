@@ -35,6 +35,7 @@ import { serverPorts } from './server-ports-table.ts';
 import { templates } from './templates-table.ts';
 import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
+import { sftpUsers } from './sftp-users-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -109,6 +110,7 @@ export const servers = new EntitySchema<ServerRow>({
     properties: json,
     idleTimeoutMinutes: integer,
     alertWebhookUrl: text,
+    sftpEnabled: { ...boolean, default: false },
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -412,4 +414,5 @@ export const entities = [
   publicStatuses,
   wakePolicies,
   ...backupEntities,
+  sftpUsers,
 ];

@@ -52,6 +52,7 @@ export interface ServerRow {
   properties: Record<string, string>;
   idleTimeoutMinutes: number;
   alertWebhookUrl: string;
+  sftpEnabled: boolean;
   modpackPlatform: string;
   modpackRef: string;
   modpackVersion: string;

@@ -38,6 +38,8 @@ import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';
+import { openHostKey } from '../../src/sftp/host-key.ts';
+import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertAppToken } from '../../src/store/app-tokens.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -79,6 +81,8 @@ export interface ApiUnderTest extends World {
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
   serverEvents: ServerEvents;
+  /** Listens nowhere until a test says so. */
+  sftp: Sftp;
   letters: Mail[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
@@ -193,6 +197,19 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const grants = createGrants({ store, clock, secret, log });
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
+  const hostKey = await openHostKey(base.dataDir);
+  const files = createFiles({ dataDir: base.dataDir, disk: disk.quota });
+  const sftp = createSftp({
+    store,
+    clock,
+    log,
+    dataDir: base.dataDir,
+    hostKey,
+    files,
+    disk: disk.quota,
+    closed: (id) => node.suspensions.of(id) !== undefined,
+  });
+  t.teardown(() => sftp.close());
   const services: Services = {
     publicStatuses,
     wakePolicies,
@@ -216,7 +233,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     clientAddress: (request) => request.socket.remoteAddress ?? '',
     prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
     servers: base.servers,
-    files: createFiles({ dataDir: base.dataDir, disk: disk.quota }),
+    files,
+    sftp,
     serverEvents,
     metrics,
     backups,
@@ -312,6 +330,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     ...base,
     services,
     serverEvents,
+    sftp,
     letters,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };

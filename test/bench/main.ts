@@ -20,6 +20,7 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
   disk: { what: 'the files of a large server', load: () => import('./disk.ts') },
   backups: { what: 'backups and restores', load: () => import('./backups.ts') },
+  sftp: { what: 'a large file over SFTP', load: () => import('./sftp.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
   streams: { what: 'event streams that wait, and a log that pours', load: () => import('./streams.ts') },
   polling: { what: 'a minute of readings of running servers', load: () => import('./polling.ts') },

@@ -53,6 +53,7 @@ const row: ServerRow = {
   properties: { 'max-players': '7' },
   idleTimeoutMinutes: 0,
   alertWebhookUrl: '',
+  sftpEnabled: false,
   modpackPlatform: '',
   modpackRef: '',
   modpackVersion: '',

@@ -26,6 +26,7 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     properties: { seed: '%env:PATH%' },
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
+    sftpEnabled: false,
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',
