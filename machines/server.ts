@@ -141,7 +141,8 @@ export type ServerFact =
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
   /** or not. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  | { type: 'ALARM'; at: number };
+  /** Its time is up; with a cause: an operator did not want to wait for that. */
+  | { type: 'ALARM'; at: number; cause?: Cause };
 
 export type ServerEvent = ServerCommand | ServerFact;
 export type ServerTag = ServerState | 'billed';
@@ -297,6 +298,9 @@ export const serverMachine = setup({
       context.retries.filter((at) => at > params.at - HOUR_MS).length < RETRIES_AN_HOUR,
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
+    moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
+    stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
+    lost: (_, params: { how: Ending }) => params.how === 'lost',
     occupied: ({ context }) => context.job !== null,
     free: ({ context }) => context.job === null,
     replacesAll: (_, params: { job: Job }) => params.job.kind === 'backup.restore',
@@ -490,7 +494,7 @@ export const serverMachine = setup({
         KILL: { actions: 'unqueue' },
       },
       states: {
-        /** Whatever the installer left running is ended before anything else may begin. */
+        /** Whatever the installer left running is ended before anything else may begin. ALARM, an operator's: ask anew. */
         clearing: {
           tags: 'install_failed',
           invoke: {
@@ -507,7 +511,10 @@ export const serverMachine = setup({
             ],
             onError: 'waiting',
           },
-          on: { RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: {
+            RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } },
+            ALARM: { target: 'clearing', reenter: true },
+          },
         },
         waiting: {
           tags: 'install_failed',
@@ -625,17 +632,17 @@ export const serverMachine = setup({
           ],
         },
         UP: {
-          guard: ({ event, context }) => !sameAddress(event.address, context.address),
+          guard: { type: 'moved', params: ({ event }) => event },
           actions: { type: 'noteAddress', params: ({ event }) => event },
         },
         DOWN: [
           {
-            guard: ({ event }) => event.how === 'stopped',
+            guard: { type: 'stoppedInside', params: ({ event }) => event },
             target: 'stopping',
             actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: INSIDE }) },
           },
           {
-            guard: ({ event }) => event.how === 'lost',
+            guard: { type: 'lost', params: ({ event }) => event },
             target: 'starting',
             actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: LOST }) },
           },
@@ -774,7 +781,10 @@ export const serverMachine = setup({
             ],
             onError: 'waiting',
           },
-          on: { START: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: {
+            START: { actions: { type: 'queue', params: ({ event }) => event } },
+            ALARM: { target: 'clearing', reenter: true },
+          },
         },
         waiting: {
           tags: 'start_failed',
@@ -819,6 +829,7 @@ export const serverMachine = setup({
             onDone: '#server.erased',
             onError: 'waiting',
           },
+          on: { ALARM: { target: 'erasing', reenter: true } },
         },
         waiting: {
           tags: 'deleting',

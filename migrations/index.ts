@@ -2,9 +2,16 @@ import { Initial1795132800000 } from './1795132800000-initial.ts';
 import { People1795219200000 } from './1795219200000-people.ts';
 import { Money1795305600000 } from './1795305600000-money.ts';
 import { Metrics1795308300000 } from './1795308300000-metrics.ts';
+import { Machines1795478400000 } from './1795478400000-machines.ts';
+import { Alerts1795564800000 } from './1795564800000-alerts.ts';
+import { Sftp1795651200000 } from './1795651200000-sftp.ts';
 import { Backups1795737600000 } from './1795737600000-backups.ts';
 import { Quota1795824000000 } from './1795824000000-quota.ts';
+import { Settings1795910400000 } from './1795910400000-settings.ts';
 import { Databases1795996800000 } from './1795996800000-databases.ts';
+import { Schedules1796083200000 } from './1796083200000-schedules.ts';
+import { Templates1796169600000 } from './1796169600000-templates.ts';
+import { Ports1796256000000 } from './1796256000000-ports.ts';
 import { Mods1796342400000 } from './1796342400000-mods.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
@@ -13,8 +20,15 @@ export const migrations = [
   People1795219200000,
   Money1795305600000,
   Metrics1795308300000,
+  Machines1795478400000,
+  Alerts1795564800000,
+  Sftp1795651200000,
   Backups1795737600000,
   Quota1795824000000,
+  Settings1795910400000,
   Databases1795996800000,
+  Schedules1796083200000,
+  Templates1796169600000,
+  Ports1796256000000,
   Mods1796342400000,
 ];

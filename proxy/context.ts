@@ -1,3 +1,4 @@
+import type { Accounts } from './accounts.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Gate } from './limits.ts';
 import type { Pipe } from './pipe.ts';
@@ -16,7 +17,9 @@ export type KickRule =
   | 'unreachable'
   | 'failed'
   | 'closing'
-  | 'refused';
+  | 'refused'
+  | 'unverified'
+  | 'verified';
 
 /** Since the proxy was made; `held` and `unrouted` are of this moment. */
 export interface Counters {
@@ -40,6 +43,7 @@ export interface Context {
   /** Monotonic ms. */
   elapsed: () => number;
   gate: Gate;
+  accounts: Accounts;
   deadlines: Deadlines;
   statuses: StatusBoard;
   counters: Counters;

@@ -10,6 +10,9 @@ export const PROTOCOL = {
   V1_19_1: 760,
   V1_19_3: 761,
   V1_20_2: 764,
+  V1_20_5: 766,
+  V1_21_2: 768,
+  V26_2: 776,
 } as const;
 
 /** What the client wants next. `transfer` since 1.20.5: a login sent here by another server. */
@@ -20,6 +23,8 @@ export interface Handshake {
   kind: 'handshake';
   protocol: number;
   serverAddress: string;
+  /** The port the client used, in front of whatever leads here. */
+  serverPort: number;
   intent: Intent;
   raw: Buffer;
 }
@@ -63,11 +68,11 @@ function parseHandshake(body: Buffer, raw: Buffer): Handshake {
   if (reader.varInt() !== 0) throw new ProtocolError('not a handshake');
   const protocol = reader.varInt();
   const serverAddress = reader.string(SERVER_ADDRESS_UNITS);
-  reader.unsignedShort();
+  const serverPort = reader.unsignedShort();
   // One byte even where a VarInt may be longer: `asLogin` rewrites it in place.
   const intent = INTENTS[reader.bytes(1)[0] ?? 0];
   if (!intent || reader.remaining > 0) throw new ProtocolError('handshake without a known intent');
-  return { kind: 'handshake', protocol, serverAddress, intent, raw };
+  return { kind: 'handshake', protocol, serverAddress, serverPort, intent, raw };
 }
 
 /** The frame with a transfer turned into a login, since games refuse transfers by default; otherwise as it came. */

@@ -1,28 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Beats } from './beats.ts';
-import type { Context, KickRule } from './context.ts';
+import type { Context } from './context.ts';
 import { PeerGone } from './inbox.ts';
+import { Kick } from './kick.ts';
 import type { Release } from './limits.ts';
 import { JoinRefused } from './ports.ts';
 import type { Address, Player, Route } from './ports.ts';
-import { TEXTS } from './texts.ts';
 import type { Visit } from './visit.ts';
 
-/** The player is told why it cannot go on. */
-export class Kick extends Error {
-  readonly rule: KickRule;
-  readonly text: string;
-  constructor(rule: Exclude<KickRule, 'refused'>, options?: { cause?: unknown });
-  constructor(rule: 'refused', options: { cause?: unknown; text: string });
-  constructor(rule: KickRule, options: { cause?: unknown; text?: string } = {}) {
-    super(rule, { cause: options.cause });
-    this.name = 'Kick';
-    this.rule = rule;
-    this.text = options.text ?? (rule === 'refused' ? '' : TEXTS[rule]);
-  }
-}
-
-const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
+export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
 /**
  * One player's waiting: kept alive by beats, and over as soon as the player leaves, the proxy closes or time is up.

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Server } from 'node:net';
+import { Accounts } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
@@ -16,6 +17,8 @@ export interface ProxyOptions {
   routes: Routes;
   wake: Wake;
   log: Log;
+  /** Where accounts are checked, for servers that want it; default: Mojang's session service. */
+  sessionServerUrl?: string;
   /** What differs from DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
   /** What differs from DEFAULT_TIMINGS. */
@@ -70,6 +73,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     now: options.now ?? Date.now,
     elapsed,
     gate,
+    accounts: new Accounts({ url: options.sessionServerUrl, timings, now: elapsed }),
     deadlines,
     counters,
     statuses: new StatusBoard(timings, elapsed),
@@ -127,6 +131,8 @@ function noCounts(): Counters {
     failed: 0,
     closing: 0,
     refused: 0,
+    unverified: 0,
+    verified: 0,
   };
   return { accepted: 0, unrouted: 0, held: 0, statusAnswers: 0, joins: 0, kicks };
 }

@@ -1,15 +1,15 @@
-import { encodeFrame, encodeString } from './codec.ts';
 import type { Context } from './context.ts';
 import { GameSocket } from './game-socket.ts';
 import { asLogin, readLoginStart } from './handshake.ts';
 import type { Handshake } from './handshake.ts';
-import { Hold, Kick } from './hold.ts';
+import { Hold, LEGAL_NAME } from './hold.ts';
+import { Kick, disconnectFrame } from './kick.ts';
 import { pipe } from './pipe.ts';
-import type { Address, Route } from './ports.ts';
-import { cleanText, toComponent } from './text.ts';
+import { JoinRefused } from './ports.ts';
+import type { Address, Player, Route } from './ports.ts';
+import { verify } from './verify.ts';
 import type { Visit } from './visit.ts';
 
-const TEXT_UNITS = 2048;
 /** Kicks that scanners cause all day. */
 const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
 
@@ -24,13 +24,18 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
   const login = await visit.inbox.take((bytes) => readLoginStart(bytes, protocol));
   visit.allow(Infinity);
   visit.joining = true;
-  const player = { name: login.name, uuid: login.uuid, ip: visit.ip, protocol };
+  const player: Player = { name: login.name, uuid: login.uuid, ip: visit.ip, protocol };
+  if (context.accounts.knows(player)) player.verified = true;
   const hold = new Hold(visit, player, context);
   let served = false;
   try {
     if (!gate.login(visit.ip)) throw new Kick('tooFast');
+    if (context.routes.lookup(host)?.verifies && !player.verified) {
+      await verifyOnce(visit, player, { handshake, host }, context);
+      return;
+    }
     const opening = Buffer.concat([asLogin(handshake), login.raw]);
-    const { game, serverId } = await handOver(hold, host, opening, context);
+    const { game, serverId } = await handOver(hold, { host, opening, player }, context);
     const { rest, ended } = visit.inbox.release();
     visit.over();
     context.keep(
@@ -54,8 +59,7 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
 /** Finds the game and opens it, again and again within bounds: every state may have changed since the last look. */
 async function handOver(
   hold: Hold,
-  host: string,
-  opening: Buffer,
+  { host, opening, player }: { host: string; opening: Buffer; player: Player },
   context: Context,
 ): Promise<{ game: GameSocket; serverId: string }> {
   let woken: Address | undefined;
@@ -69,6 +73,7 @@ async function handOver(
       continue;
     }
     await hold.settle();
+    await admit(route, player, context);
     attemptsLeft--;
     const game = await open(address, {
       opening,
@@ -79,6 +84,31 @@ async function handOver(
     if (game) return { game, serverId: route.serverId };
     if (attemptsLeft === 0) throw new Kick('unreachable');
     await hold.pause(context.timings.redialMs);
+  }
+}
+
+/** A place to be held is a place to be checked: so many of an address, and of a server, at once. */
+async function verifyOnce(visit: Visit, player: Player, way: Parameters<typeof verify>[2], context: Context) {
+  if (!LEGAL_NAME.test(player.name)) throw new Kick('badName');
+  const serverId = context.routes.lookup(way.host)?.serverId ?? '';
+  const release = context.gate.hold(visit.ip, serverId);
+  if (!release) throw new Kick('busy');
+  const onClosing = (): void => void visit.socket.destroy();
+  context.closing.addEventListener('abort', onClosing, { once: true });
+  try {
+    await verify(visit, player, way, context);
+  } finally {
+    context.closing.removeEventListener('abort', onClosing);
+    release();
+  }
+}
+
+async function admit({ serverId }: Route, player: Player, { wake }: Context): Promise<void> {
+  try {
+    await wake.admit(serverId, player);
+  } catch (error) {
+    if (error instanceof JoinRefused) throw new Kick('refused', { text: error.text, cause: error });
+    throw new Kick('failed', { cause: error });
   }
 }
 
@@ -110,9 +140,4 @@ async function open(
   }
   game?.socket.destroy();
   return undefined;
-}
-
-/** Disconnect in the login state is JSON in every version. */
-function disconnectFrame(text: string, protocol: number): Buffer {
-  return encodeFrame(0x00, encodeString(JSON.stringify(toComponent(cleanText(text, TEXT_UNITS), protocol))));
 }

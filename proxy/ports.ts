@@ -30,6 +30,10 @@ export interface Route {
   /** Minecraft version of the server, for the status answer. */
   versionName: string;
   maxPlayers: number;
+  /** What the server list shows while it sleeps, whole; '' for the usual: the first line of `motd`, and the state. */
+  asleepMotd: string;
+  /** The line on its state while it sleeps; '' for the usual. */
+  asleepLine: string;
   /** While `starting` or `installing`: phase, percent, and the expected seconds left (null: unknown). */
   phase: string;
   percent: number;
@@ -38,6 +42,8 @@ export interface Route {
   lastStatus: string | null;
   /** Not '' means: joins are refused now, with this text for the player. */
   refusal: string;
+  /** Only a player who has proved an account may wake it. */
+  verifies: boolean;
 }
 
 export interface Routes {
@@ -51,6 +57,8 @@ export interface Player {
   uuid: string | null;
   ip: string;
   protocol: number;
+  /** Has proved a moment ago to have the account of this name. */
+  verified?: boolean;
 }
 
 /** The player must not come in; `text` is written for the player's screen. */
@@ -64,6 +72,8 @@ export class JoinRefused extends Error {
 }
 
 export interface Wake {
+  /** Whether the player may be joined to a game that is up. Rejects with JoinRefused. */
+  admit(serverId: string, player: Player): Promise<void>;
   /**
    * Wakes the server for this player and resolves with the game's address once it is ready, however long that takes.
    * Rejects with JoinRefused. `signal` says that the player has gone.

@@ -31,6 +31,10 @@ export interface Timings {
   silentHoldMs: number;
   /** The end of every hold. Longer than a start may take. */
   maxHoldMs: number;
+  /** How long a client may take to answer, and the session service too, when an account is checked. */
+  verifyMs: number;
+  /** For how long a checked account may wake servers without another check. */
+  verifiedMs: number;
   dialMs: number;
   /** Between two attempts to hand a player over. */
   redialMs: number;
@@ -59,6 +63,8 @@ export const DEFAULT_TIMINGS: Timings = {
   dwellMs: 3_000,
   silentHoldMs: 17_000,
   maxHoldMs: 15 * 60_000,
+  verifyMs: 15_000,
+  verifiedMs: 10 * 60_000,
   dialMs: 3_000,
   redialMs: 4_000,
   youngMs: 60_000,

@@ -8,7 +8,8 @@ import type { Timings } from './settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from './text.ts';
 import { TEXTS } from './texts.ts';
 
-const MOTD_UNITS = 512;
+/** Two lines of 128 characters, each with a colour and all formats of its own. */
+const MOTD_UNITS = 8_192;
 const PHASE_UNITS = 40;
 const VERSION_UNITS = 64;
 /** Frames kept per route, for as long as the route is the current one; clients speak about one protocol a year. */
@@ -39,12 +40,13 @@ export class StatusBoard {
   /** The same for clients before 1.7. Never rejects. */
   async legacy(route: Route, host: string): Promise<LegacyStatus> {
     const live = route.state === 'running' ? await this.#ask(route, host, LEGACY_PROTOCOL) : undefined;
-    const [first = ''] = (
-      live ? wordsOf(field(JSON.parse(live.raw), 'description')) : plainText(describe(route))
-    ).split('\n');
-    const second = live ? '' : plainText(overlay(route));
+    const lines = live
+      ? wordsOf(field(JSON.parse(live.raw), 'description'))
+          .split('\n')
+          .slice(0, 1)
+      : description(route).map(plainText);
     return {
-      motd: cleanText([first, second].filter(Boolean).join(': '), MOTD_UNITS).replaceAll('\n', ' '),
+      motd: cleanText(lines.join(': '), MOTD_UNITS).replaceAll('\n', ' '),
       versionName: live?.versionName || route.versionName,
       online: live?.playersOnline ?? 0,
       max: live?.playersMax ?? route.maxPlayers,
@@ -86,7 +88,7 @@ export function restingStatus(route: Route, protocol: number): string {
       { name: versionNameOf(route, last.versionName), protocol: protocol > 0 ? protocol : last.protocol || protocol },
     ],
     ['players', { max: last.playersMax || route.maxPlayers, online: 0 }],
-    ['description', toComponent([describe(route), overlay(route)].filter(Boolean).join('\n'), protocol)],
+    ['description', toComponent(description(route).join('\n'), protocol)],
   ];
   const needed = fields.length;
   for (const name of KEPT_FIELDS) {
@@ -126,6 +128,13 @@ function versionNameOf(route: Route, last: string): string {
   return cleanText(last !== '' && last.includes(route.versionName) ? last : route.versionName, VERSION_UNITS);
 }
 
+/** The lines of the description: the owner's own for a sleeping server, else the server's with its state below. */
+function description(route: Route): string[] {
+  const isAsleep = route.state === 'hibernated' && route.refusal === '';
+  if (isAsleep && route.asleepMotd !== '') return cleanText(route.asleepMotd, MOTD_UNITS).split('\n').slice(0, 2);
+  return [describe(route), overlay(route)].filter(Boolean);
+}
+
 /** The first line of what the owner wrote: the second belongs to the state. */
 function describe(route: Route): string {
   const [first = ''] = cleanText(route.motd, MOTD_UNITS).split('\n');
@@ -136,7 +145,7 @@ function overlay(route: Route): string {
   if (route.refusal !== '' && route.state !== 'running') return TEXTS.unavailable;
   switch (route.state) {
     case 'hibernated':
-      return TEXTS.asleep;
+      return cleanText(route.asleepLine, MOTD_UNITS) || TEXTS.asleep;
     case 'starting':
       return progress('§6Starting', route);
     case 'installing':

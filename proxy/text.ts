@@ -40,6 +40,9 @@ const FORMATS: Record<string, Style> = {
   o: { italic: true },
 };
 const CODE = /§(x(?:§[0-9a-f]){6}|[0-9a-fk-or])/gi;
+const FREE_COLOR = /§x(?:§[0-9a-f]){6}/gi;
+/** Of one text: a status with more would be longer than clients take. */
+const MOST_PARTS = 260;
 const MAX_DEPTH = 16;
 
 /** `text` without control characters (line ends stay) and cut to `maxUnits`: safe to show, whoever wrote it. */
@@ -57,15 +60,16 @@ export function plainText(text: string): string {
 
 /**
  * Text with `§` codes as a component. Clients since 1.16 get real styles, with `§x§r§r§g§g§b§b` as `#rrggbb`; older
- * ones get the codes, which they understand better than styles.
+ * ones get the codes, which they understand better than styles, but for colours beyond the sixteen.
  */
 export function toComponent(text: string, protocol: number): TextComponent {
-  if (protocol < PROTOCOL.V1_16 || !text.includes('§')) return { text };
+  if (protocol < PROTOCOL.V1_16) return { text: text.replace(FREE_COLOR, '') };
+  if (!text.includes('§')) return { text };
   const extra: TextComponent[] = [];
   let style: Style = {};
   let end = 0;
   const push = (part: string): void => {
-    if (part !== '') extra.push({ text: part, ...style });
+    if (part !== '' && extra.length < MOST_PARTS) extra.push({ text: part, ...style });
   };
   for (const match of text.matchAll(CODE)) {
     push(text.slice(end, match.index));

@@ -9,6 +9,9 @@ export const TEXTS = {
   unreachable: 'The server could not be reached just now. Please try again in a moment.',
   failed: 'The server could not be woken just now. Please try again in a few minutes.',
   closing: 'Dormouse is restarting. Please join again in a moment.',
+  unverified:
+    'This server wakes for players with a Minecraft account only, and yours could not be verified. Please try again in a minute.',
+  verified: 'You are verified. Please join again within the next minutes: that wakes the server.',
   outdated: 'Your game is too old for this server. Please use a newer version.',
   anywhere: 'Join by the name of a server.',
   defaultMotd: 'A Minecraft server',

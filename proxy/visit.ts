@@ -56,6 +56,15 @@ export class Visit implements Watched {
     this.socket.destroy();
   }
 
+  /** The client is to close the connection itself; it gets `farewellMs` for that. */
+  sendAndAwaitEnd(bytes: Buffer): void {
+    this.inbox.release();
+    this.#deadlineAt = this.#now() + this.#timings.farewellMs;
+    this.socket.on('data', () => undefined).once('end', () => this.socket.destroySoon());
+    this.socket.write(bytes);
+    this.socket.resume();
+  }
+
   /** Nothing more will be sent. What the client still sends is read and dropped: unread, it would cost it our answer. */
   sendAndClose(bytes: Buffer): void {
     this.inbox.release();

@@ -15,12 +15,18 @@ import { acquireLease } from './access/lease.ts';
 import { openSecret, type Secret } from './access/secrets.ts';
 import { thisProcess } from './access/process-identity.ts';
 import { createStartLimit } from './access/start-limit.ts';
+import { createAlerts } from './actors/alerts.ts';
 import { createBackupRoom } from './actors/backup-room.ts';
 import { createEffects } from './actors/effects.ts';
 import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
+import { createMachines } from './actors/machines.ts';
+import { createDoor } from './actors/door.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
+import type { ServerNow } from './actors/effect-host.ts';
+import { scheduleActions } from './actors/schedule-actions.ts';
+import { createSchedules } from './actors/schedules.ts';
 import { createServerEvents } from './actors/server-events.ts';
 import { createServers, INSTALLS, WAKES } from './actors/servers.ts';
 import { EMBEDDED_VERSIONS } from './adapters/catalogue-embedded.ts';
@@ -30,17 +36,20 @@ import { dockerOptions } from './adapters/docker-host.ts';
 import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
-import { openModRegistries } from './adapters/mod-registries.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
+import { openModRegistries } from './adapters/mod-registries.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
+import { isPortFree } from './adapters/port-forwarder.ts';
 import { createProcessEngine } from './adapters/process.ts';
 import { createRconConsole } from './adapters/rcon.ts';
 import { createSmtpMailer } from './adapters/smtp-mailer.ts';
 import { createTestCheckout } from './adapters/test-checkout.ts';
 import { createVanillaDownloads } from './adapters/vanilla-downloads.ts';
+import { createWebhook } from './adapters/webhook.ts';
 import { createApi } from './api/app.ts';
 import { createHttpServer } from './api/http-server.ts';
-import { openNodeServices } from './api/node-services.ts';
+import { openDisks, openNodeServices } from './api/node-services.ts';
+import { createPublicBoard } from './api/public-board.ts';
 import { createPeopleMemory, type Services } from './api/services.ts';
 import { openAccountLimits } from './billing/account-limits.ts';
 import { createAdmission } from './billing/admission.ts';
@@ -55,16 +64,27 @@ import { openSteadyClock } from './billing/steady-clock.ts';
 import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
-import { unlimitedDisk } from './hosting/disk.ts';
+import { openServerPorts } from './hosting/server-ports.ts';
+import { createPlayerFiles } from './hosting/player-files.ts';
+import { openPublicStatuses } from './hosting/public-statuses.ts';
+import { openWakePolicies } from './hosting/wake-policies.ts';
 import { createFiles } from './hosting/files.ts';
 import { createLogStreams } from './hosting/log-streams.ts';
 import { createMods } from './hosting/mods.ts';
 import { createPackInstaller } from './hosting/packs.ts';
 import type { FileOwner } from './hosting/properties.ts';
+import { isPublicAddress } from './hosting/public-address.ts';
+import { createWebhookOutbox } from './hosting/webhook-outbox.ts';
 import type { Log } from './log.ts';
+import { createChargeCount } from './observability/charged.ts';
+import { createTelemetry } from './observability/telemetry.ts';
 import type { Checkout, Clock, Engine, Mailer } from './ports.ts';
+import { openHostKey } from './sftp/host-key.ts';
+import { warnWithoutNativeCrypto } from './sftp/native-crypto.ts';
+import { createSftp } from './sftp/sftp.ts';
 import { getUser } from './store/accounts.ts';
 import { listRoutes } from './store/servers.ts';
+import { countServersByState } from './store/telemetry.ts';
 import { sandboxVersions } from './sandbox/versions.ts';
 import { openStore, type Tx } from './store/store.ts';
 import { createPages } from './web/pages.ts';
@@ -130,9 +150,22 @@ export async function startApp(
     const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
     const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
-    const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
+    const disk = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers: () => servers });
+    const files = createFiles({ dataDir, owner, disk: disk.quota });
+    const hostKey = await openHostKey(dataDir);
+    const sftp = createSftp({
+      store,
+      clock,
+      log: log.child({ room: 'sftp' }),
+      dataDir,
+      hostKey,
+      files,
+      disk: disk.quota,
+      closed: (id) => node.suspensions.of(id) !== undefined,
+    });
     let outages = 0;
     const databases = await openDatabases();
+    const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
     const prices: Prices = {
       perGbHourMicros: config.pricePerGbHourMicros,
       perGbMonthMicros: config.pricePerGbMonthMicros,
@@ -145,7 +178,9 @@ export async function startApp(
     const capacity = await createCapacity({ probe, engine, live, clock });
     closers.push(() => capacity.close());
     const registries = openModRegistries(config, clock);
-    const mods = createMods({ store, registries, disk: unlimitedDisk, dataDir, owner });
+    const content = { registries, disk: disk.quota, dataDir, owner };
+    const mods = createMods({ ...content, store });
+    const telemetry = createTelemetry();
     const quotaBytes = config.backupQuotaMb * 2 ** 20;
     const backupRoom = createBackupRoom({
       store,
@@ -157,12 +192,18 @@ export async function startApp(
       owner,
       rconPassword,
       quotaBytes,
+      disk: disk.quota,
+      release: (id) => sftp.cut(id),
     });
     const servers = createServers({
       store,
       clock,
       log,
-      onStep: sessions.onStep,
+      onStep: async (tx, now, step) => {
+        await sessions.onStep(tx, now, step);
+        telemetry.stepped(step, startMs(now));
+      },
+      onRefusal: telemetry.refusedWake,
       limits: limitsOf(config),
       effects: createEffects({
         engine,
@@ -170,6 +211,7 @@ export async function startApp(
         clock,
         log,
         rconPassword,
+        portsOf: (id) => serverPorts.of(id),
         cpusFor: (ramMb) => capacity.cpusFor(ramMb),
         pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
         dataDir: config.dataDir,
@@ -182,21 +224,38 @@ export async function startApp(
         maintain: backupRoom.maintain,
         mods,
         // Containers bring an installer of their own.
-        ...(engine.kind === 'process' && {
-          installPack: createPackInstaller({ registries, disk: unlimitedDisk, dataDir, owner }),
-        }),
-        erasers: [(id) => mods.end(id), backupRoom.erase, async (id) => databases?.erase(id)],
+        ...(engine.kind === 'process' && { installPack: createPackInstaller(content) }),
+        erasers: [
+          (id) => mods.end(id),
+          (id) => sftp.cut(id),
+          backupRoom.erase,
+          async (id) => databases?.erase(id),
+          (id) => serverPorts.forget(id),
+        ],
       }),
     });
     closers.push(() => servers.close());
+    // At once, as the erasing of a deleted server may wait for its engine.
+    closers.push(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
     const serverEvents = createServerEvents(servers, clock);
     closers.push(() => serverEvents.close());
-    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword });
+    const webhook = createWebhook({ isAllowed: isPublicAddress });
+    const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordOfSystem });
+    closers.push(() => outbox.close());
+    const alerts = createAlerts({ outbox, serverEvents, log });
+    const onMinute = alerts.minute;
+    const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
     closers.push(() => metrics.close());
+    const publicStatuses = await openPublicStatuses(store);
+    const wakePolicies = await openWakePolicies(store);
+    servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+    const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+    servers.checkWakes(door.wakeCap, ['JOIN']);
     const routing = createRouting({
       servers,
       clock,
       log,
+      door,
       publicHost: config.publicHost,
       sleepers: await listRoutes(store),
     });
@@ -217,6 +276,13 @@ export async function startApp(
         onLook: sessions.observed,
       }),
     );
+    const schedules = await createSchedules({
+      store,
+      clock,
+      log,
+      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
+    });
+    closers.push(() => schedules.close());
     const funds = createFunds({
       store,
       clock,
@@ -228,6 +294,7 @@ export async function startApp(
       baseUrl,
       log,
       record: recordOfSystem,
+      onCapReached: alerts.spendCapReached,
     });
     closers.push(() => funds.close());
     servers.checkWakes(funds.check);
@@ -237,14 +304,14 @@ export async function startApp(
     });
     const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: config.nodeLabel });
     servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
-    const { nodeLabel, diskQuotaMb: diskQuota } = config;
+    const { nodeLabel } = config;
     const around = {
       store,
       clock,
       log,
       dataDir,
       nodeLabel,
-      diskQuota,
+      disk,
       engine,
       servers,
       serverEvents,
@@ -265,11 +332,24 @@ export async function startApp(
     const meter = await startMeter({ ...billing, afterRound: funds.enforce });
     closers.push(() => meter.close());
 
-    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }) });
+    const { sessionServerUrl } = config;
+    const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
     closers.push(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    telemetry.watch({
+      serversByState: () => countServersByState(store),
+      playersOnline: () => live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+      proxy: () => proxy.stats(),
+      storeWrites: () => store.waiting(),
+      webhookMessages: () => outbox.waiting(store),
+      charged: createChargeCount(store, clock),
+    });
     const http = await listenHttp();
-    log.info({ http: http.port, players: players.port, engine: engine.kind }, 'ready');
+    await listenSftp();
+    log.info(
+      { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
+      'ready',
+    );
     return { http, players, firstRun: operator, close };
 
     function openMailer(): Mailer {
@@ -289,8 +369,15 @@ export async function startApp(
       return opened;
     }
 
+    async function listenSftp(): Promise<void> {
+      warnWithoutNativeCrypto(log);
+      closers.push(() => sftp.close());
+      await sftp.listen(config.sftpHost, config.sftpPort);
+    }
+
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
+      const playersPort = () => players.port;
       const services: Services = {
         ...createPeopleMemory(clock),
         ...node,
@@ -304,9 +391,14 @@ export async function startApp(
         mods,
         serverEvents,
         metrics,
+        publicStatuses,
+        publicBoard: createPublicBoard({ publicStatuses, wakePolicies, servers, clock, config, playersPort }),
+        wakePolicies,
         backups,
         worlds,
+        sftp,
         grants,
+        machines: createMachines({ store, clock, servers, grants }),
         engine,
         console,
         rconPassword,
@@ -316,12 +408,14 @@ export async function startApp(
         accountLimits,
         checkouts,
         databases,
+        serverPorts,
+        schedules,
         onAccount,
         logStreams: createLogStreams(engine, dataFrame, log),
         catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
         sandboxVersions: sandboxVersions(),
         clientAddress: createClientAddress(config.trustedProxies),
-        playersPort: () => players.port,
+        playersPort,
         findUser: (id) => getUser(store, id),
       };
       const startLimit = createStartLimit({ store, clock });
@@ -331,6 +425,7 @@ export async function startApp(
         device: { ...services, grants, startLimit },
         findPrincipal: (key) => authenticate(store, clock, key),
         findApp: (token) => authenticateApp(store, clock, token),
+        telemetry,
         readiness: {
           store: () => store.query('SELECT 1'),
           engine: () => engine.list(),
@@ -394,6 +489,11 @@ async function openEngine(
     sandboxEntry,
     fetchCore: createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock }),
   });
+}
+
+/** From the wish for a server to its readiness; null where it has not come to that. */
+function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
+  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
 }
 
 /** What the service does to an account by itself. */

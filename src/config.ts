@@ -17,6 +17,8 @@ export interface Setting<T> {
 
 const MANIFEST_URL = 'https://piston-meta.mojang.com/mc/game/version_manifest_v2.json';
 
+const SESSION_URL = 'https://sessionserver.mojang.com';
+
 /** Every setting there is: parsing, validation and the help text come from this one table. */
 export const settings = {
   dataDir: setting('DATA_DIR', kind.directory, './data', 'Where everything is kept: servers, backups, database, keys.'),
@@ -27,6 +29,8 @@ export const settings = {
   proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
+  extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
+  sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   engine: setting('ENGINE', kind.engine, 'auto', 'Games as containers (docker), or as child processes.'),
@@ -73,6 +77,7 @@ export const settings = {
   modrinthUrl: setting('MODRINTH_URL', kind.webUrl, 'https://api.modrinth.com', 'Where mods are looked up.'),
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
   curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Where CurseForge answers.'),
+  sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Where accounts of players are checked.'),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

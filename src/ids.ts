@@ -43,9 +43,21 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text) && !RESERVED.has(text);
 }
 
-/** A fresh id of an account, user or key: the prefix, `_` and 16 base62 characters (95 bits). */
-export function newId(prefix: 'acc' | 'usr' | 'key'): string {
+/** A fresh id of an account, user, key, schedule or template: the prefix, `_` and 16 base62 characters (95 bits). */
+export function newId(prefix: 'acc' | 'usr' | 'key' | 'sch' | 'tpl'): string {
   return `${prefix}_${randomBase62(16)}`;
+}
+
+let ordered = 0;
+
+/**
+ * A fresh id that sorts by time, and within a millisecond by the order of making: digits whose order no database's
+ * collation changes, and 8 random characters.
+ */
+export function timeOrderedId(prefix: 'aud' | 'dlv', at: number): string {
+  ordered = (ordered + 1) % 0x1_00_00_00;
+  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
+  return `${prefix}_${hex(at, 12)}${hex(ordered, 6)}${randomBase62(8)}`;
 }
 
 /** A fresh secret: prefix, 32 random base62 characters (190 bits), and the base62 CRC32 of what precedes, 42 in all. */

@@ -17,6 +17,14 @@ export interface Clock {
   at(at: number, fire: () => void): () => void;
 }
 
+/** A port of a game that strangers reach on this machine. */
+export interface PublishedPort {
+  hostPort: number;
+  /** Where the game listens. */
+  containerPort: number;
+  proto: 'tcp' | 'udp';
+}
+
 /** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
 export interface GameSpec {
   serverId: string;
@@ -26,6 +34,8 @@ export interface GameSpec {
   ramMb: number;
   /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
   cpus: number;
+  /** Given to the outside while the game runs. */
+  ports: readonly PublishedPort[];
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
@@ -255,6 +265,38 @@ export interface Databases {
   /** Removes both, whatever is there of them, and ends the user's sessions. */
   remove(name: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A call to a webhook that a user has named. */
+export interface WebhookCall {
+  /** Of https, at the port of https. */
+  url: string;
+  /** The same for every try of one message, so that receivers can tell a repetition. */
+  id: string;
+  /** Sent as JSON. */
+  body: object;
+}
+
+export interface WebhookAnswer {
+  status: number;
+  /** How long the receiver asks to be left alone; null where it does not say. */
+  retryAfterSeconds: number | null;
+}
+
+/** Calls webhooks of users: at public addresses only, within seconds, following nobody anywhere. */
+export interface Webhook {
+  /** Resolves with the status of the answer, whatever it is; of the rest nothing is kept. Rejects with WebhookError. */
+  post(call: WebhookCall): Promise<WebhookAnswer>;
+}
+
+export class WebhookError extends Error {
+  /** `refused`: it leads to where we do not call. */
+  readonly reason: 'refused' | 'timeout' | 'unreachable';
+  constructor(reason: WebhookError['reason'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'WebhookError';
+    this.reason = reason;
+  }
 }
 
 /** What a catalogue of mods holds. */

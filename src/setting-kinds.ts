@@ -41,6 +41,16 @@ export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of 
 /** 0 means: any free port. */
 export const port = integer(0, 65_535);
 
+/** Both ends included. */
+export const portRange: Kind<{ from: number; to: number }> = {
+  expected: 'a range of ports such as 32000-32767',
+  parse(value) {
+    const [, from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).map(Number);
+    const right = from !== undefined && to !== undefined && from > 0 && from <= to && to < 65_536;
+    return right ? { from, to } : undefined;
+  },
+};
+
 /** Millionths of the currency. */
 export const micros = integer(0, Number.MAX_SAFE_INTEGER);
 

@@ -6,7 +6,7 @@ import test from 'ava';
 import * as fc from 'fast-check';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
 import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/ids.ts';
-import { createLog } from '../src/log.ts';
+import { createLog, redact } from '../src/log.ts';
 
 const none = { envFile: null };
 
@@ -164,7 +164,11 @@ test('log: secrets do not get through, wherever they are; the rest does', (t) =>
     access_token: 'hunter2',
     device_code: 'hunter2',
     stripeWebhookSecret: 'hunter2',
+    'x-csrf-token': 'hunter2',
+    alertWebhookUrl: 'https://hooks.example/hunter2',
     ip: '198.51.100.7',
+    'x-forwarded-for': '198.51.100.7, 10.0.0.1',
+    clientAddress: '198.51.100.7',
     url: `/v1?x=${apiKey}`,
     kept: 'yes "password":"in a sentence"',
   };
@@ -188,6 +192,32 @@ test('log: secrets do not get through, wherever they are; the rest does', (t) =>
       return JSON.parse(lines.at(-1) ?? '') !== undefined;
     }),
   );
+});
+
+test('log: URLs and sentences without what is secret in them', (t) => {
+  const said = (msg: string) => (JSON.parse(redact(JSON.stringify({ msg }))) as { msg: string }).msg;
+  t.is(
+    said('POST https://discord.com/api/webhooks/123/a-B_c failed'),
+    'POST https://discord.com/api/webhooks/[redacted] failed',
+  );
+  t.is(
+    said('https://ptb.discordapp.com/api/v10/webhooks/1/x'),
+    'https://ptb.discordapp.com/api/v10/webhooks/[redacted]',
+  );
+  t.is(said('"https://hooks.slack.com/services/T0/B0/x"'), '"https://hooks.slack.com/services/[redacted]"');
+  t.is(said('postgres://me:pa%2Fss@db:5432/x is away'), 'postgres://[redacted]@db:5432/x is away');
+  t.is(said('with sk_live_0123456789abcdef, whsec_abcdefgh12'), 'with sk_live_[redacted], whsec_[redacted]');
+  for (const harmless of [
+    'https://example.com/a@b',
+    'mail a@b.example',
+    'see https://discord.com/channels/1',
+    'task_test_1',
+  ])
+    t.is(said(harmless), harmless);
+  const begun = performance.now();
+  for (const bit of ['://', '"token', 'https://discord.com/api/webhooks/', 'a://b', 'sk_live_', '"aaaaaaaaa-'])
+    redact(bit.repeat(100_000));
+  t.true(performance.now() - begun < 2_000);
 });
 
 test('log: a terminal gets one line an entry, and no control characters of others', (t) => {

@@ -1,5 +1,5 @@
 import type { Cause, Job } from '../../machines/server.ts';
-import { randomBase62 } from '../ids.ts';
+import { timeOrderedId } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
@@ -34,6 +34,8 @@ export interface ServerStep {
   from: string;
   to: string;
   cause: Cause;
+  /** Somebody sent the event; the cause is theirs. */
+  sent?: boolean;
   /** What is to be done, or is being done, with the server at rest. */
   job?: Job | null;
 }
@@ -45,7 +47,7 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
   const { action, accountId, serverId = '', detail = '', at } = deed;
   const text = detail === '' ? doer.through : `${doer.through}; ${detail}`;
   await insertAudit(tx, {
-    id: auditId(at),
+    id: timeOrderedId('aud', at),
     accountId,
     serverId,
     userId: doer.userId,
@@ -63,11 +65,14 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
   const job = step.event === 'MAINTAIN' ? step.job : undefined;
   const commanded = job?.kind ?? COMMANDS[step.event];
-  const action = commanded ?? consequence(step);
+  const sent = commanded !== undefined || step.sent === true;
+  const action = commanded ?? (sent ? SENT : consequence(step));
   if (action === undefined) return;
-  const doer = commanded === undefined ? systemOf(step.cause) : await doerOfCause(tx, step.cause);
+  const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
   const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
-  const detail = [job?.target ?? '', change].filter((words) => words !== '').join(', ');
+  const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
+  const words = [change, reason].filter((part) => part !== '').join(': ');
+  const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
   await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
@@ -99,6 +104,9 @@ const COMMANDS: Record<string, string> = {
   DELETE: 'server.delete',
 };
 
+/** A fact that an operator has told. */
+const SENT = 'server.alarm';
+
 /** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
 function consequence({ from, to, cause }: ServerStep): string | undefined {
   if (from === to) return undefined;
@@ -119,13 +127,4 @@ async function doerOfCause(db: Sql, { kind, id }: Cause): Promise<Doer> {
   if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
   if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };
   return { userId: kind === 'operator' ? await userOfKey(db, id) : '', through: `${kind} ${id}` };
-}
-
-let written = 0;
-
-/** Sorts by time, and within a millisecond by the order of writing: digits whose order no database's collation changes. */
-function auditId(at: number): string {
-  written = (written + 1) % 0x1_00_00_00;
-  const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0');
-  return `aud_${hex(at, 12)}${hex(written, 6)}${randomBase62(8)}`;
 }

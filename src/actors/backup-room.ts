@@ -31,6 +31,7 @@ export interface BackupRoomOptions {
   disk?: Disk;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
+  release?: MaintenanceOptions['release'];
 }
 
 /** Backups and worlds, in the order in which a service comes up. */

@@ -22,6 +22,7 @@ import * as rows from '../store/backups.ts';
 import type { BackupKind, BackupRow, Retention } from '../store/backups-table.ts';
 import { getMaintenance } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { hasRunSince } from '../store/snapshots.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { createBackupRun } from './backup-run.ts';
 import type { ServerNow } from './effect-host.ts';
@@ -190,8 +191,9 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   async function proven(now: ServerNow): Promise<void> {
     const { id } = now.row;
     const row = await rows.getBackup(store, id, PREVIOUS);
-    if (row !== undefined && !row.locked && row.createdAt <= (now.context.readyAt ?? 0)) return await drop(row);
-    if (row !== undefined) aside.add(id);
+    if (row === undefined) return;
+    if (row.createdAt <= (now.context.readyAt ?? 0)) await drop(row);
+    else aside.add(id);
   }
 
   function seen(now: ServerNow | null): void {
@@ -217,8 +219,10 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   const unobserve = servers.observe((_, now) => seen(now));
   const leftOver = await findOrphans();
   for (const row of await rows.listBackupsIn(store, 'dropping')) await finishDrop(row);
-  for (const id of await rows.listPrevious(store)) aside.add(id);
-  for (const now of servers.live()) seen(now);
+  for (const row of await rows.listPrevious(store)) {
+    if (await hasRunSince(store, row.serverId, row.createdAt)) await drop(row);
+    else aside.add(row.serverId);
+  }
   for (const id of await rows.listSavingOff(store)) void switchOn(id);
   for (const row of await rows.listBackupsIn(store, 'queued')) begin(row);
 
@@ -264,6 +268,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async setLocked(server, id, lock, doer) {
       const row = await ready(server.id, id);
+      if (id === PREVIOUS) throw noArchive();
       await store.write(async (tx) => {
         if (!(await rows.patchBackup(tx, row, { locked: lock }, ['ready']))) throw notFound(id);
         const action = lock ? 'backup.lock' : 'backup.unlock';
@@ -285,10 +290,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async archive(serverId, id) {
       const backup = await ready(serverId, id);
-      if (id === PREVIOUS) {
-        const sentence = 'This is the folder from before the restore, and no archive. Restore it, then make a backup.';
-        throw new StatusError('FAILED_PRECONDITION', 'BACKUP_NO_ARCHIVE', sentence);
-      }
+      if (id === PREVIOUS) throw noArchive();
       await requireFiles(backup);
       return { backup, path: archivePath(dataDir, serverId, id) };
     },
@@ -328,6 +330,11 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function notFound(id: string): StatusError {
   return new StatusError('NOT_FOUND', 'BACKUP_NOT_FOUND', 'The server has no such backup.', { metadata: { id } });
+}
+
+function noArchive(): StatusError {
+  const sentence = 'This is the folder from before the restore, and no archive. Restore it, then make a backup.';
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_NO_ARCHIVE', sentence);
 }
 
 function locked(id: string): StatusError {

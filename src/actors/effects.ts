@@ -8,7 +8,16 @@ import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
-import { type Clock, type Console, type Engine, EngineError, type Game, type GameSpec, type Pinger } from '../ports.ts';
+import {
+  type Clock,
+  type Console,
+  type Engine,
+  EngineError,
+  type Game,
+  type GameSpec,
+  type Pinger,
+  type PublishedPort,
+} from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded, untilReady } from './readiness.ts';
@@ -40,6 +49,8 @@ export interface EffectsOptions {
   mods?: Pick<Mods, 'settle'> | undefined;
   /** Installs mod packs; absent: the engine's image does. */
   installPack?: InstallPack | undefined;
+  /** The server's ports that are given to the outside. */
+  portsOf: (serverId: string) => readonly PublishedPort[];
   /** CPU time of a server with so much RAM, in cores. */
   cpusFor: (ramMb: number) => number;
   /** How often the engine has come back after it was out of reach. */
@@ -76,6 +87,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         sandboxImage: options.sandboxImage,
         cpus: options.cpusFor(row.ramMb),
         rconPassword: options.rconPassword(row.id),
+        ports: options.portsOf(row.id),
       });
       return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;
     }

@@ -8,6 +8,7 @@ import {
   type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
+import type { Cause } from '../../machines/server.ts';
 import { isAdmitted } from '../access/clients.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
@@ -15,6 +16,8 @@ import { StatusError } from '../status.ts';
 import { advanceGrant, getGrant } from '../store/grants.ts';
 import type { GrantRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { withChange } from './grant-history.ts';
+import { createStepFeed, type MachineStep, pathOf, type StepFeed } from './machine-step.ts';
 
 /** What an event led a grant to, as the write that stores it sees it. */
 export interface GrantStep {
@@ -22,6 +25,8 @@ export interface GrantStep {
   row: GrantRow;
   answer: GrantAnswer;
   context: GrantContext;
+  /** Absent where the state is still the same. */
+  change: MachineStep | undefined;
 }
 
 /** One grant that was heard of lately. */
@@ -41,8 +46,11 @@ export interface GrantActors {
     find: () => Promise<GrantRow | undefined>,
     event: (admitted: boolean) => GrantEvent,
     follow: (step: GrantStep) => Promise<T>,
+    cause: Cause,
   ): Promise<T | undefined>;
   live(): LiveGrant[];
+  /** Every change of a state, once it is stored. */
+  feed: StepFeed;
 }
 
 interface Entry {
@@ -73,6 +81,7 @@ const WAITING: ReadonlySet<string> = new Set<GrantAnswer>(['authorization_pendin
 export function createGrantActors({ store, clock, log }: { store: Store; clock: Clock; log: Log }): GrantActors {
   /** In order of last use. */
   const entries = new Map<string, Entry>();
+  const feed = createStepFeed();
 
   function entryOf(row: GrantRow): Entry {
     const entry = entries.get(row.id) ?? revive(row, log);
@@ -96,7 +105,12 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
     entry.actor.stop();
   }
 
-  async function advance(tx: Tx, entry: Entry, eventOf: (admitted: boolean) => GrantEvent): Promise<GrantStep> {
+  async function advance(
+    tx: Tx,
+    entry: Entry,
+    eventOf: (admitted: boolean) => GrantEvent,
+    cause: Cause,
+  ): Promise<GrantStep> {
     const { actor, row, stored } = entry;
     const event = eventOf(await isAdmitted(tx, row.clientId));
     const present = await getGrant(tx, row.id);
@@ -109,22 +123,31 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
     const { context } = after;
     const answer = grantAnswer(after);
     const snapshot = JSON.stringify(actor.getPersistedSnapshot());
+    const change = changeOf(before, after, event, cause);
     if (snapshot !== stored) {
-      const step = { snapshot, state: answer, userId: context.userId };
+      const { changedAt, history } = present;
+      const noted = change ? { changedAt: change.at, history: withChange(history, change) } : { changedAt, history };
+      const step = { snapshot, state: answer, userId: context.userId, ...noted };
       if (!(await advanceGrant(tx, row.id, stored, step))) throw new Outrun('another process was faster');
       entry.stored = snapshot;
     }
-    return { tx, row, answer, context };
+    return { tx, row, answer, context, change };
   }
 
   return {
-    async send(find, event, follow) {
+    feed,
+    async send(find, event, follow, cause) {
       for (let attempt = 1; ; attempt++) {
         const row = await find();
         if (!row) return undefined;
         const entry = entryOf(row);
         try {
-          return await store.write(async (tx) => follow(await advance(tx, entry, event)));
+          const { followed, change } = await store.write(async (tx) => {
+            const step = await advance(tx, entry, event, cause);
+            return { followed: await follow(step), change: step.change };
+          });
+          if (change) feed.tell(() => change);
+          return followed;
         } catch (error) {
           drop(entry);
           if (!(error instanceof Outrun) || attempt === ATTEMPTS) throw error;
@@ -166,6 +189,18 @@ function revive(row: GrantRow, log: Log): Entry {
   actor.subscribe({ error: (error) => log.error({ grant: id, err: error }, 'a machine failed') });
   actor.start();
   return { row, actor, stored: row.snapshot, usedAt: 0, dropped: false };
+}
+
+function changeOf(
+  before: GrantSnapshot,
+  after: GrantSnapshot,
+  { type, at }: GrantEvent,
+  cause: Cause,
+): MachineStep | undefined {
+  const [fromPath, toPath] = [pathOf(before.value), pathOf(after.value)];
+  if (fromPath === toPath) return undefined;
+  const [from, to] = [grantAnswer(before), grantAnswer(after)];
+  return { id: after.context.id, kind: 'grant', at, event: type, from, to, fromPath, toPath, cause };
 }
 
 function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {

@@ -7,7 +7,8 @@ import {
   type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
-import { recordDeed } from '../access/audit.ts';
+import type { Cause } from '../../machines/server.ts';
+import { type Doer, recordDeed } from '../access/audit.ts';
 import { findClient, scopeOf } from '../access/clients.ts';
 import { type GrantedToken, redeem } from '../access/grant-tokens.ts';
 import { requireRoomForKey } from '../access/own-keys.ts';
@@ -22,6 +23,8 @@ import * as rows from '../store/grants.ts';
 import type { ClientRow, GrantRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
 import { createGrantActors, grantNotFound, isWaiting, type LiveGrant } from './grant-actors.ts';
+import { DEVICE, withChange } from './grant-history.ts';
+import { pathOf, type StepListener } from './machine-step.ts';
 
 /** Who asks for a grant. */
 export interface GrantRequest {
@@ -67,6 +70,13 @@ export interface GrantUser {
   accountId: string;
 }
 
+/** Who decides on a grant, and why. */
+export interface Decision {
+  doer: Doer;
+  accountId: string;
+  cause: Cause;
+}
+
 /** Every device grant of the installation (RFC 8628). */
 export interface Grants {
   start(request: GrantRequest): Promise<StartedGrant | { error: StartError }>;
@@ -85,6 +95,10 @@ export interface Grants {
   approve(id: string, user: GrantUser): Promise<void>;
   /** NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
   deny(id: string, user: GrantUser): Promise<void>;
+  /** Denies it for an operator. NOT_FOUND GRANT_NOT_FOUND where the grant does not wait (any more). */
+  intervene(id: string, decision: Decision): Promise<void>;
+  /** Tells every change of the state of every grant once it is stored. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
   /** Those in memory, for operators. */
   live(): LiveGrant[];
 }
@@ -127,8 +141,11 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     }
   }
 
-  async function decide(id: string, user: GrantUser, event: (admitted: boolean) => GrantEvent): Promise<void> {
-    const { userId, accountId } = user;
+  async function decide(
+    id: string,
+    { doer, accountId, cause }: Decision,
+    event: (admitted: boolean) => GrantEvent,
+  ): Promise<void> {
     const decided = await actors.send(
       () => rows.getGrant(store, id),
       event,
@@ -136,13 +153,15 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
         const at = clock.now();
         if (answer === 'approved' && clientId === null) await requireRoomForKey(tx, accountId, at);
         const action = answer === 'approved' ? 'grant.approve' : 'grant.deny';
-        const detail = `${id} of ${clientId ?? 'the command line'}`;
-        await recordDeed(tx, { userId, through: 'session' }, { action, accountId, detail, at });
+        const reason = cause.kind === 'operator' ? `: ${cause.note}` : '';
+        const detail = `${id} of ${clientId ?? 'the command line'}${reason}`;
+        await recordDeed(tx, doer, { action, accountId, detail, at });
         return answer;
       },
+      cause,
     );
     if (decided === undefined) throw grantNotFound();
-    log.info({ grant: id, user: userId }, 'device grant %s', decided);
+    log.info({ grant: id, user: doer.userId }, 'device grant %s', decided);
   }
 
   return {
@@ -156,17 +175,23 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       const actor = createActor(deviceGrantMachine, { input: { id, clientId, scope, at: createdAt } });
       const snapshot = actor.getSnapshot();
       const { expiresAt, intervalMs } = snapshot.context;
+      const state = grantAnswer(snapshot);
+      const cause = { ...DEVICE, note: `asked for by ${client?.name ?? 'the command line'}` };
+      const change = { at: createdAt, event: 'CREATE', from: '', to: state, cause };
       const codes = await insert({
         id,
         clientId,
         userId: null,
         ip,
         userAgent: printable(userAgent),
-        state: grantAnswer(snapshot),
+        state,
+        changedAt: createdAt,
+        history: withChange('[]', change),
         createdAt,
         expiresAt,
         snapshot: JSON.stringify(actor.getPersistedSnapshot()),
       });
+      actors.feed.tell(() => ({ ...change, id, kind: 'grant', fromPath: '', toPath: pathOf(snapshot.value) }));
       return { ...codes, expiresInMs: EXPIRES_IN_MS, intervalMs };
     },
 
@@ -185,6 +210,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
           if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
           return redeem(tx, { clientId, scope, userId, userAgent, at });
         },
+        DEVICE,
       );
       return polled ?? { error: 'invalid_grant' };
     },
@@ -212,14 +238,29 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
 
     async approve(id, user) {
       const at = clock.now();
-      await decide(id, user, (admitted) => ({ type: 'APPROVE', at, admitted, userId: user.userId }));
+      await decide(id, inBrowser(user, 'approved'), (admitted) => ({
+        type: 'APPROVE',
+        at,
+        admitted,
+        userId: user.userId,
+      }));
     },
     async deny(id, user) {
       const at = clock.now();
-      await decide(id, user, () => ({ type: 'DENY', at }));
+      await decide(id, inBrowser(user, 'denied'), () => ({ type: 'DENY', at }));
     },
+    async intervene(id, decision) {
+      const at = clock.now();
+      await decide(id, decision, () => ({ type: 'DENY', at }));
+    },
+    follow: (listener) => actors.feed.follow(listener),
     live: () => actors.live(),
   };
+}
+
+function inBrowser({ userId, accountId }: GrantUser, what: string): Decision {
+  const cause: Cause = { kind: 'user', id: userId, note: `${what} in the browser` };
+  return { doer: { userId, through: 'session' }, accountId, cause };
 }
 
 /** What a device calls itself comes from outside and is shown to people. */

@@ -17,6 +17,7 @@ import { deleteBackup, getBackup, insertBackup, patchBackup } from '../store/bac
 import type { BackupRow, MaintenanceRow, ServerMake } from '../store/backups-table.ts';
 import { getMaintenance, noteStep } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { hasRunSince } from '../store/snapshots.ts';
 import type { Store } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
 
@@ -34,6 +35,8 @@ export interface MaintenanceOptions {
   disk: Disk;
   /** Tells whoever watches the server how a restore or a backup comes along. */
   publish: (serverId: string, data: object) => void;
+  /** Makes whoever holds the server's folder open let go of it: what they wrote later would be lost. */
+  release?: (serverId: string) => Promise<void>;
   /** Tells that a folder has been put aside. */
   onAside: (serverId: string) => void;
   /** Called between any two steps, by name: for those who have to see what a crash leaves behind. */
@@ -81,6 +84,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       const backup = await getBackup(store, serverId, job.target);
       if (job.step === '') {
         await at('asked');
+        await dropNeedless(serverId);
         const failure = await attempt(signal, async () => {
           if (backup?.state !== 'ready') throw missing();
           if (!(await exists(archivePath(dataDir, serverId, backup.id)))) throw missing();
@@ -100,9 +104,10 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
         await at('staged');
       }
       if (job.step === '' || job.step === 'staged') {
+        await options.release?.(serverId);
         while (await exists(staged)) {
           signal.throwIfAborted();
-          // What was put aside before and has not been proven needless since is what nobody may lose.
+          // What was put aside before, and no start has made needless since, is what nobody may lose.
           if (await exists(previous)) await discard(root, trash);
           else if (await exists(root)) await move(root, previous);
           await at('aside');
@@ -126,6 +131,15 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       return null;
     }
 
+    /** What an earlier restore has put aside goes once a start has succeeded; that may have been left undone. */
+    async function dropNeedless(serverId: string): Promise<void> {
+      const kept = await getBackup(store, serverId, PREVIOUS);
+      if (!kept || !(await hasRunSince(store, serverId, kept.createdAt))) return;
+      const { previous, trash } = siblingsOf(dataDir, serverId);
+      await discard(previous, trash);
+      await store.write((tx) => deleteBackup(tx, kept));
+    }
+
     /** The folder that a restore has put aside comes back, and what was restored goes. */
     async function undo({ job, row, signal }: Work): Promise<Failure | null> {
       const { serverId, jobId } = job;
@@ -137,6 +151,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
         await at('staged');
       }
       if (job.step === '' || job.step === 'staged') {
+        await options.release?.(serverId);
         while (await exists(previous)) {
           signal.throwIfAborted();
           await discard(root, trash);

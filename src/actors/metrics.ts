@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../store/metrics.ts';
 import type { StoredSample } from '../store/metrics.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
 import type { ServerNow } from './effect-host.ts';
 import type { Servers } from './servers.ts';
 
@@ -20,6 +20,14 @@ export interface MetricSample {
   mspt: number;
   tps: number;
   players: number;
+}
+
+/** A minute of a running server, as it is stored. */
+export interface Minute {
+  serverId: string;
+  /** Since when this run of the game takes players. */
+  readyAt: number;
+  sample: MetricSample;
 }
 
 /** The figures of running servers: read every minute, kept for 24 hours. */
@@ -39,6 +47,8 @@ export interface MetricsOptions {
   store: Store;
   log: Log;
   rconPassword: (serverId: string) => string;
+  /** Looks at each minute in the write that stores it; what it gives is called once it is stored. */
+  onMinute?: (tx: Tx, minutes: readonly Minute[]) => Promise<() => void>;
 }
 
 export const SAMPLE_MS = 60_000;
@@ -52,7 +62,7 @@ const AT_ONCE = 8;
 
 /** Reads every running server each minute, over the console that is kept open anyway, until closed. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { servers, engine, console, clock, store, log } = options;
+  const { servers, engine, console, clock, store, log, onMinute = async () => () => {} } = options;
   let readings = new Map<string, { sample: MetricSample; live: boolean }>();
   let purgedAt = 0;
   let reading = false;
@@ -80,10 +90,16 @@ export function createMetrics(options: MetricsOptions): Metrics {
     readings = next;
     const isPurge = at - purgedAt >= PURGE_MS;
     if (closed || (next.size === 0 && !isPurge)) return;
-    await store.write(async (tx) => {
-      for (const [id, { sample }] of next) await insertSample(tx, id, stored(sample));
-      if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
+    const minutes = running.flatMap(({ row, context }) => {
+      const found = next.get(row.id);
+      return found === undefined ? [] : [{ serverId: row.id, readyAt: context.readyAt ?? 0, sample: found.sample }];
     });
+    const tell = await store.write(async (tx) => {
+      for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
+      if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
+      return onMinute(tx, minutes);
+    });
+    tell();
     if (isPurge) purgedAt = at;
   }
 

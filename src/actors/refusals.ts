@@ -30,9 +30,14 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
 
 /** What a run is made and charged by does not change under it. */
 export function notStopped({ row, state }: ServerNow): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_STOPPED', 'Stop the server, then change its RAM or plan.', {
-    metadata: { server: row.id, state },
-  });
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'SERVER_NOT_STOPPED',
+    'Stop the server first: this changes only while it is stopped.',
+    {
+      metadata: { server: row.id, state },
+    },
+  );
 }
 
 /** Something else is being done with the server's files. */

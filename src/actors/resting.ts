@@ -23,7 +23,7 @@ const STOPPED = new Set<ServerState>(['hibernated', 'start_failed', 'install_fai
 
 /** Whether nothing of the server is to run until somebody asks for it. */
 export function isStopped({ state, context }: ServerNow): boolean {
-  return STOPPED.has(state) && context.queued === null;
+  return STOPPED.has(state) && context.queued === null && context.job === null;
 }
 
 /** The same as a snapshot that can be asked what it would take. */

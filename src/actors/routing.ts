@@ -1,10 +1,13 @@
-import type { Cause } from '../../machines/server.ts';
+import { motdCodes, parseMotd } from '../hosting/motd.ts';
+import type { WakePolicy } from '../hosting/wake-policies.ts';
+import type { Cause, ServerState } from '../../machines/server.ts';
 import { JoinRefused, type Address, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { RouteRow } from '../store/rows.ts';
 import type { ServerNow } from './effect-host.ts';
+import type { Door } from './door.ts';
 import type { Servers } from './servers.ts';
 
 export interface RoutingOptions {
@@ -13,11 +16,14 @@ export interface RoutingOptions {
   log: Log;
   /** A server's name is `<hostname>.<publicHost>`. */
   publicHost: string;
+  door: Pick<Door, 'admit' | 'mayWake' | 'policyOf'>;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
 }
 
 const DEFAULT_MAX_PLAYERS = 20;
+/** Whoever comes now wakes nobody; the game itself decides. */
+const AWAKE = new Set<ServerState>(['starting', 'running']);
 /** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
 const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
@@ -30,6 +36,7 @@ export function createRouting({
   clock,
   log,
   publicHost,
+  door,
   sleepers,
 }: RoutingOptions): Routes & Wake & { close(): void } {
   const routes = new Map<string, Route>();
@@ -40,7 +47,7 @@ export function createRouting({
   for (const sleeper of sleepers) {
     names.set(sleeper.id, nameOf(sleeper.hostname));
     ages.set(sleeper.id, sleeper.createdAt);
-    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper));
+    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, door.policyOf(sleeper.id)));
   }
   const unobserve = servers.observe((id, now) => {
     const name = names.get(id);
@@ -52,7 +59,7 @@ export function createRouting({
     }
     names.set(id, nameOf(now.row.hostname));
     ages.set(id, now.row.createdAt);
-    routes.set(nameOf(now.row.hostname), routeOf(now, clock.now()));
+    routes.set(nameOf(now.row.hostname), routeOf(now, door.policyOf(id), clock.now()));
   });
 
   /** The oldest server, for players on this very machine who typed no server's name. */
@@ -65,8 +72,12 @@ export function createRouting({
   return {
     lookup: (host) => routes.get(host) ?? (publicHost === 'localhost' && OWN_MACHINE.has(host) ? oldest() : undefined),
 
+    admit: (serverId, player) => door.admit(serverId, player),
+
     async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
       const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+      const known = await servers.get(serverId);
+      if (known && !AWAKE.has(known.state)) await door.mayWake(known.row, player);
       try {
         await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
       } catch (error) {
@@ -113,19 +124,20 @@ const REFUSALS: Record<string, string> = {
   QUOTA_EXCEEDED: 'The disk of this server is full: its owner has to make room before it can wake.',
   SERVER_SUSPENDED: 'This server is closed for now by those who run this place; its owner knows more.',
   NODE_DRAINED: 'Servers are not started here right now. Try again later.',
+  WAKES_USED_UP: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',
   SERVER_NOT_FOUND: 'This server is no more.',
   SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
   SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
   SERVER_START_FAILED: 'This server failed to start and needs its owner.',
 };
 
-function sleepingRoute(sleeper: RouteRow): Route {
+function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {
     serverId: sleeper.id,
     state: sleeper.state as Route['state'],
     address: null,
     readyAt: null,
-    motd: sleeper.motd,
+    motd: codes(sleeper.motd),
     versionName: sleeper.version,
     maxPlayers: maxPlayers(sleeper.properties),
     phase: '',
@@ -133,10 +145,11 @@ function sleepingRoute(sleeper: RouteRow): Route {
     etaSeconds: null,
     lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
+    ...asleep(policy, sleeper.state),
   };
 }
 
-function routeOf(now: ServerNow, at: number): Route {
+function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
   const { row, context } = now;
   const state = now.state === 'deleting' ? 'stopping' : now.state;
   const passing = state === 'starting' || state === 'installing';
@@ -145,7 +158,7 @@ function routeOf(now: ServerNow, at: number): Route {
     state,
     address: context.address,
     readyAt: context.readyAt,
-    motd: row.motd,
+    motd: codes(row.motd),
     versionName: row.version,
     maxPlayers: maxPlayers(row.properties),
     phase: passing ? context.live.phase : '',
@@ -153,7 +166,23 @@ function routeOf(now: ServerNow, at: number): Route {
     etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: state === 'installing' || state === 'install_failed' ? kickTextFor(now) : '',
+    ...asleep(policy, state),
   };
+}
+
+/** What of the policy players meet before they knock. */
+function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | 'asleepLine' | 'verifies'> {
+  const { mode, asleepMotd, maintenanceText } = policy;
+  const isClosed = maintenanceText !== '' || mode === 'nobody';
+  return {
+    asleepMotd: maintenanceText === '' ? codes(asleepMotd) : '',
+    asleepLine: codes(maintenanceText).split('\n', 1)[0] || (mode === 'nobody' ? '§7Asleep' : ''),
+    verifies: mode === 'verified' && !isClosed && !AWAKE.has(state as ServerState),
+  };
+}
+
+function codes(motd: string): string {
+  return motd === '' ? '' : motdCodes(parseMotd(motd), { anyColor: true });
 }
 
 function maxPlayers(properties: Record<string, string>): number {

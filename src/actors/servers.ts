@@ -24,6 +24,8 @@ import type { Store, Tx } from '../store/store.ts';
 import type { EffectHost, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import { failureIn } from './failures.ts';
+import { createStepFeed, pathOf, type StepListener } from './machine-step.ts';
+import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
 import { atRest, isStopped, readOnly, sameValue, storedSnapshot, worthStoring } from './resting.ts';
 
@@ -54,6 +56,11 @@ export interface Servers {
    * same write.
    */
   send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
+  /**
+   * Gives an operator's event, also to a server that is being deleted; otherwise as `send`. FAILED_PRECONDITION
+   * EVENT_NOT_LEGAL, which names what would be taken.
+   */
+  intervene(id: string, event: Intervention): Promise<void>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
   patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
@@ -66,6 +73,8 @@ export interface Servers {
   tell(id: string, fact: ServerEvent): Promise<void>;
   /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;
+  /** Tells every step of every server once it is stored; readings are none. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
   /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
   until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
   /**
@@ -100,6 +109,8 @@ export interface ServersOptions {
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
   /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
   onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal?: (reason: string) => void;
 }
 
 interface Entry {
@@ -132,11 +143,21 @@ const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unkno
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
 export function createServers(options: ServersOptions): Servers {
-  const { store, clock, log, limits, effects, audit = recordStep, onStep = async () => {} } = options;
+  const {
+    store,
+    clock,
+    log,
+    limits,
+    effects,
+    audit = recordStep,
+    onStep = async () => {},
+    onRefusal = () => {},
+  } = options;
   const entries = new Map<string, Entry>();
   const loading = new Map<string, Promise<Entry | undefined>>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const wakeChecks = new Map<WakeCheck, readonly CheckedCommand[]>();
+  const feed = createStepFeed();
   let closed = false;
 
   const host: EffectHost = {
@@ -192,7 +213,9 @@ export function createServers(options: ServersOptions): Servers {
     const after = entry.actor.getSnapshot();
     if (after === before || after.status === 'error') return;
     entry.seen = after;
-    if (inspection.event.type !== 'xstate.init' && worthStoring(before, after)) commit(entry, before, inspection.event);
+    const { event } = inspection;
+    if (event.type !== 'xstate.init' && (worthStoring(before, after) || isIntervention(event)))
+      commit(entry, before, event);
     announce(entry.row.id, after.status === 'done' ? null : nowOf(entry));
   }
 
@@ -206,29 +229,35 @@ export function createServers(options: ServersOptions): Servers {
     const { altered } = entry;
     entry.altered = {};
     const failure = failureIn(before, seen, event, at);
+    const cause = event.cause ?? seen.context.cause;
+    const sent = isIntervention(event);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
       if (seen.status === 'done') return rows.deleteServer(tx, id);
       if (Object.keys(altered).length > 0) await rows.patchServer(tx, id, { ...altered, updatedAt: at });
-      const transition = { at, event: event.type, from, to, cause: JSON.stringify(seen.context.cause) };
+      const transition = { at, event: event.type, from, to, cause: JSON.stringify(sent ? cause : seen.context.cause) };
       await saveSnapshot(tx, id, {
         snapshot,
         state: to,
         updatedAt: at,
-        transitions: sameValue(before, seen) ? [] : [transition],
+        transitions: sent || !sameValue(before, seen) ? [transition] : [],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
       // The job's row comes and goes with the snapshot that speaks of it.
       const { job } = seen.context;
       if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
-      const step = { at, event: event.type, from, to, cause: event.cause ?? seen.context.cause, job };
+      const step = { at, event: event.type, from, to, cause, sent, job };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
     entry.commit.then(
-      () => evict(entry),
+      () => {
+        const [fromPath, toPath] = [pathOf(before.value), pathOf(seen.value)];
+        feed.tell(() => ({ id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause }));
+        evict(entry);
+      },
       (error: unknown) => drop(entry, error),
     );
   }
@@ -302,38 +331,39 @@ export function createServers(options: ServersOptions): Servers {
   /** Hands a command to the actor in the very turn in which it was found to be allowed. */
   async function give(
     id: string,
-    command: ServerCommand,
-    fields: Partial<ServerRow>,
+    event: ServerCommand | Intervention,
+    allow: (now: ServerNow, snapshot: ServerSnapshot) => void,
+    fields: Partial<ServerRow> = {},
   ): Promise<{ now: ServerNow; stored: Promise<void> }> {
     for (;;) {
       const entry = await loaded(id);
-      if (entry === undefined || serverState(entry.seen) === 'deleting') throw notFound(id);
-      if (!entry.actor.getSnapshot().can(command)) throw notAllowed(nowOf(entry), command);
+      if (entry === undefined) throw notFound(id);
+      ask([(now) => allow(now, entry.actor.getSnapshot())], entry, event);
       const { seen, commit } = entry;
-      const asked = checksFor(command.type, serverState(seen));
+      const asked = checksFor(event.type, serverState(seen));
       if (asked.length > 0) {
         await commit.catch(() => {});
         const checks = await Promise.all(asked.map((check) => check(entry.row)));
         if (entry.dropped || entry.seen !== seen || entry.commit !== commit) continue;
-        askAll(checks, entry);
+        ask(checks, entry, event);
       }
       if (Object.keys(fields).length > 0) {
-        entry.row = { ...entry.row, ...fields, updatedAt: command.at };
+        entry.row = { ...entry.row, ...fields, updatedAt: event.at };
         entry.altered = fields;
       }
-      entry.actor.send(command);
+      entry.actor.send(event);
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
   }
 
   /** A join or a start of what is awake already is none; a restart is one from wherever it begins. */
-  function checksFor(type: ServerCommand['type'] | 'CREATE', state: ServerState): WakeCheck[] {
+  function checksFor(type: string, state: ServerState): WakeCheck[] {
     if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
     return [...wakeChecks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
   }
 
-  function askAll(checks: ((now: ServerNow) => void)[], entry: Entry): void {
+  function ask(checks: ((now: ServerNow) => void)[], entry: Entry, { type }: ServerCommand | Intervention): void {
     try {
       for (const check of checks) check(nowOf(entry));
     } catch (error) {
@@ -342,12 +372,29 @@ export function createServers(options: ServersOptions): Servers {
         () => evict(entry),
         () => {},
       );
+      if (WAKES.some((each) => each === type)) onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
       throw error;
     }
   }
 
-  async function send(id: string, command: ServerCommand, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
-    const { now, stored } = await give(id, command, fields);
+  async function send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow> {
+    const allow = (now: ServerNow, snapshot: ServerSnapshot) => {
+      if (now.state === 'deleting') throw notFound(id);
+      if (!snapshot.can(command)) throw notAllowed(now, command);
+    };
+    const given = await give(id, command, allow, fields);
+    return done(given);
+  }
+
+  async function intervene(id: string, event: Intervention): Promise<void> {
+    const given = await give(id, event, ({ state }, snapshot) => {
+      const legal = operatorEvents(snapshot, event.at);
+      if (!legal.includes(event.type)) throw eventNotLegal(id, state, event.type, legal);
+    });
+    await done(given);
+  }
+
+  async function done({ now, stored }: { now: ServerNow; stored: Promise<void> }): Promise<ServerNow> {
     try {
       await stored;
     } catch (error) {
@@ -426,6 +473,8 @@ export function createServers(options: ServersOptions): Servers {
 
   return {
     send,
+    intervene,
+    follow: (listener) => feed.follow(listener),
     patch,
     patchAtRest,
     get,
@@ -440,6 +489,8 @@ export function createServers(options: ServersOptions): Servers {
       });
       const now = atRest(stored);
       announce(row.id, now);
+      const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
+      feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
       if (!withPack) return now;
       try {
         return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
@@ -524,6 +575,10 @@ export function createServers(options: ServersOptions): Servers {
       entries.clear();
     },
   };
+}
+
+function isIntervention({ cause }: StepEvent): boolean {
+  return cause?.kind === 'operator';
 }
 
 const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
-import type { Game, GameSpec } from '../ports.ts';
+import type { Game, GameSpec, PublishedPort } from '../ports.ts';
 import { checkedServerId } from './server-id.ts';
 
 const MIB = 1024 * 1024;
@@ -38,7 +38,7 @@ export function specDigest(spec: GameSpec, installer: boolean): string {
 
 /**
  * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges, bounded
- * memory (no swap beside it), processes and logs, nothing published, no restart by Docker, and no health check of the
+ * memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by Docker, and no health check of the
  * image, which would run a file of the data root. The sandbox core also gets a read-only root file system.
  */
 export function containerOptions(
@@ -49,6 +49,7 @@ export function containerOptions(
 ): ContainerCreateOptions {
   const memory = spec.ramMb * MIB;
   const sandbox = spec.core === 'sandbox';
+  const published = installer ? [] : spec.ports;
   return {
     name: containerName(home.installation, spec.serverId),
     Image: spec.image,
@@ -62,6 +63,7 @@ export function containerOptions(
       [LABEL.installer]: String(installer),
       [LABEL.spec]: specDigest(spec, installer),
     },
+    ExposedPorts: Object.fromEntries(published.map((port) => [portKey(port), {}])),
     Healthcheck: { Test: ['NONE'] },
     StopTimeout: 120,
     HostConfig: {
@@ -81,8 +83,13 @@ export function containerOptions(
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       NetworkMode: networkId,
       PublishAllPorts: false,
+      PortBindings: Object.fromEntries(published.map((port) => [portKey(port), [{ HostPort: String(port.hostPort) }]])),
     },
   };
+}
+
+function portKey({ containerPort, proto }: PublishedPort): string {
+  return `${containerPort}/${proto}`;
 }
 
 /** What a container shows of its server. `oomSeen`: Docker announced an out-of-memory kill in it. */

@@ -11,7 +11,7 @@ import { serverLogs } from './docker-logs.ts';
 import { gameNetwork } from './docker-network.ts';
 import { gameStats } from './docker-stats.ts';
 import { type ContainerListener, watchContainers } from './docker-watch.ts';
-import { keyedLock } from './keyed-lock.ts';
+import { createTurns } from '../turns.ts';
 
 const STATS_MS = 15_000;
 const INSPECTED_AT_ONCE = 8;
@@ -50,7 +50,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     beforeDiscard: keepLogs,
   });
   /** Calls that change a server's container, one at a time for each server. */
-  const alone = keyedLock();
+  const alone = createTurns();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   const oomSeen = new Set<string>();
   let booting = 0;

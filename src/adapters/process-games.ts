@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
+import { type Forwarder, forwardPorts } from './port-forwarder.ts';
 import { rotateLogs } from './process-log-rotation.ts';
 import { type Run, type Runs, gameOf, newRun } from './process-runs.ts';
 import { leadsGroup, send } from './process-signals.ts';
@@ -28,6 +29,7 @@ interface Live {
   own: boolean;
   ended: Promise<Exit>;
   end: (exit: Exit) => void;
+  forwarder: Forwarder | undefined;
 }
 
 /**
@@ -86,6 +88,7 @@ export class ProcessGames {
 
   /** Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else. */
   async start(run: Run, command: Command, cwd: string, env: Record<string, string>): Promise<Run> {
+    const forwarder = await this.#forward(run);
     await using output = await this.#files.openForGame(run.serverId);
     const child = spawn(command.file, command.args, {
       cwd,
@@ -95,6 +98,7 @@ export class ProcessGames {
     });
     const failed = once(child, 'error').then(([error]: unknown[]) => error);
     if (child.pid === undefined) {
+      forwarder?.close();
       throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
         cause: await failed,
       });
@@ -108,7 +112,7 @@ export class ProcessGames {
       startedAt: run.intendedAt,
       start: (await table.startOf(child.pid)) ?? null,
     };
-    const live = this.#enlist(started, true);
+    const live = this.#enlist(started, true, forwarder);
     child.once('exit', (code, signal) => {
       const number = signal === null ? 0 : constants.signals[signal];
       live.end({ code: code ?? 128 + number, oomKilled: false, at: this.#clock.now() });
@@ -194,16 +198,31 @@ export class ProcessGames {
     this.#files.heal(run.serverId);
     // A service that died while it moved the log may have left the game stopped.
     if (run.pid !== null) send(-run.pid, 'SIGCONT');
-    this.#enlist(run, false);
+    const live = this.#enlist(run, false);
+    this.#forward(run).then(
+      (forwarder) => (live.run.exit ? forwarder?.close() : (live.forwarder = forwarder)),
+      (err: unknown) => this.#log.warn({ err, server: run.serverId }, 'a port of an adopted game is taken'),
+    );
     this.#log.info({ server: run.serverId, pid: run.pid }, 'adopted a running game');
     return run;
   }
 
-  #enlist(run: Run, own: boolean): Live {
+  async #forward({ ports = [] }: Run): Promise<Forwarder | undefined> {
+    if (ports.length === 0) return undefined;
+    return forwardPorts(ports).catch((cause: unknown) => {
+      throw new EngineError('port_in_use', 'A port of the server is taken.', {
+        suggestion: 'Remove the port and add it again: another one is chosen then.',
+        cause,
+      });
+    });
+  }
+
+  #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
     const { promise, resolve } = Promise.withResolvers<Exit>();
     const live: Live = {
       run,
       own,
+      forwarder,
       ended: promise,
       end: (exit) => void this.#finish(live, exit).then(() => resolve(exit)),
     };
@@ -215,6 +234,7 @@ export class ProcessGames {
   async #finish(live: Live, exit: Exit): Promise<void> {
     if (live.run.exit) return;
     live.run = { ...live.run, exit };
+    live.forwarder?.close();
     const { serverId, token } = live.run;
     try {
       for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');

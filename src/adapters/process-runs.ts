@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Exit, Game, GameSpec } from '../ports.ts';
+import type { Exit, Game, GameSpec, PublishedPort } from '../ports.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './atomic-file.ts';
 import type { Place } from './process-command.ts';
 import { checkedServerId } from './server-id.ts';
@@ -20,6 +20,8 @@ export interface Run {
   gamePort: number;
   rconPort: number;
   ramMb: number;
+  /** Absent in run files of earlier versions. */
+  ports?: readonly PublishedPort[];
   /** When the intent was written; epoch ms. */
   intendedAt: number;
   startedAt: number | null;
@@ -29,8 +31,9 @@ export interface Run {
 /** A run that is about to be started. */
 export function newRun(spec: GameSpec, installer: boolean, place: Place, intendedAt: number): Run {
   const { serverId, ramMb } = spec;
+  const ports = installer ? [] : spec.ports;
   const intent = { pid: null, start: null, intendedAt, startedAt: null, exit: null };
-  return { serverId, token: randomUUID(), installer, ...place, ramMb, ...intent };
+  return { serverId, token: randomUUID(), installer, ...place, ramMb, ports, ...intent };
 }
 
 /** What a run shows of its server. */

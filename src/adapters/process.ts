@@ -11,7 +11,7 @@ import {
   type LogLine,
 } from '../ports.ts';
 import { systemClock } from './clock.ts';
-import { keyedLock } from './keyed-lock.ts';
+import { createTurns } from '../turns.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
 import { ProcessGames } from './process-games.ts';
 import { ProcessLogFiles } from './process-log-files.ts';
@@ -48,7 +48,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const cacheDir = join(runDir, 'compile-cache');
   const files = new ProcessLogFiles(runDir);
   const games = new ProcessGames(runs, files, clock, log);
-  const alone = keyedLock();
+  const alone = createTurns();
   const coresDir = join(dirname(runDir), 'cores');
   const programs: Programs = {
     sandboxEntry: options.sandboxEntry,

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type Clock, EngineError, type ModFile } from '../ports.ts';
 import { StatusError } from '../status.ts';
-import { keyedLock } from './keyed-lock.ts';
+import { createTurns } from '../turns.ts';
+
 import { createRegistryHttp } from './registry-http.ts';
 
 export interface VanillaDownloadsOptions {
@@ -40,7 +41,7 @@ export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDow
     headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
     ...(fetch && { fetch }),
   });
-  const alone = keyedLock();
+  const alone = createTurns();
 
   async function find(version: string, signal: AbortSignal): Promise<ModFile> {
     const manifest = await http.json(manifestUrl, Manifest, signal);

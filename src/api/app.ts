@@ -9,12 +9,16 @@ import { mountCheckoutCallback } from './checkout.ts';
 import { mountDevice } from './device.ts';
 import { renderErrors } from './errors.ts';
 import type { DeviceDeps } from './grant-replies.ts';
+import { createFindBrowser } from './operator-session.ts';
+import { mountPublicStatus } from './public-status.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
-import { mount, plainColons } from './mount.ts';
+import { declaredRoute, mount, plainColons } from './mount.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Declared } from './declared.ts';
 import { operations } from './operations.ts';
+import { mountPrometheus } from './prometheus.ts';
+import type { Exposition } from './prometheus.ts';
 import { KEY_RATE, createRateLimit } from './rate-limit.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { Services } from './services.ts';
@@ -29,6 +33,8 @@ export interface ApiOptions {
   /** What device grants need; without it none are handed out. */
   device?: DeviceDeps;
   readiness: Readiness;
+  /** What operators see at `/metrics`, and who counts the calls for it. Without it there is nothing there. */
+  telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
   /** Of each API key, app token and session. */
   rate?: RateLimit;
 }
@@ -46,10 +52,9 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
-  const gate = {
-    authorize: createAuthorize(options.findPrincipal, options.findApp, takeToken),
-    authorizeAgain: createAuthorize(options.findPrincipal, options.findApp, () => {}),
-  };
+  const authorizing = (take: (credentialId: string) => void) =>
+    createAuthorize(options.findPrincipal, options.findApp, take, createFindBrowser(services));
+  const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
   router.get('/openapi.json', (ctx) => {
@@ -58,10 +63,12 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);
+  if (options.telemetry) mountPrometheus(router, options.telemetry, gate.authorize);
+  mountPublicStatus(router, services);
   if (options.device) mountDevice(router, options.device);
   app
     .use(requestId)
-    .use(logRequests(log))
+    .use(logRequests(log, options.telemetry?.answered))
     .use(securityHeaders(services.config.baseUrl))
     .use(renderErrors(log))
     .use(plainColons)
@@ -81,12 +88,22 @@ const requestId: Middleware = async function requestId(ctx, next) {
   await next();
 };
 
+/** A call that has been answered; `route` as it is declared, '' where none fits. */
+interface AnsweredRequest {
+  route: string;
+  method: string;
+  status: number;
+  ms: number;
+}
+
 /** One line a request. Its address only as the operation's template: ids and queries are the caller's own. */
-function logRequests(log: Log): Middleware {
+function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
   return async function logRequest(ctx, next) {
     const begun = performance.now();
     await next();
     const operation = ctx.state.operation as Declared | undefined;
+    const ms = performance.now() - begun;
+    answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
     const fields = {
       requestId: ctx.state.requestId as string,
       op: operation?.id,
@@ -95,7 +112,7 @@ function logRequests(log: Log): Middleware {
       status: ctx.status,
       reason: ctx.state.reason as string | undefined,
       credential: ctx.state.credential as string | undefined,
-      ms: Math.round(performance.now() - begun),
+      ms: Math.round(ms),
     };
     log[operation ? 'info' : 'debug'](fields, 'request');
   };

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { credentialId } from '../access/principal.ts';
-import type { AppPrincipal, KeyPrincipal, Principal } from '../access/principal.ts';
+import type { AppPrincipal, KeyPrincipal, Principal, SessionPrincipal } from '../access/principal.ts';
 import { parseToken } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import type { Operation } from './operation.ts';
@@ -11,33 +11,46 @@ export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined
 /** Which app on whose behalf a token belongs to; undefined for one that is unknown or revoked. */
 export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
 
+/**
+ * Who is signed in with the browser that calls; undefined: no browser of ours. Throws PERMISSION_DENIED for a change that
+ * another site's page asks for.
+ */
+export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Promise<SessionPrincipal | undefined>;
+
 /** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
-export type Authorize = (headers: IncomingHttpHeaders, operation: Operation) => Promise<Principal>;
+export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
+
+/** What callers need for something. */
+export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'method'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
 
 /**
  * The credential, then its class, then the scope, then its rate. `x-api-key` decides alone where it is sent: a bad key is
- * not rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none; cookies are
- * not looked at.
+ * not rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none. Only what is for
+ * operators also takes their session, and only where no other credential is sent.
  */
 export function createAuthorize(
   findPrincipal: FindPrincipal,
   findApp: FindApp,
   takeToken: (credentialId: string) => void,
+  findBrowser: FindBrowser = async () => undefined,
 ): Authorize {
   return async function authorize(headers, operation) {
     if (operation.keyOnly && headers['x-api-key'] === undefined && headers.authorization !== undefined) {
       throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', 'Only an API key will do here, in x-api-key.');
     }
-    const principal = await identify(headers);
+    const principal = await identify(headers, operation);
     requireScope(principal, operation);
     takeToken(credentialId(principal));
     return principal;
   };
 
-  async function identify({ 'x-api-key': key, authorization }: IncomingHttpHeaders): Promise<Principal> {
+  async function identify(headers: IncomingHttpHeaders, operation: Needs): Promise<Principal> {
+    const { 'x-api-key': key, authorization } = headers;
     if (key === undefined && authorization === undefined) {
+      const signedIn = operation.scope === 'operator' && (await findBrowser(headers, operation));
+      if (signedIn) return signedIn;
       throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_MISSING', 'Send an API key in the header x-api-key.');
     }
     const principal =
@@ -61,7 +74,7 @@ function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-function requireScope(principal: Principal, operation: Operation): void {
+function requireScope(principal: Principal, operation: Needs): void {
   const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
   if (needed === undefined) {
     throw new StatusError(

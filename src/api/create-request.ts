@@ -1,18 +1,16 @@
 import type { z } from 'zod';
-import { CORES, SANDBOX } from '../hosting/container.ts';
+import { SANDBOX } from '../hosting/container.ts';
 import { modpackEnv } from '../hosting/modpack-env.ts';
 import { isSlug, slugify } from '../ids.ts';
 import { EngineError } from '../ports.ts';
 import { invalidFields } from './errors.ts';
 import type { FieldViolation } from './errors.ts';
-import { int32, line, message, text, textMap } from './fields.ts';
-import { checkPlan, checkProperties, checkRam } from './server-fields.ts';
+import { int32, message, text, textMap } from './fields.ts';
+import { Motd, checkGame, checkPlan, checkProperties, checkRam } from './server-fields.ts';
 import { ServerName } from './schemas.ts';
 import type { Services } from './services.ts';
 
 const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
-/** A release (`1.21.8`, `26.1`), its pre-releases and candidates, or a weekly snapshot (`25w14a`). */
-const MINECRAFT_VERSION = /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
 
 export const CreateServerRequest = message({
   id: text(64).default('').describe('Empty: derived from the name.'),
@@ -26,7 +24,7 @@ export const CreateServerRequest = message({
   version: text(32).default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
   plan: text(16).default('').describe('`metered` (default) or `flat`.'),
   region: text(32).default('').describe("Empty: the installation's."),
-  motd: line(256).default(''),
+  motd: Motd.default('').describe('As by SetServerMotd.'),
   properties: textMap().default({}).describe('Subset of server.properties.'),
   modpackPlatform: text(32).toLowerCase().default('').describe('`modrinth`, `curseforge` or `ftb`.'),
   modpackRef: text(128).default(''),
@@ -57,7 +55,7 @@ export function complete(
     ...checkNames(request),
     ...checkGame(request, sandboxVersions),
     ...checkModpack(request),
-    ...checkProperties(request.properties),
+    ...checkProperties(request),
     ...checkPlan(request.plan),
     ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
     ...checkRam(request, services),
@@ -75,21 +73,6 @@ function* checkNames({ id, name, hostname, container }: CompleteRequest): Genera
   if (hostname !== '' && !isSlug(hostname)) yield { field: 'hostname', description: slug };
   if (container !== '' && !CONTAINER.test(container)) {
     yield { field: 'container', description: 'must be letters, digits, and inner dots, hyphens and underscores' };
-  }
-}
-
-function* checkGame(
-  { type, version, modpackPlatform }: CompleteRequest,
-  sandboxVersions: readonly string[],
-): Generator<FieldViolation> {
-  if (type === '') yield { field: 'type', description: 'is required with a mod pack' };
-  else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
-  if (version === '') {
-    if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
-  } else if (!MINECRAFT_VERSION.test(version)) {
-    yield { field: 'version', description: 'is not a Minecraft version' };
-  } else if (type === SANDBOX && !sandboxVersions.includes(version)) {
-    yield { field: 'version', description: 'is not offered by the sandbox' };
   }
 }
 

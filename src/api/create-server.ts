@@ -1,3 +1,4 @@
+import type { Principal } from '../access/principal.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { slugify } from '../ids.ts';
 import { StatusError } from '../status.ts';
@@ -30,13 +31,22 @@ export const createServer = operation({
   body: CreateServerRequest,
   example: { name: 'My Server', ramMb: 2048, type: 'paper', version: '1.21.8', properties: { difficulty: 'hard' } },
   reply: Server,
-}).handle(async ({ body, principal }, services) => {
+}).handle(async ({ body, principal }, services) =>
+  serverView(await createServerFor(principal, services, body), services),
+);
+
+/** Checks a request and stores the server it asks for. Throws as CreateServer answers. */
+export async function createServerFor(
+  principal: Principal,
+  services: Services,
+  body: CompleteRequest,
+): Promise<ServerNow> {
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
   requireActive(request.region, services);
   const { maxServers } = services.accountLimits.of(accountId);
-  const now = await services.inTurn(accountId, async () => {
+  return services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);
     if (maxServers > 0 && servers.length >= maxServers) {
       throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
@@ -47,8 +57,7 @@ export const createServer = operation({
       services.servers.create(newRow(request, name, services.clock.now()), causeOf(principal)),
     );
   });
-  return serverView(now, services);
-});
+}
 
 /** A region whose only node is drained has none. */
 function requireActive(region: string, { drain }: Services): void {
@@ -101,6 +110,7 @@ function newRow(request: CompleteRequest, names: Names, at: number): ServerRow {
     properties,
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
+    sftpEnabled: false,
     modpackPlatform,
     modpackRef,
     modpackVersion,

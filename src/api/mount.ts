@@ -42,6 +42,12 @@ export function routePath(path: string): string {
   return path.replaceAll(':', String.raw`\:`).replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
+/** The route by which something was served that is no operation, as `routePath` was given it; '' where there is none. */
+export function declaredRoute(ctx: Context): string {
+  const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown };
+  return typeof route === 'string' ? route.replaceAll(/(?<!\\):(\w+)/g, '{$1}').replaceAll('\\', '') : '';
+}
+
 /**
  * Clients may send the verb's colon escaped (RFC 3986 §2.1); the router, which compares the raw path, must see it plain.
  */

@@ -11,7 +11,7 @@ import { type NodeDrain, openNodeDrain } from '../billing/node-drain.ts';
 import { reserves } from '../billing/reservations.ts';
 import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
-import { openDiskUsage } from '../hosting/disk-usage.ts';
+import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
@@ -32,13 +32,31 @@ export interface NodeServicesOptions {
   log: Log;
   dataDir: string;
   nodeLabel: string;
-  diskQuota: readonly QuotaTier[];
+  disk: Disks;
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
   servers: Servers;
   serverEvents: Pick<ServerEvents, 'publish'>;
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string;
   capacity: Pick<Capacity, 'reachable'>;
+}
+
+/** What the servers take of the disk, and what they may. */
+export interface Disks {
+  usage: DiskUsage;
+  quota: DiskQuota;
+}
+
+/** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
+export async function openDisks(
+  options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
+    tiers: readonly QuotaTier[];
+    servers: () => Pick<Servers, 'get'>;
+  },
+): Promise<Disks> {
+  const usage = await openDiskUsage(options);
+  const find = async (id: string) => (await options.servers().get(id))?.row;
+  return { usage, quota: await openDiskQuota({ ...options, usage, find }) };
 }
 
 const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
@@ -51,9 +69,7 @@ export async function openNodeServices(
   options: NodeServicesOptions,
 ): Promise<NodeServices & { close(): Promise<void> }> {
   const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine } = options;
-  const usage = await openDiskUsage({ store, clock, log, dataDir });
-  const find = async (id: string) => (await servers.get(id))?.row;
-  const disk = await openDiskQuota({ store, clock, usage, tiers: options.diskQuota, find });
+  const { usage, quota: disk } = options.disk;
   const suspensions = await openSuspensions(store);
   const drain = await openNodeDrain(store, nodeLabel);
   const folders = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
@@ -157,7 +173,7 @@ export async function openNodeServices(
   };
 
   async function isOver(id: string): Promise<boolean> {
-    const row = await find(id);
+    const row = (await servers.get(id))?.row;
     return row !== undefined && disk.overBytes(row) > 0;
   }
 }

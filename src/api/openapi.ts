@@ -7,6 +7,7 @@ import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { CSRF_HEADER } from './session-mount.ts';
+import { PublicStatusReply } from './public-status.ts';
 import type { SessionOperation } from './session-operation.ts';
 import { sessionOperations } from './session-operations.ts';
 
@@ -16,7 +17,10 @@ const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
   { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
   { name: 'public', description: 'Needs no credential.' },
-  { name: 'operator', description: 'For operators of the installation.' },
+  {
+    name: 'operator',
+    description: 'For operators of the installation: by a key with the scope `operator`, or signed in.',
+  },
 ];
 
 const DESCRIPTION = [
@@ -76,7 +80,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
-    paths: { ...paths, ...publicPaths() },
+    paths: { ...paths, ...furtherPaths(components.reply(PublicStatusReply)) },
     components: {
       schemas: components.schemas,
       responses: { Error: error },
@@ -90,9 +94,10 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   };
 }
 
-function keyAccess({ description, scope, appScope, keyOnly, role }: Operation): Json {
+function keyAccess({ description, method, scope, appScope, keyOnly, role }: Operation): Json {
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
+  if (scope === 'operator') sentences.push("Takes an operator's session as well.");
   if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
@@ -100,12 +105,17 @@ function keyAccess({ description, scope, appScope, keyOnly, role }: Operation): 
     'x-required-scope': scope,
     ...(role !== undefined && { 'x-required-role': role }),
     ...(appScope !== undefined && { security: [{ apiKey: [] }, { appToken: [] }] }),
+    ...(scope === 'operator' && { security: [{ apiKey: [] }, sessionSecurity(method)] }),
   };
 }
 
 function sessionAccess({ description, method, signedIn }: SessionOperation): Json {
   if (!signedIn) return { description, security: [] };
-  return { description, security: [method === 'get' ? { session: [] } : { session: [], csrf: [] }] };
+  return { description, security: [sessionSecurity(method)] };
+}
+
+function sessionSecurity(method: Operation['method']): Json {
+  return method === 'get' ? { session: [] } : { session: [], csrf: [] };
 }
 
 function requestBody(components: Components, { body, example, takes }: Declared): Json {
@@ -123,8 +133,8 @@ function json(schema: Json): Json {
   return { content: { 'application/json': { schema } } };
 }
 
-/** What needs no key and is no operation. */
-function publicPaths(): Record<string, Json> {
+/** What is no operation. */
+function furtherPaths(status: Json): Record<string, Json> {
   const get = (operationId: string, summary: string, more: Json = {}): Json => ({
     get: {
       operationId,
@@ -139,8 +149,44 @@ function publicPaths(): Record<string, Json> {
     '/readyz': get('Readiness', 'Every part of the service works', {
       '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
     }),
+    '/v1/public/status/{publicSlug}': publicStatusPath(status),
     '/openapi.json': get('OpenApi', 'This document'),
+    '/metrics': {
+      get: {
+        operationId: 'Metrics',
+        tags: ['operator'],
+        summary: 'Figures for Prometheus',
+        description:
+          'In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.',
+        'x-required-scope': 'operator',
+        responses: {
+          '200': { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    },
     ...devicePaths(),
+  };
+}
+
+function publicStatusPath(status: Json): Json {
+  return {
+    get: {
+      operationId: 'GetPublicStatus',
+      tags: ['public'],
+      summary: 'A server as its owner shows it to everybody',
+      description:
+        'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
+        'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
+      security: [],
+      parameters: [
+        { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
+      ],
+      responses: {
+        '200': { description: 'Done.', ...json(status) },
+        default: { $ref: '#/components/responses/Error' },
+      },
+    },
   };
 }
 
@@ -161,7 +207,8 @@ class Components {
     const object = z.toJSONSchema(schema, { io: 'input' });
     return Object.entries(object.properties ?? {}).map(([name, field]) => {
       const { description, ...rest } = field as Json;
-      return { name, in: where, required: where === 'path', description: description ?? '', schema: rest };
+      const required = where === 'path' || (object.required?.includes(name) ?? false);
+      return { name, in: where, required, description: description ?? '', schema: rest };
     });
   }
 

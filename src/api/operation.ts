@@ -146,6 +146,27 @@ export function serverOperation<
   };
 }
 
+/** Declares an operation that answers with a stream of events. Who watches may do so as long as they may call it. */
+export function streamOperation<Query extends z.ZodType = typeof Empty>(
+  spec: OperationSpec<typeof Empty, Query, typeof Empty, z.ZodString>,
+) {
+  type Handler = (call: Call<typeof Empty, Query, typeof Empty>, services: Services) => Promise<EventSource>;
+  return {
+    handle(handler: Handler): StreamOperation {
+      const { declared, check } = declare<typeof Empty, Query, typeof Empty, typeof spec>(spec);
+      return {
+        ...declared,
+        answers: 'events',
+        async open(sent, services) {
+          const { principal, signal } = sent;
+          const source = await handler({ ...(await check(sent)), principal, signal }, services);
+          return { ...source, check: async () => {} };
+        },
+      };
+    },
+  };
+}
+
 /** The same for an operation to which a file's content is sent; its handler gets it as `upload`. */
 export function serverUpload<
   Reply extends z.ZodType,

@@ -30,12 +30,20 @@ import { accountOperations } from './operator-accounts.ts';
 import { nodeOperations } from './operator-nodes.ts';
 import { orphanOperations } from './operator-orphans.ts';
 import { operatorServerOperations } from './operator-servers.ts';
+import { machineOperations } from './operator-machines.ts';
 import type { Operation } from './operation.ts';
+import { addServerPort, removeServerPort } from './ports.ts';
 import { listRegions } from './regions.ts';
+import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
+import { setPublicStatus, setServerAlertWebhook, setServerMotd, setServerProperties } from './settings.ts';
+import { createServerFromTemplate, createTemplate, deleteTemplate, listTemplates } from './templates.ts';
+import { disableSftp, enableSftp, getSftp, rotateSftpPassword } from './sftp.ts';
 import { updateServer } from './update-server.ts';
+import { updateServerVersion } from './update-version.ts';
 import { getServerUsage } from './usage.ts';
+import { setWakePolicy } from './wake-policy.ts';
 import { worldOperations } from './worlds.ts';
 
 /** All operations of the control API, in the reference's order; behind them those of operators. */
@@ -57,10 +65,18 @@ export const operations: readonly Operation[] = [
   stopServer,
   restartServer,
   retryInstall,
+  updateServerVersion,
+  setServerProperties,
+  setServerMotd,
+  setServerAlertWebhook,
+  setPublicStatus,
   updateServer,
   killServer,
   keepAwake,
+  setWakePolicy,
   setModpack,
+  addServerPort,
+  removeServerPort,
   runCommand,
   getServerLogs,
   streamServerLogs,
@@ -76,6 +92,10 @@ export const operations: readonly Operation[] = [
   rotateServerDatabasePassword,
   ...modOperations,
   ...backupOperations,
+  getSftp,
+  enableSftp,
+  disableSftp,
+  rotateSftpPassword,
   listFiles,
   readFile,
   writeFile,
@@ -87,6 +107,15 @@ export const operations: readonly Operation[] = [
   uploadFile,
   archivePaths,
   extractArchive,
+  listSchedules,
+  createSchedule,
+  deleteSchedule,
+  runScheduleNow,
+  setScheduleEnabled,
+  listTemplates,
+  createServerFromTemplate,
+  createTemplate,
+  deleteTemplate,
   ...worldOperations,
   listMembers,
   inviteMember,
@@ -94,6 +123,7 @@ export const operations: readonly Operation[] = [
   removeMember,
   ...nodeOperations,
   ...operatorServerOperations,
+  ...machineOperations,
   ...clientOperations,
   ...accountOperations,
   reconcileLedger,

@@ -50,6 +50,7 @@ export const suspendServer = operation({
   const at = services.clock.now();
   const row = { serverId: id, reason, userId: principal.userId, at };
   await services.suspensions.set(row, record(services, principal, now, 'server.suspend', reason));
+  await services.sftp.cut(id);
   const awake = await known(services, id);
   if (!reserves(awake)) return shown(services, id);
   // Said before the console is asked to save and stop; not waited for.

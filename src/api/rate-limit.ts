@@ -18,8 +18,15 @@ interface Bucket {
   at: number;
 }
 
-/** Counts calls by key. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying when to come back. */
-export function createRateLimit({ perSecond, burst }: RateLimit, clock: Clock): (key: string) => void {
+/**
+ * Counts calls by key: of a credential, or of an address. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying
+ * when to come back.
+ */
+export function createRateLimit(
+  { perSecond, burst }: RateLimit,
+  clock: Clock,
+  of: 'credential' | 'address' = 'credential',
+): (key: string) => void {
   const buckets = new Map<string, Bucket>();
   const tokensAt = ({ tokens, at }: Bucket, now: number) =>
     Math.min(burst, tokens + (Math.max(0, now - at) / 1000) * perSecond);
@@ -37,9 +44,14 @@ export function createRateLimit({ perSecond, burst }: RateLimit, clock: Clock): 
       return;
     }
     const seconds = Math.ceil((1 - tokens) / perSecond);
-    throw new StatusError('RESOURCE_EXHAUSTED', 'RATE_LIMITED', 'Too many calls with this credential. Slow down.', {
-      retryAfterSeconds: seconds,
-      metadata: { subject: `credential:${key}` },
-    });
+    throw new StatusError(
+      'RESOURCE_EXHAUSTED',
+      'RATE_LIMITED',
+      `Too many calls ${of === 'address' ? 'from' : 'with'} this ${of}. Slow down.`,
+      {
+        retryAfterSeconds: seconds,
+        metadata: { subject: `${of}:${key}` },
+      },
+    );
   };
 }

@@ -14,7 +14,8 @@ export const streamServerEvents = serverStream({
   description: [
     'Server-sent events with ids; the data is JSON with the instant `at`. `state`: `state`, `cause`, and, where it failed,',
     '`error` with `code`, `summary`, `suggestion`. `progress` of a start: `phase`, `percent`. `players`: `online`. Also',
-    '`tick`, `quota`, `backup` and `alert`; more may come. With `Last-Event-ID` the stream goes on behind that event; without,',
+    '`tick`, `quota`, `backup`; and `alert`: `alert` is `tps.low`, or `tps.recovered` with `slowSeconds`, both with `tps`,',
+    '`mspt`, `players`; more may come. With `Last-Event-ID` the stream goes on behind that event; without,',
     'or where it is not known any more, it begins with a `state`. Pings, the end after 30 minutes and the number of streams',
     'are those of StreamServerLogs, counted apart.',
   ].join('\n'),

@@ -1,27 +1,74 @@
-import { SANDBOX } from '../hosting/container.ts';
-import { OWNED_PROPERTIES } from '../hosting/properties.ts';
+import { CORES, SANDBOX } from '../hosting/container.ts';
+import { checkMotd } from '../hosting/motd.ts';
+import { isOwnedProperty } from '../hosting/properties.ts';
+import { checkProperty } from '../hosting/property-table.ts';
+import type { ServerRow } from '../store/rows.ts';
 import { quotaExceeded } from './errors.ts';
 import type { FieldViolation } from './errors.ts';
+import { text } from './fields.ts';
 import type { Services } from './services.ts';
 
 const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
+/** A release (`1.21.8`, `26.1`), its pre-releases and candidates, or a weekly snapshot (`25w14a`). */
+const MINECRAFT_VERSION = /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
 /** Less than this no game of the kind ever starts with. */
 const LEAST_RAM_MB = { sandbox: 128, java: 512 };
 
-/** Properties an owner may set: no names of Dormouse's own, and nothing that would begin another line of the file. */
-export function* checkProperties(properties: Record<string, string>): Generator<FieldViolation> {
+/** A description in the server list: plain, with `§` codes or MiniMessage; two lines at most. */
+export const Motd = text(1_024).superRefine((motd, ctx) => {
+  const wrong = checkMotd(motd);
+  if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
+});
+
+/** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
+export function* checkProperties({
+  properties,
+  type,
+  version,
+}: Pick<ServerRow, 'properties' | 'type' | 'version'>): Generator<FieldViolation> {
   const entries = Object.entries(properties);
   if (entries.length > MOST_PROPERTIES) {
     yield { field: 'properties', description: `must have at most ${MOST_PROPERTIES} entries` };
     return;
   }
-  for (const [key, value] of entries) {
-    const field = `properties.${key}`;
-    if (!PROPERTY.test(key)) yield { field: 'properties', description: 'holds a key that is no property name' };
-    else if (OWNED_PROPERTIES.has(key)) yield { field, description: 'is set by the service itself' };
-    else if (/\p{Cc}/u.test(value)) yield { field, description: 'must not contain control characters' };
+  for (const [name, value] of entries) {
+    const field = `properties.${name}`;
+    if (!PROPERTY.test(name)) yield { field: 'properties', description: 'holds a key that is no property name' };
+    else if (isOwnedProperty(name)) yield { field, description: OWNERS[name] ?? 'is set by the service itself' };
+    else {
+      const wrong = checkProperty(name, value, type === SANDBOX ? '' : version);
+      if (wrong !== undefined) yield { field, description: wrong };
+    }
   }
+}
+
+/** Where to set what is no property here, and why not. */
+const OWNERS: Record<string, string> = {
+  motd: 'is a field of the server: set it by SetServerMotd',
+  'prevent-proxy-connections':
+    'would lock everybody out: all players come through the proxy, which is at another address',
+};
+
+/** A core and a version of the game that go together, as at creation. A pack brings its own version. */
+export function* checkGame(
+  { type, version, modpackPlatform }: Pick<ServerRow, 'type' | 'version' | 'modpackPlatform'>,
+  sandboxVersions: readonly string[],
+): Generator<FieldViolation> {
+  if (type === '') yield { field: 'type', description: 'is required with a mod pack' };
+  else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
+  if (version === '') {
+    if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
+  } else if (!MINECRAFT_VERSION.test(version)) {
+    yield { field: 'version', description: 'is not a Minecraft version' };
+  } else if (type === SANDBOX && !sandboxVersions.includes(version)) {
+    yield { field: 'version', description: 'is not offered by the sandbox' };
+  }
+}
+
+/** The least RAM in which a game of the type can run at all. */
+export function leastRamMb(type: string): number {
+  return type === SANDBOX ? LEAST_RAM_MB.sandbox : LEAST_RAM_MB.java;
 }
 
 export function* checkPlan(plan: string): Generator<FieldViolation> {
@@ -33,7 +80,7 @@ export function* checkRam(
   { accountId, type, ramMb }: { accountId: string; type: string; ramMb: number },
   { accountLimits, capacity, config: { nodeLabel } }: Pick<Services, 'accountLimits' | 'capacity' | 'config'>,
 ): Generator<FieldViolation> {
-  const least = type === SANDBOX ? LEAST_RAM_MB.sandbox : LEAST_RAM_MB.java;
+  const least = leastRamMb(type);
   if (ramMb < least) yield { field: 'ramMb', description: `must be at least ${least}` };
   const { maxRamMb } = accountLimits.of(accountId);
   if (ramMb > maxRamMb) {

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Backups } from '../actors/backups.ts';
 import type { Grants } from '../actors/grants.ts';
+import type { Machines } from '../actors/machines.ts';
 import type { Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
+import type { Schedules } from '../actors/schedules.ts';
 import type { Servers } from '../actors/servers.ts';
 import type { Worlds } from '../actors/worlds.ts';
 import { doerOf, recordDeed } from '../access/audit.ts';
@@ -24,10 +26,17 @@ import type { ServerDatabases } from '../hosting/databases.ts';
 import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Mods } from '../hosting/mods.ts';
+import type { ServerPorts } from '../hosting/server-ports.ts';
+import { createTurns } from '../turns.ts';
+import type { Turns } from '../turns.ts';
 import type { Cause } from '../../machines/server.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
+import type { PublicStatuses } from '../hosting/public-statuses.ts';
+import type { WakePolicies } from '../hosting/wake-policies.ts';
+import type { Sftp } from '../sftp/sftp.ts';
 import type { MoneyServices } from './money-services.ts';
 import type { NodeServices } from './node-services.ts';
+import type { PublicBoard } from './public-board.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow, UserRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
@@ -45,21 +54,28 @@ export interface Services extends People, MoneyServices, NodeServices {
   prices: Prices;
   servers: Servers;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  machines: Machines;
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  publicStatuses: PublicStatuses;
+  publicBoard: PublicBoard;
+  wakePolicies: WakePolicies;
   /** Of uploads, downloads and work on whole trees of files. */
   transferSlots: StreamSlots;
   files: Files;
   mods: Mods;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
   console: Pick<Console, 'run'>;
   backups: Backups;
   worlds: Worlds;
   catalogue: Catalogue;
+  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
+  schedules: Pick<Schedules, 'changed' | 'runNow'>;
   /** Absent where no database server is set. */
   databases?: ServerDatabases | undefined;
   /** Minecraft versions of the sandbox core, newest first. */
@@ -70,8 +86,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   clientAddress: (request: IncomingMessage) => string;
   findUser: (id: string) => Promise<UserRow | undefined>;
   rconPassword: (serverId: string) => string | Promise<string>;
-  /** Runs `work` after all earlier work of the same key has ended, so that a check holds until what it allows is done. */
-  inTurn: <T>(key: string, work: () => Promise<T>) => Promise<T>;
+  inTurn: Turns;
 }
 
 /** The part of the services that only this process's memory holds: one for all of them. */
@@ -130,6 +145,11 @@ export function causeOf(principal: Principal): Cause {
     : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
 }
 
+/** The same as the cause of what an operator does to what is not theirs. */
+export function operatorCause(principal: Principal, reason: string): Cause {
+  return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
+}
+
 /** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */
 export function recordOnServer(
   principal: Principal,
@@ -137,18 +157,4 @@ export function recordOnServer(
   deed: { action: string; detail?: string; at: number },
 ): (tx: Tx) => Promise<void> {
   return (tx) => recordDeed(tx, doerOf(principal), { accountId, serverId, ...deed });
-}
-
-/** An `inTurn`. Keys without work under way take no memory. */
-export function createTurns(): Services['inTurn'] {
-  const last = new Map<string, Promise<unknown>>();
-  return async function inTurn(key, work) {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
-    last.set(key, turn);
-    try {
-      return await turn;
-    } finally {
-      if (last.get(key) === turn) last.delete(key);
-    }
-  };
 }

@@ -112,8 +112,10 @@ export function sendEvents(
   ctx.flushHeaders();
 }
 
-function concerns({ keyId, userId }: AccessChange, principal: Principal): boolean {
-  return userId === principal.userId || (principal.kind === 'key' && keyId === principal.keyId);
+function concerns({ keyId, sessionId, userId }: AccessChange, principal: Principal): boolean {
+  if (userId === principal.userId) return true;
+  if (principal.kind === 'key') return keyId === principal.keyId;
+  return principal.kind === 'session' && sessionId === principal.sessionId;
 }
 
 const encoder = new TextEncoder();

@@ -8,12 +8,16 @@ import type { Services } from './services.ts';
 const DEFAULT_PORT = 25_565;
 
 /** What of the services shows in a server's view. */
-export type ViewServices = Pick<Services, 'config' | 'playersPort' | 'disk' | 'suspensions'>;
+export type ViewServices = Pick<
+  Services,
+  'config' | 'playersPort' | 'disk' | 'suspensions' | 'publicStatuses' | 'serverPorts'
+>;
 
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
 export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
   const { installFailure } = context;
   const startFailure = suspensionOf(row.id, services) ?? context.startFailure;
+  const publicStatus = services.publicStatuses.of(row.id);
   return {
     id: row.id,
     name: row.name,
@@ -32,10 +36,18 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     properties: row.properties,
     idleTimeoutMinutes: row.idleTimeoutMinutes,
     alertWebhookUrl: row.alertWebhookUrl,
+    sftpEnabled: row.sftpEnabled,
     bakedAt: context.bakedAt,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lastActiveAt: context.live.lastActiveAt,
+    ports: services.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label }) => ({
+      slot,
+      containerPort,
+      hostPort,
+      proto,
+      label,
+    })),
     modpackPlatform: row.modpackPlatform,
     modpackRef: row.modpackRef,
     modpackVersion: row.modpackVersion,
@@ -49,6 +61,9 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
     ...services.disk.view(row),
+    publicStatusEnabled: publicStatus.enabled,
+    publicShowAddress: publicStatus.showAddress,
+    publicSlug: publicStatus.slug ?? '',
   };
 }
 

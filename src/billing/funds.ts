@@ -3,7 +3,7 @@ import type { Log } from '../log.ts';
 import type { Clock, Console, Mailer } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { listOwners } from '../store/accounts.ts';
-import type { ServerRow, WalletRow } from '../store/rows.ts';
+import type { ServerRow, SpendCapAction, WalletRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { getWallet, listSpentWallets, markCapNotified } from '../store/wallets.ts';
 import { flatDue } from './flat.ts';
@@ -33,6 +33,11 @@ export interface FundsOptions {
   log: Log;
   /** Writes into the audit log of an account, in the write of what it is about. */
   record: (tx: Tx, deed: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
+  /** Tells whoever else is to know that a spend cap is reached, in the same write. */
+  onCapReached?: (
+    tx: Tx,
+    cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
+  ) => Promise<void>;
 }
 
 /** From the warning in chat to the stop. */
@@ -132,6 +137,7 @@ export function createFunds(options: FundsOptions): Funds {
     const owners = await store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
+      await options.onCapReached?.(tx, { accountId, capMicros: spendCapMicros, action: spendCapAction, at });
       return listOwners(tx, accountId);
     });
     for (const { email } of owners) {

@@ -1,4 +1,4 @@
-import { mkdir, statfs } from 'node:fs/promises';
+import { chown, mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileOwner } from './properties.ts';
 import { archivePath, exists, removeTree, siblingsOf } from './backup-files.ts';
@@ -96,6 +96,7 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes }: Arch
       // The new files take the place of the old ones, as far as the server's quota goes.
       await withReserved(disk, serverId, Math.max(0, bytes - before), async () => {
         await mkdir(staged, { mode: 0o750 });
+        if (owner) await chown(staged, owner.uid, owner.gid);
         await using jail = await openJail(staged, { owner, secrets: 'open' });
         const percent = percents(bytes, progress);
         await extractArchive(archivePath(dataDir, serverId, id), backup, jail, { signal, progress: percent });

@@ -7,14 +7,12 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
-import type { JailFile, TreeEntry } from './jail.ts';
-import { StatusError } from '../status.ts';
+import { sources } from './backup-source.ts';
+import type { TreeEntry } from './jail.ts';
 
-/** As much as is read from the disk, and handed to the compressor, at once. */
-const CHUNK_BYTES = 512 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 /** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
 const LEVEL = 1;
-const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /** A finished archive. */
 export interface Archive {
@@ -65,7 +63,8 @@ export async function writeArchive(
     const written = pipeline(tar, zstd, counted, file, { signal });
     const packed = packTree(tar, entries, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
-    // Whichever of them fails first, this is where the cause comes out.
+    // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
+    await Promise.allSettled([written, packed]);
     await written;
     const treeBytes = await packed;
     await rename(temp, target);
@@ -83,53 +82,28 @@ export async function syncDirectory(path: string): Promise<void> {
   await dir.sync();
 }
 
+/** Gives the bytes of files that were packed. */
 async function packTree(
   tar: Pack,
   entries: AsyncIterable<TreeEntry>,
   progress: (treeBytes: number) => void,
 ): Promise<number> {
   let treeBytes = 0;
-  const packed = (bytes: number) => progress((treeBytes += bytes));
-  for await (const entry of entries) {
+  for await (const { entry, sizeBytes, bytes, content } of sources(entries)) {
     const { path: name, mode, modifiedAt } = entry;
-    const header = { name, mode, mtime: new Date(modifiedAt) };
-    if (entry.kind === 'directory') {
-      await new Promise<void>((resolve, reject) => {
-        tar.entry({ ...header, type: 'directory' }, (error) => (error ? reject(error) : resolve()));
-      });
-      continue;
-    }
-    await using file = await opened(entry);
-    if (file === undefined) continue;
-    // The file that is open decides: what was met may have been another.
-    const { sizeBytes } = await file.stat();
-    await pipeline(content(file, sizeBytes, packed), tar.entry({ ...header, type: 'file', size: sizeBytes }));
+    const header = { name, mode, mtime: new Date(modifiedAt), size: sizeBytes };
+    if (content) await pipeline(content, tar.entry({ ...header, type: 'file' }));
+    else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
+    progress((treeBytes += sizeBytes));
   }
   tar.finalize();
   return treeBytes;
 }
 
-/** Undefined for what has gone or been replaced since it was met, and for what belongs to the service. */
-async function opened(entry: TreeEntry): Promise<JailFile | undefined> {
-  try {
-    return await entry.open();
-  } catch (error) {
-    if (error instanceof StatusError && PASSED_OVER.has(error.reason)) return undefined;
-    throw error;
-  }
-}
-
-const PASSED_OVER = new Set(['PATH_NOT_FOUND', 'PATH_IS_LINK', 'NOT_A_FILE', 'NOT_A_DIRECTORY', 'PATH_PROTECTED']);
-
-/** Exactly so many bytes of a file, whatever becomes of it meanwhile. */
-async function* content(file: JailFile, sizeBytes: number, packed: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for (let position = 0, ended = false; position < sizeBytes;) {
-    const wanted = Math.min(CHUNK_BYTES, sizeBytes - position);
-    const read: Buffer = ended ? ZEROS : await file.read(position, wanted);
-    ended ||= read.length === 0;
-    const chunk: Buffer = (ended ? ZEROS : read).subarray(0, wanted);
-    yield chunk;
-    position += chunk.length;
-    packed(chunk.length);
-  }
+function packWhole(tar: Pack, header: Parameters<Pack['entry']>[0], bytes: Buffer | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+    if (bytes) tar.entry(header, bytes, done);
+    else tar.entry(header, done);
+  });
 }

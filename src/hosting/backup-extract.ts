@@ -5,15 +5,16 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import type { Extract, Header } from 'tar-stream';
-import type { Jail, JailFile } from './jail.ts';
+import type { Jail } from './jail.ts';
 import { pathProblem } from './jail-path.ts';
 
 /** A file or folder in an archive, with its bytes. */
 type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
 
 const CHUNK_BYTES = 512 * 1024;
-/** Files whose bytes are on their way to the disk while the next are unpacked. */
-const SYNCS_AT_ONCE = 8;
+/** Files up to here are written so many at once. */
+const SMALL_BYTES = 1024 * 1024;
+const FILES_AT_ONCE = 16;
 
 /** What an archive must be, or it is not taken. */
 export interface ArchiveFacts {
@@ -73,58 +74,62 @@ async function unpack(
   treeBytes: number,
   progress: (treeBytes: number) => void,
 ): Promise<void> {
-  const syncing = new Set<Promise<void>>();
+  const tasks = new Set<Promise<void>>();
+  let failed = false;
   let left = treeBytes;
+  const take = (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new ArchiveCorrupt('There is more in the archive than went into it.');
+    progress(treeBytes - left);
+  };
+  const start = async (work: Promise<void>) => {
+    const task = work.finally(() => void tasks.delete(task));
+    task.catch(() => (failed = true));
+    tasks.add(task);
+    if (tasks.size >= FILES_AT_ONCE || failed) await Promise.race(tasks);
+  };
   try {
     for await (const entry of tar as AsyncIterable<Entry>) {
-      const { name, type } = entry.header;
-      if (pathProblem(name) !== undefined) throw new ArchiveCorrupt(`A name in the archive is none: ${name}`);
+      const { name, type, size } = entry.header;
+      if (pathProblem(name) !== undefined) throw new ArchiveCorrupt('A name in the archive is none.');
       if (type === 'directory') {
         await into.mkdir(name);
         entry.resume();
       } else if (type === 'file') {
-        const file = await writeEntry(entry, into, (bytes) => {
-          left -= bytes;
-          if (left < 0) throw new ArchiveCorrupt('There is more in the archive than went into it.');
-          progress(treeBytes - left);
-        });
-        const ended = onDisk(file).finally(() => void syncing.delete(ended));
-        syncing.add(ended);
-        if (syncing.size >= SYNCS_AT_ONCE) await Promise.race(syncing);
+        take(size);
+        // Its bytes are all here soon, and the disk takes many files at once; a large one is written as it comes.
+        if (size <= SMALL_BYTES) await start(writeFile(entry.header, await chunksOf(entry), into));
+        else await writeFile(entry.header, entry, into);
       } else {
         throw new ArchiveCorrupt(`There is a ${type} in the archive.`);
       }
     }
-    await Promise.all(syncing);
+    await Promise.all(tasks);
   } finally {
-    await Promise.allSettled(syncing);
+    await Promise.allSettled(tasks);
   }
 }
 
-async function onDisk(file: JailFile): Promise<void> {
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+async function chunksOf(entry: Entry): Promise<Buffer[]> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of entry) chunks.push(chunk);
+  return chunks;
 }
 
-async function writeEntry(entry: Entry, into: Jail, wrote: (bytes: number) => void): Promise<JailFile> {
-  const { name, mode, mtime } = entry.header;
-  const file = await into.open(name, { write: true, create: true, exclusive: true, mode });
-  try {
-    let position = 0;
-    for await (const chunk of entry) {
-      wrote(chunk.length);
-      await file.write(position, chunk);
-      position += chunk.length;
-    }
-    await file.setAttributes({ modifiedAt: mtime.getTime() });
-    return file;
-  } catch (error) {
-    await file.close();
-    throw error;
+/** Makes a file; it is on disk when this resolves. */
+async function writeFile(
+  { name, mode, mtime }: Header,
+  content: AsyncIterable<Buffer> | Iterable<Buffer>,
+  into: Jail,
+): Promise<void> {
+  await using file = await into.open(name, { write: true, create: true, exclusive: true, mode });
+  let position = 0;
+  for await (const chunk of content) {
+    await file.write(position, chunk);
+    position += chunk.length;
   }
+  await file.setAttributes({ modifiedAt: mtime.getTime() });
+  await file.sync();
 }
 
 /** What the disk or a quota says, rather than the archive. */

@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { EngineError, type GameSpec } from '../ports.ts';
+import { EngineError, type GameSpec, type PublishedPort } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { modpackEnv } from './modpack-env.ts';
 
@@ -26,6 +26,11 @@ export const CORES: readonly string[] = [
   'ketting',
 ];
 
+/** Those of them that are made on Bukkit, plugins and all. */
+export const BUKKIT_CORES: ReadonlySet<string> = new Set(
+  CORES.filter((core) => !['sandbox', 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
+);
+
 /** Where a game and its console listen inside a container. Fixed: nothing is published, each container has its own address. */
 export const GAME_PORT = 25_565;
 export const RCON_PORT = 25_575;
@@ -44,6 +49,8 @@ export interface GameSettings {
   /** The most CPU time it may use at once, in cores. */
   cpus: number;
   rconPassword: string;
+  /** Given to the outside. */
+  ports: readonly PublishedPort[];
 }
 
 /** What an engine needs to run the server. Rejects, as EngineError, a row that names no core, version or pack of ours. */
@@ -60,6 +67,7 @@ export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
     core: row.type,
     version: row.version,
     ramMb: row.ramMb,
+    ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
     cpus: settings.cpus,
     image: sandbox
       ? (settings.sandboxImage ?? 'dormouse/sandbox:latest')

@@ -1,6 +1,7 @@
 import { chown, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerRow } from '../store/rows.ts';
+import { liftConnectionThrottle } from './connection-throttle.ts';
 import { acceptEula, type FileOwner, writeProperties } from './properties.ts';
 
 /** Where a server's files lie: `DATA_DIR/servers/<id>`. Ids are slugs, so this never leaves the folder. */
@@ -20,6 +21,7 @@ export async function prepareDataRoot(
   if (owner !== undefined) await chown(root, owner.uid, owner.gid);
   await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);
+  await liftConnectionThrottle(root, row.type, owner);
 }
 
 /** Removes the data root with all that is in it; links are removed, never followed. */

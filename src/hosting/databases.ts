@@ -13,6 +13,7 @@ import {
 } from '../store/server-databases.ts';
 import type { ServerDatabaseRow } from '../store/server-databases-table.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { createTurns } from '../turns.ts';
 
 /** What a server's plugins sign in with. */
 export interface DatabaseAccess {
@@ -61,21 +62,14 @@ const ALL_KINDS = '-Aa1';
 /** Begins by settling what an earlier run left unsettled, without waiting for it. */
 export function createServerDatabases(options: ServerDatabasesOptions): ServerDatabases {
   const { store, clock, databases, secret, log } = options;
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   let cancelRetry: (() => void) | undefined;
   let closed = false;
   void settleAll();
 
-  /** One at a time: two changes of a password must reach the database server in the order of their rows. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
-    return turn;
-  }
-
-  /** Brings the database server to agree with the row as it is now. */
+  /** Brings the database server to agree with the row as it is now; two changes of a password in the order of their rows. */
   const settle = (name: string) =>
-    inTurn(async () => {
+    inTurn('settle', async () => {
       const row = await getDatabase(store, name);
       if (row === undefined || row.settled) return;
       if (row.serverId === null) await databases.remove(name);
@@ -187,7 +181,7 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
     async close() {
       closed = true;
       cancelRetry?.();
-      await last;
+      await inTurn('settle', async () => {});
       await databases.close();
     },
   };

@@ -49,6 +49,8 @@ export interface JailFile extends AsyncDisposable {
   stat(): Promise<Entry>;
   /** The bytes from `position`, at most `length`; none at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
+  /** Fills a buffer with the bytes from `position`, as far as there are any; gives how many. */
+  readInto(buffer: Buffer, position: number): Promise<number>;
   /** From byte `start` to byte `end`, both with it. Closes the file at its end, unless told otherwise. */
   stream(options?: StreamOptions): Readable;
   write(position: number, data: Uint8Array): Promise<void>;
@@ -145,6 +147,7 @@ function plainFile(file: FileHandle, name: string): JailFile {
       const { bytesRead } = await file.read(buffer, 0, length, position);
       return buffer.subarray(0, bytesRead);
     },
+    readInto: async (buffer, position) => (await file.read(buffer, 0, buffer.length, position)).bytesRead,
     stream: (options) => streamOf(file, options),
     async write(position, data) {
       for (let done = 0; done < data.byteLength;) {
@@ -196,6 +199,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   return {
     stat: async () => entry,
     read: async (position, length) => bytes.subarray(position, position + length),
+    readInto: async (buffer, position) => bytes.subarray(position).copy(buffer),
     stream: ({ start = 0, end = bytes.length } = {}) => Readable.from([bytes.subarray(start, end + 1)]),
     write: refuse,
     truncate: refuse,

@@ -1,10 +1,10 @@
-import { rename, unlink } from 'node:fs/promises';
+import { rename, rmdir, unlink } from 'node:fs/promises';
 import { at, look } from './descriptors.ts';
 import { guardIn, inDirectory, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
 import type { Cell } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { protectedPath } from './jail-secrets.ts';
-import { isWithin, joinNames, splitLast } from './jail-path.ts';
+import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
 import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
 import { StatusError } from '../status.ts';
@@ -21,7 +21,7 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   await makeParents(cell, parent);
   await inDirectory(cell, parent, async (dir) => {
     await makeDirectory(dir, name, cell.owner);
-    await dir.sync();
+    if (cell.durable) await dir.sync();
   });
 }
 
@@ -66,10 +66,29 @@ export async function removePath(cell: Cell, names: Names): Promise<void> {
   });
 }
 
+/** Removes a directory in which nothing is. FAILED_PRECONDITION DIRECTORY_NOT_EMPTY. */
+export async function removeEmptyDirectory(cell: Cell, names: Names): Promise<void> {
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  await inDirectory(cell, parent, async (dir) => {
+    await rmdir(at(dir, name)).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOTEMPTY' ? notEmpty(names) : error;
+    });
+    await dir.sync();
+  });
+}
+
 /** FAILED_PRECONDITION PATH_WITHIN_ITSELF: a directory cannot go into itself. */
 export function requireOutside(from: Names, to: Names): void {
   if (to.length <= from.length || !isWithin(to, from)) return;
   throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', 'A directory cannot go into itself.', {
     metadata: { from: joinNames(from), to: joinNames(to) },
+  });
+}
+
+function notEmpty(names: Names): StatusError {
+  const path = shown(joinNames(names));
+  return new StatusError('FAILED_PRECONDITION', 'DIRECTORY_NOT_EMPTY', `${path}: There is something in it.`, {
+    metadata: { path },
   });
 }

@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-import { eachOf, look, namesIn, openPath, requireProc } from './descriptors.ts';
+import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
 import { copyPath } from './jail-copy.ts';
@@ -14,7 +14,7 @@ import type { CopyOptions } from './jail-copy.ts';
 import { fileError, refused } from './jail-errors.ts';
 import { openFile, openMet, setAttributes } from './jail-files.ts';
 import type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
-import { makeDirectoryAt, removePath, renamePath } from './jail-moves.ts';
+import { makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './jail-moves.ts';
 import type { RenameOptions } from './jail-moves.ts';
 import { parsePath, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
@@ -29,8 +29,6 @@ import type { FileOwner } from './properties.ts';
 export type { Entry } from './jail-cell.ts';
 export type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
 export type { Replacement } from './jail-replace.ts';
-
-const LOOKS_AT_ONCE = 16;
 
 export interface JailOptions {
   /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
@@ -72,6 +70,8 @@ export interface Jail extends AsyncDisposable {
   /** Bytes copied. */
   copy(from: string, to: string, options?: CopyOptions): Promise<number>;
   remove(path: string): Promise<void>;
+  /** Removes a directory if nothing is in it. */
+  rmdir(path: string): Promise<void>;
   setAttributes(path: string, attributes: Attributes): Promise<void>;
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
   tree(path: string): AsyncGenerator<TreeEntry>;
@@ -93,7 +93,7 @@ export async function openJail(root: string, { owner, secrets = 'guarded' }: Jai
     await handle.close();
     throw fileError(error, '');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded' });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true });
 }
 
 function jailOf(cell: Cell): Jail {
@@ -115,6 +115,7 @@ function jailOf(cell: Cell): Jail {
     rename: (from, to, options) => on(to, (names) => renamePath(cell, parsePath(from), names, options)),
     copy: (from, to, options) => on(to, (names) => copyPath(cell, parsePath(from), names, options)),
     remove: (path) => on(path, (names) => removePath(cell, names)),
+    rmdir: (path) => on(path, (names) => removeEmptyDirectory(cell, names)),
     setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
     tree: (path) => namedEach(path, () => treeAt(cell, parsePath(path))),
     stage: () => named('', () => stagingOf(cell)),
@@ -139,14 +140,12 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
   const inRoot = cell.guarded && names.length === 0;
   await using dir = await openPath(cell.root, names);
   for await (const batch of namesIn(dir)) {
-    const entries: Entry[] = [];
-    await eachOf(batch, LOOKS_AT_ONCE, async (name) => {
-      const text = name.toString();
-      if (inRoot && guardOfName(text) === 'hidden') return;
-      const stats = await look(dir, name);
-      if (stats) entries.push(entryOf(text, stats));
+    const found = await lookAll(dir, batch);
+    yield batch.flatMap((bytes, index) => {
+      const name = bytes.toString();
+      const stats = found[index];
+      return stats && !(inRoot && guardOfName(name) === 'hidden') ? [entryOf(name, stats)] : [];
     });
-    yield entries;
   }
 }
 

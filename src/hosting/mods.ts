@@ -14,7 +14,7 @@ import type { Wish } from './mod-resolution.ts';
 import { findPack, makeOfPack, type PackRef } from './packs.ts';
 import { createFolder } from './server-folder.ts';
 import type { FileOwner } from './properties.ts';
-import { createTurns } from './turns.ts';
+import { createTurns } from '../turns.ts';
 
 export interface ModsOptions {
   store: Store;

@@ -4,7 +4,8 @@ import { open, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EngineError } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
-import { GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
+import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
+import { motdCodes, parseMotd } from './motd.ts';
 import { formatProperties, parseProperties } from './properties-format.ts';
 
 /** What the server list shows where the owner set nothing. */
@@ -20,7 +21,10 @@ const MAX_BYTES = 1024 * 1024;
 const LEDGER = '.dormouse-properties';
 
 /** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
-export function ownedProperties(motd: string, rconPassword: string): ReadonlyMap<string, string> {
+export function ownedProperties(
+  { motd, type }: Pick<ServerRow, 'motd' | 'type'>,
+  rconPassword: string,
+): ReadonlyMap<string, string> {
   return new Map([
     ['server-ip', ''],
     ['server-port', String(GAME_PORT)],
@@ -34,12 +38,24 @@ export function ownedProperties(motd: string, rconPassword: string): ReadonlyMap
     ['enable-status', 'true'],
     // Every player comes from the proxy's address, which is not the one Mojang has seen.
     ['prevent-proxy-connections', 'false'],
-    ['motd', motd || DEFAULT_MOTD],
+    // The game would open another port for each, which nobody asks.
+    ['enable-jmx-monitoring', 'false'],
+    ['management-server-enabled', 'false'],
+    // Bukkit knows `§x…`, a colour beyond the sixteen.
+    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
   ]);
 }
 
-/** Names an owner may not set; the API refuses them. `motd` is a field of the server itself. */
-export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(ownedProperties('', '').keys());
+/** The same by name. `motd` is a field of the server itself. */
+export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(ownedProperties({ motd: '', type: '' }, '').keys());
+
+/** What goes with them: ports, passwords and outside services that are not an owner's to set. */
+const OWNED_FAMILIES = /^(?:rcon|query|management-server|text-filtering|status-heartbeat)[.-]/;
+
+/** Whether an owner may not set a property of this name, as it is Dormouse's own. */
+export function isOwnedProperty(name: string): boolean {
+  return OWNED_PROPERTIES.has(name) || OWNED_FAMILIES.test(name);
+}
 
 /** Who the game runs as: files we write for it must be readable to that user. Needed only where we are root. */
 export interface FileOwner {
@@ -66,7 +82,7 @@ export function mergeProperties(
     ...Object.entries({ ...DEFAULTS, 'online-mode': onlineMode }),
     ...kept,
     ...Object.entries(row.properties),
-    ...ownedProperties(row.motd, rconPassword),
+    ...ownedProperties(row, rconPassword),
   ]);
 }
 
@@ -96,8 +112,8 @@ export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<vo
   if (parseProperties(await readPlain(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
 }
 
-/** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. */
-async function readPlain(path: string): Promise<string> {
+/** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
+export async function readPlain(path: string): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -114,7 +130,7 @@ async function readPlain(path: string): Promise<string> {
 }
 
 /** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
-async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
+export async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
   // The usual case, and two syncs of the disk less between a join and its game.
   if ((await readPlain(path)) === text) return;
   const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;

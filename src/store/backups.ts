@@ -27,10 +27,10 @@ export async function listBackupsIn(db: Sql, state: BackupState): Promise<Backup
   return (await db.query<StoredBackup>(sql, [state])).map(backupRow);
 }
 
-/** Servers that have a folder put aside by a restore. */
-export async function listPrevious(db: Sql): Promise<string[]> {
-  const rows = await db.query<{ serverId: string }>(`SELECT "serverId" FROM "backups" WHERE "kind" = 'previous'`);
-  return rows.map(({ serverId }) => serverId);
+/** The folders that restores have put aside, of all servers. */
+export async function listPrevious(db: Sql): Promise<BackupRow[]> {
+  const rows = await db.query<StoredBackup>(`SELECT * FROM "backups" WHERE "kind" = 'previous'`);
+  return rows.map(backupRow);
 }
 
 /** Changes a backup that is in one of the given states; false where there is none. */

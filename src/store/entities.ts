@@ -1,7 +1,9 @@
 import { EntitySchema } from 'typeorm';
 import type { EntitySchemaColumnOptions } from 'typeorm';
+import { tpsIncidents, webhookMessages } from './alerts-table.ts';
 import { backupEntities } from './backups-table.ts';
 import { exact } from './exact.ts';
+import { publicStatuses, wakePolicies } from './settings-tables.ts';
 import type {
   AccountLimitsRow,
   AccountRow,
@@ -27,10 +29,14 @@ import type {
   UserRow,
   WalletRow,
 } from './rows.ts';
+import { schedules } from './schedules-table.ts';
 import { serverDatabases } from './server-databases-table.ts';
 import { serverMods } from './server-mods-table.ts';
+import { serverPorts } from './server-ports-table.ts';
+import { templates } from './templates-table.ts';
 import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
+import { sftpUsers } from './sftp-users-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -105,6 +111,7 @@ export const servers = new EntitySchema<ServerRow>({
     properties: json,
     idleTimeoutMinutes: integer,
     alertWebhookUrl: text,
+    sftpEnabled: { ...boolean, default: false },
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -191,6 +198,8 @@ export const grants = new EntitySchema<GrantRow>({
     createdAt: bigint,
     expiresAt: bigint,
     snapshot: text,
+    changedAt: { ...bigint, default: 0 },
+    history: { ...text, default: '[]' },
   },
   uniques: [{ columns: ['deviceHash'] }, { columns: ['userHmac'] }],
   indices: [{ columns: ['expiresAt'] }],
@@ -396,8 +405,16 @@ export const entities = [
   metricSamples,
   diagnostics,
   serverDatabases,
+  schedules,
+  templates,
+  serverPorts,
   serverDisks,
   suspensions,
+  webhookMessages,
+  tpsIncidents,
+  publicStatuses,
+  wakePolicies,
   ...backupEntities,
+  sftpUsers,
   serverMods,
 ];

@@ -3,7 +3,7 @@ import type { GrantRow } from './rows.ts';
 import type { Sql, Tx } from './writer.ts';
 
 /** Where an event has led a grant. */
-export type GrantStep = Pick<GrantRow, 'snapshot' | 'state' | 'userId'>;
+export type GrantStep = Pick<GrantRow, 'snapshot' | 'state' | 'userId' | 'changedAt' | 'history'>;
 
 /** Fails as a duplicate (`isDuplicate`) where a code of another grant, live or lately over, is the same. */
 export async function insertGrant(tx: Tx, row: GrantRow): Promise<void> {
@@ -26,8 +26,9 @@ export async function getGrantByUserCode(db: Sql, userHmac: string): Promise<Gra
 
 /** Stores where a grant has come to, provided that it is still where it came `from`; false where it is not. */
 export async function advanceGrant(tx: Tx, id: string, from: string, to: GrantStep): Promise<boolean> {
-  const sql = `UPDATE "grants" SET "snapshot" = $1, "state" = $2, "userId" = $3 WHERE "id" = $4 AND "snapshot" = $5`;
-  return (await tx.run(sql, [to.snapshot, to.state, to.userId, id, from])) > 0;
+  const sql = `UPDATE "grants" SET "snapshot" = $1, "state" = $2, "userId" = $3, "changedAt" = $4, "history" = $5
+    WHERE "id" = $6 AND "snapshot" = $7`;
+  return (await tx.run(sql, [to.snapshot, to.state, to.userId, to.changedAt, to.history, id, from])) > 0;
 }
 
 /** Forgets grants that expired before an instant, at most `limit` of them: the oldest. */

@@ -52,6 +52,7 @@ export interface ServerRow {
   properties: Record<string, string>;
   idleTimeoutMinutes: number;
   alertWebhookUrl: string;
+  sftpEnabled: boolean;
   modpackPlatform: string;
   modpackRef: string;
   modpackVersion: string;
@@ -183,6 +184,10 @@ export interface GrantRow {
   createdAt: number;
   expiresAt: number;
   snapshot: string;
+  /** When it entered its state; 0 where that was not noted yet. */
+  changedAt: number;
+  /** The newest changes of its state, oldest first: JSON text of `Change[]` (grant-history.ts). */
+  history: string;
 }
 
 /** One accepted start of a device grant by an address; the limit per hour counts them. */

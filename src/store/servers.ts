@@ -72,11 +72,15 @@ export function serverNotFound(id: string): StatusError {
 
 /** A row as raw SQL gives it: JSON is still text. */
 type Stored<Row, Json extends keyof Row> = Omit<Row, Json> & Record<Json, string>;
-type StoredServer = Stored<ServerRow, 'properties' | 'coldStartsMs'>;
+type StoredServer = Stored<Omit<ServerRow, 'sftpEnabled'>, 'properties' | 'coldStartsMs'> & {
+  /** SQLite has no booleans. */
+  sftpEnabled: boolean | number;
+};
 type StoredRoute = Stored<RouteRow, 'properties'>;
 
 function serverRow(row: StoredServer): ServerRow {
-  return { ...row, properties: properties(row.properties), coldStartsMs: JSON.parse(row.coldStartsMs) as number[] };
+  const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
+  return { ...row, properties: properties(row.properties), coldStartsMs, sftpEnabled: Boolean(row.sftpEnabled) };
 }
 
 function routeRow(row: StoredRoute): RouteRow {

@@ -31,6 +31,12 @@ export async function listTransitions(db: Sql, serverId: string, limit = 50): Pr
   return db.query<TransitionRow>(sql, [serverId, limit]);
 }
 
+/** Whether a server has run since an instant. As far back as transitions are kept, of which every run makes several. */
+export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
+  const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;
+  return (await db.query(sql, [serverId, at])).length > 0;
+}
+
 /**
  * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
  * install or start failed are among them, since what failed may still have to be cleared away, and those that rest for a job.

@@ -20,6 +20,8 @@ export interface Store extends Sql {
    * itself.
    */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** How many writes wait to be safe on disk. */
+  waiting(): number;
   /** From now on `check` runs first in every commit, and where it rejects the commit does not happen. */
   fence(check: (tx: Sql) => Promise<void>): void;
   /** Brings the tables up to date; to be called by the one process that runs the installation. */
@@ -62,6 +64,7 @@ function storeOn(sources: DataSources): Store {
         throw storeError(error);
       }),
     write: (work) => writer.write(work),
+    waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
     migrate: () => writer.alone(() => migrate(sources)),
     close: () => (closing ??= writer.close().then(() => sources.close())),

@@ -39,22 +39,36 @@ export class Writer {
   #busy: Promise<void> | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #closed = false;
+  #waiting = 0;
 
   constructor(source: DataSource, dialect: Dialect) {
     this.#source = source;
     this.#begin = BEGIN[dialect];
   }
 
+  /** Writes that have been asked for, and of which nobody knows yet. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (this.#closed) {
       return Promise.reject(new StatusError('UNAVAILABLE', 'STORE_CLOSED', 'The service is shutting down.'));
     }
+    this.#waiting++;
     return new Promise((resolve, reject) => {
       const attempt = async (tx: Tx) => {
         const value = await work(tx);
-        return () => resolve(value);
+        return () => {
+          this.#waiting--;
+          resolve(value);
+        };
       };
-      this.#jobs.push({ attempt, refuse: reject });
+      const refuse = (error: unknown) => {
+        this.#waiting--;
+        reject(error);
+      };
+      this.#jobs.push({ attempt, refuse });
       // Begun one turn later, so that everything this turn asks for goes into one commit.
       this.#busy ??= Promise.resolve().then(() => this.#drain());
     });

@@ -12,12 +12,19 @@ interface Asset {
 
 const style = asset('style.css', 'text/css; charset=utf-8');
 const logo = asset('dormouse.svg', 'image/svg+xml');
+const machinesStyle = asset('machines.css', 'text/css; charset=utf-8');
+const machinesScript = asset('machines.js', 'text/javascript; charset=utf-8');
 
-/** Where pages find the stylesheet and the picture of the sleeping dormouse. */
-export const ASSETS = { style: style.path, logo: logo.path };
+/** Where pages find the stylesheet, the picture of the sleeping dormouse, and what only the operators' pages have. */
+export const ASSETS = {
+  style: style.path,
+  logo: logo.path,
+  machinesStyle: machinesStyle.path,
+  machinesScript: machinesScript.path,
+};
 
 export function mountAssets(router: Router): void {
-  for (const { path, type, content } of [style, logo]) {
+  for (const { path, type, content } of [style, logo, machinesStyle, machinesScript]) {
     router.get(path, (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
       ctx.set('X-Content-Type-Options', 'nosniff');

@@ -32,6 +32,11 @@ export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
   return new Html(`${template[0]}${filled.join('')}`);
 }
 
+/** A script of ours, which templates may not hold: `src` is a path, and nothing is ever written between its tags. */
+export function scriptFile(src: string): Html {
+  return new Html(`<script type="module" src="${escapeHtml(src)}"></script>`);
+}
+
 /** Text as it stands in HTML, both between tags and in quoted attributes. */
 export function escapeHtml(text: string): string {
   return text

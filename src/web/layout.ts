@@ -1,6 +1,6 @@
 import { ASSETS } from './assets.ts';
 import { csrfField } from './form.ts';
-import { html } from './html.ts';
+import { html, scriptFile } from './html.ts';
 import type { Html } from './html.ts';
 import { signInPath } from './next.ts';
 import type { Page, Visit } from './visit.ts';
@@ -9,7 +9,7 @@ import type { Page, Visit } from './visit.ts';
 type Surroundings = Pick<Visit, 'principal' | 'csrf' | 'path' | 'query'>;
 
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
-export function layout({ title, main }: Page, visit: Surroundings): Html {
+export function layout({ title, main, style, script }: Page, visit: Surroundings): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -21,6 +21,8 @@ export function layout({ title, main }: Page, visit: Surroundings): Html {
         <meta name="robots" content="noindex" />
         <link rel="icon" type="image/svg+xml" href="${ASSETS.logo}" />
         <link rel="stylesheet" href="${ASSETS.style}" />
+        ${style !== undefined && html`<link rel="stylesheet" href="${style}" />`}
+        ${script !== undefined && scriptFile(script)}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the page itself</a>
@@ -45,6 +47,7 @@ function navigation({ principal, csrf, path, query }: Surroundings): Html {
     </nav>`;
   }
   return html`<nav aria-label="Main">
+    ${principal.operator && html`<a href="/operator">Machines</a>`}
     <a href="/device">Connect a device</a>
     <a href="/profile">Profile</a>
     <form method="post" action="/sign-out">

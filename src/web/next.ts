@@ -1,8 +1,10 @@
 import { readUserCode } from '../access/user-codes.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
-  ['', '/keys', '/apps', '/sessions', '/invitations'].map((page) => `/profile${page}`).concat('/device'),
+  ['', '/keys', '/apps', '/sessions', '/invitations'].map((page) => `/profile${page}`).concat('/device', '/operator'),
 );
+
+const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 
 /** Where a sign-in leads when nothing else was asked for. */
 export const AFTER_SIGN_IN = '/profile';
@@ -10,6 +12,7 @@ export const AFTER_SIGN_IN = '/profile';
 /** The page to go on to, if it is one of ours that may be gone on to: anything else a link brought along is ignored. */
 export function nextPage(wanted: string | null): string {
   const [path = '', query = ''] = (wanted ?? '').split('?', 2);
+  if (MACHINE_PAGE.test(path)) return path;
   if (!PAGES.has(path)) return AFTER_SIGN_IN;
   const code = path === '/device' ? readUserCode(new URLSearchParams(query).get('code') ?? '') : undefined;
   return code === undefined ? path : `${path}?code=${code}`;

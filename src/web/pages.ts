@@ -6,6 +6,8 @@ import type { PageDeps } from './deps.ts';
 import { mountDevice } from './device.ts';
 import { pageErrors } from './errors.ts';
 import { mountHome } from './home.ts';
+import { mountMachine } from './machine.ts';
+import { mountMachines } from './machines.ts';
 import { mountApps } from './profile-apps.ts';
 import { mountInvitations } from './profile-invitations.ts';
 import { mountKeys } from './profile-keys.ts';
@@ -13,11 +15,13 @@ import { mountSessions } from './profile-sessions.ts';
 import { mountProfile } from './profile.ts';
 import { createServe } from './serve.ts';
 import { mountSignIn } from './sign-in.ts';
+import { mountStatus } from './status.ts';
 import { mountVerifyEmail } from './verify-email.ts';
 
 /** Gives every page its route. They need `pageErrors` around them, which also sets their headers. */
 export function mountPages(router: Router, deps: PageDeps): void {
   mountAssets(router);
+  mountStatus(router, deps);
   const serve = createServe(router, deps);
   mountHome(serve);
   mountSignIn(serve, deps);
@@ -29,6 +33,8 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountApps(serve, deps);
   mountSessions(serve, deps);
   mountInvitations(serve, deps);
+  mountMachines(serve, deps);
+  mountMachine(serve, deps);
 }
 
 /**

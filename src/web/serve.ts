@@ -5,6 +5,7 @@ import { clearedSessionCookie, sessionCookie } from '../access/session-cookie.ts
 import { readBody } from '../api/body.ts';
 import { StatusError } from '../status.ts';
 import type { PageDeps } from './deps.ts';
+import { LIVE_PAGE_POLICY } from './headers.ts';
 import { layout } from './layout.ts';
 import { signInPath } from './next.ts';
 import { visitOf } from './visit.ts';
@@ -77,6 +78,7 @@ export function createServe(router: Router, deps: PageDeps): Serve {
       ctx.status = answer.status ?? 200;
       ctx.type = 'html';
       ctx.body = layout(answer, visit).toString();
+      if (answer.script !== undefined) ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
       if (answer.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(answer.retryAfterSeconds));
       return;
     }

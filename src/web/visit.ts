@@ -32,6 +32,9 @@ export interface SignedInVisit extends Visit {
 export interface Page {
   title: string;
   main: Html;
+  /** What it needs beyond the style of all pages: paths of ours. A page without a script may run none. */
+  style?: string;
+  script?: string;
   /** Default 200. */
   status?: number;
   retryAfterSeconds?: number;

@@ -58,8 +58,9 @@ const servers = createServers({
     sandboxFaults: {},
     idleAfterMs: 0,
     outages: () => 0,
-    cpusFor: () => 1,
     maintain: room.maintain,
+    cpusFor: () => 1,
+    portsOf: () => [],
     erasers: [room.erase],
   }),
 });

@@ -313,7 +313,16 @@ test('killed while running, and the game died meanwhile: it is started again', a
 test('a game that runs though its server sleeps is stopped; one without a server is removed', async (t) => {
   const w = await world(t);
   await w.create('lobby');
-  const spec = { core: 'sandbox', version: '1.21.4', ramMb: 512, cpus: 1, image: 'x', dataDir: '/tmp', env: {} };
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: 512,
+    cpus: 1,
+    ports: [],
+    image: 'x',
+    dataDir: '/tmp',
+    env: {},
+  };
   await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));
   await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(1_000));
   await w.killAndRestart();
@@ -372,4 +381,19 @@ test('a server at rest costs no actor', async (t) => {
   await w.reach('lobby', 'hibernated');
   await w.until(() => w.servers.live().length === 0);
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+});
+
+test('a server stored before there were jobs starts, and takes one', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  const [stored] = await w.store.query<{ snapshot: string }>('SELECT "snapshot" FROM "servers"');
+  const snapshot = JSON.parse(stored?.snapshot ?? '{}') as { context: Record<string, unknown> };
+  delete snapshot.context['job'];
+  delete snapshot.context['maintained'];
+  await w.store.write((tx) => tx.run('UPDATE "servers" SET "snapshot" = $1', [JSON.stringify(snapshot)]));
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  const job = { id: 'job_1', kind: 'world.delete', target: 'world' } as const;
+  await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
+  t.is((await w.reach('lobby', 'running'))?.context.maintained?.failure, null);
 });

@@ -24,7 +24,17 @@ test('games are found again after the Docker Engine was restarted, or killed', a
   const dataDir = join(dir, 'data');
   await mkdir(dataDir);
   const env = behaviourEnv({ print: ['hello'], farewell: 'bye' });
-  const spec = { serverId: 'alpha', core: 'sandbox', version: '', ramMb: 64, cpus: 1, image: IMAGE, dataDir, env };
+  const spec = {
+    serverId: 'alpha',
+    core: 'sandbox',
+    version: '',
+    ramMb: 64,
+    cpus: 1,
+    ports: [],
+    image: IMAGE,
+    dataDir,
+    env,
+  };
   const events: EngineEvent[] = [];
   t.teardown(engine.watch((event) => events.push(event)));
   const resyncs = () => events.filter((event) => event.type === 'resync').length;

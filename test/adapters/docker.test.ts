@@ -61,7 +61,7 @@ holds('a container has no rights it does not need', async (t, { engine, docker, 
     [[alpha.dataDir, '/data']],
   );
   if (process.getuid?.() === 0) t.is((await stat(alpha.dataDir)).uid, 1000);
-  const java = await engine.boot({ ...spec('beta'), core: 'paper', cpus: 1.5 }, never);
+  const java = await engine.boot({ ...spec('beta'), core: 'paper', cpus: 1.5, ports: [] }, never);
   t.true(java.up);
   const other = await docker.getContainer(containerName(installation, 'beta')).inspect();
   t.like(other.HostConfig, { ReadonlyRootfs: false, CpuQuota: 150_000 });
@@ -196,6 +196,7 @@ test('an engine that is away says so in every method, and a watcher waits for it
     version: '',
     ramMb: 64,
     cpus: 1,
+    ports: [],
     image: IMAGE,
     dataDir: logDir,
     env: {},

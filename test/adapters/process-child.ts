@@ -5,7 +5,17 @@ import { createProcessEngine } from '../../src/adapters/process.ts';
 const [runDir = '', sandboxEntry = '', dataDir = ''] = process.argv.slice(2);
 const engine = createProcessEngine({ runDir, sandboxEntry, log: pino({ level: 'silent' }) });
 const env = { GAME_PRINT: 'hello', GAME_FAREWELL: 'bye' };
-const spec = { serverId: 'alpha', core: 'sandbox', version: '', ramMb: 256, cpus: 1, image: '', dataDir, env };
+const spec = {
+  serverId: 'alpha',
+  core: 'sandbox',
+  version: '',
+  ramMb: 256,
+  cpus: 1,
+  ports: [],
+  image: '',
+  dataDir,
+  env,
+};
 process.stdout.write('ready\n');
 await engine.boot(spec, new AbortController().signal);
 process.stdout.write('booted\n');

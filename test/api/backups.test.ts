@@ -4,9 +4,11 @@ import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { createRouting } from '../../src/actors/routing.ts';
 import type { Disk } from '../../src/hosting/disk.ts';
 import { StatusError } from '../../src/status.ts';
 import { plant, treeOf } from '../support/tree.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { api, type ApiUnderTest } from './harness.ts';
 
 interface Shown {
@@ -170,6 +172,8 @@ test('R-01 a failed next boot is undone by restoring `previous`; a boot that suc
   await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
   const played = await treeOf(rootOf(it, 'lobby'));
   t.is((await restore(it, backup.id)).status, 200);
+  t.is((await it.call('POST', '/v1/servers/lobby/backups/previous:setLocked')).reason, 'BACKUP_NO_ARCHIVE');
+  t.is((await it.call('GET', '/v1/servers/lobby/backups/previous:download')).reason, 'BACKUP_NO_ARCHIVE');
   it.engine.script('lobby', { exitCode: 1 });
   await it.command('lobby', 'START');
   await it.reach('lobby', 'start_failed');
@@ -188,6 +192,33 @@ test('R-01 a failed next boot is undone by restoring `previous`; a boot that suc
   await it.reach('lobby', 'running');
   await it.until(async () => (await find(it, 'lobby', 'previous')) === undefined);
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
+});
+
+test('R-01 what is put aside is never a folder that has been played in, whatever was left undone', async (t) => {
+  const it = await sleeping(t);
+  const backup = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
+  t.is((await restore(it, backup.id)).status, 200);
+  // The service dies, and with it what would have removed the folder after the first start.
+  await it.services.backups.close();
+  await it.clock.advance(1_000);
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played since' });
+  await it.command('lobby', 'STOP');
+  await it.reach('lobby', 'hibernated');
+  t.is((await find(it, 'lobby', 'previous'))?.state, 'ready');
+  t.is((await restore(it, backup.id)).status, 200);
+  t.is(await readFile(join(`${rootOf(it, 'lobby')}.previous`, 'world/level.dat'), 'utf8'), 'played since');
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  await it.killAndRestart();
+  const { backups } = await it.room().open(it.servers, it.serverEvents);
+  t.teardown(() => backups.close());
+  t.deepEqual(
+    (await backups.list('lobby')).map(({ id }) => id),
+    [backup.id],
+  );
 });
 
 test('R-02 a running game writes down its world and leaves it alone until the archive is made', async (t) => {
@@ -329,9 +360,20 @@ test('R-05 a player who joins during a restore waits for it; a second restore is
   t.is((await restore(it, backup.id)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', `/v1/servers/lobby/backups/${backup.id}:delete`)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', '/v1/servers/lobby:start')).status, 200);
+  const routing = createRouting({
+    ...it,
+    log: it.services.log,
+    publicHost: 'play.example',
+    sleepers: [],
+    door: OPEN_DOOR,
+  });
+  t.teardown(() => routing.close());
+  const steve = { uuid: null, name: 'Steve', ip: '127.0.0.1', protocol: 765 };
+  const joined = routing.wake('lobby', steve, new AbortController().signal);
   t.deepEqual(it.engine.boots, []);
   gate.resolve();
   t.is((await restoring).status, 200);
+  t.truthy(await it.during(joined));
   await it.reach('lobby', 'running');
   t.deepEqual(it.engine.boots, ['lobby']);
 });

@@ -11,28 +11,36 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
+import { createMachines } from '../../src/actors/machines.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
+import { scheduleActions } from '../../src/actors/schedule-actions.ts';
+import { createSchedules } from '../../src/actors/schedules.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
-import { openNodeServices } from '../../src/api/node-services.ts';
+import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
 import { createPeopleMemory } from '../../src/api/services.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
+import { createPublicBoard } from '../../src/api/public-board.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
+import { openServerPorts } from '../../src/hosting/server-ports.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
-import { unlimitedDisk } from '../../src/hosting/disk.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { createMods } from '../../src/hosting/mods.ts';
+import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';
+import { openHostKey } from '../../src/sftp/host-key.ts';
+import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertAppToken } from '../../src/store/app-tokens.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -75,6 +83,8 @@ export interface ApiUnderTest extends World {
   share: (serverId: string, role: MemberRole) => Promise<void>;
   services: Services;
   serverEvents: ServerEvents;
+  /** Listens nowhere until a test says so. */
+  sftp: Sftp;
   letters: Mail[];
   /** Connects an app to a user, and gives the token it gets. */
   connect: (userId: string, clientId: string) => Promise<string>;
@@ -102,6 +112,18 @@ export interface ApiTestOptions {
   config?: Partial<Services['config']>;
   api?: Partial<ApiOptions>;
 }
+
+/** The settings, where a test has none of its own. */
+const CONFIG: Services['config'] = {
+  baseUrl: 'http://panel.example',
+  publicHost: 'play.example',
+  region: 'na',
+  nodeLabel: 'node-1',
+  maxRamMb: 16_384,
+  maxServersPerAccount: 0,
+  mysqlAddress: { host: 'mysql.example', port: 3_306 },
+  signup: 'open',
+};
 
 const EVER = 4_000_000_000_000;
 
@@ -144,36 +166,66 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
+  const disk = await openDisks({ ...base, log, tiers: options.diskQuota ?? [], servers: () => base.servers });
   const node = await openNodeServices({
     ...base,
+    disk,
     log,
     nodeLabel: 'node-1',
-    diskQuota: options.diskQuota ?? [],
     serverEvents,
     console: games,
     rconPassword: () => 'secret',
     capacity,
   });
   t.teardown(() => node.close());
-  const { backups, worlds } = await base.room().open(servers, serverEvents);
-  t.teardown(() => backups.close());
   const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
+  const { backups, worlds } = await base.room().open(servers, serverEvents);
+  t.teardown(() => backups.close());
+  const schedules = await createSchedules({
+    store,
+    clock,
+    log,
+    actions: scheduleActions({
+      servers,
+      clock,
+      console: games,
+      rconPassword: () => 'secret',
+      backups,
+    }),
+  });
+  t.teardown(() => schedules.close());
+  const grants = createGrants({ store, clock, secret, log });
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
+  const hostKey = await openHostKey(base.dataDir);
+  const files = createFiles({ dataDir: base.dataDir, disk: disk.quota });
+  const sftp = createSftp({
+    store,
+    clock,
+    log,
+    dataDir: base.dataDir,
+    hostKey,
+    files,
+    disk: disk.quota,
+    closed: (id) => node.suspensions.of(id) !== undefined,
+  });
+  t.teardown(() => sftp.close());
   const services: Services = {
+    publicStatuses,
+    wakePolicies,
+    publicBoard: createPublicBoard({
+      publicStatuses,
+      wakePolicies,
+      servers,
+      clock,
+      config: { ...CONFIG, ...options.config },
+      playersPort: () => 25_565,
+    }),
     ...money,
     ...node,
-    config: {
-      baseUrl: 'http://panel.example',
-      publicHost: 'play.example',
-      region: 'na',
-      nodeLabel: 'node-1',
-      maxRamMb: 16_384,
-      maxServersPerAccount: 0,
-      mysqlAddress: { host: 'mysql.example', port: 3_306 },
-      signup: 'open',
-      ...options.config,
-    },
+    config: { ...CONFIG, ...options.config },
     ...createPeopleMemory(clock),
     clock,
     store,
@@ -186,20 +238,24 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     mods: createMods({
       store,
       registries: [fakeRegistry()],
-      disk: unlimitedDisk,
+      disk: disk.quota,
       dataDir: base.dataDir,
       owner: undefined,
     }),
-    files: createFiles({ dataDir: base.dataDir, disk: unlimitedDisk }),
+    files,
+    sftp,
     serverEvents,
     metrics,
     backups,
     worlds,
-    grants: createGrants({ store, clock, secret, log }),
+    grants,
+    machines: createMachines({ store, clock, servers, grants }),
     engine: base.engine,
     console: base.games,
     catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
     databases,
+    serverPorts: await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true }),
+    schedules,
     sandboxVersions: sandboxVersions(),
     playersPort: () => 25_565,
     findUser: (id) => getUser(store, id),
@@ -283,6 +339,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     ...base,
     services,
     serverEvents,
+    sftp,
     letters,
     async connect(userId, clientId) {
       const app = { id: clientId, name: `App ${clientId}`, homepage: 'https://app.example', disabledAt: null };

@@ -27,6 +27,8 @@ interface Credential {
 }
 
 const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
+/** Names a server in its body. */
+const ofBody = ({ id }: Operation) => id === 'CreateTemplate';
 const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
 
 /** What a sleeping server answers to who may: 200, but for these. */
@@ -35,6 +37,12 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
   RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  RemoveServerPort: ['NOT_FOUND', 'PORT_NOT_FOUND'],
+  DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  SetScheduleEnabled: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  CreateServerFromTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  DeleteTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
   DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
   RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
   SetModpack: ['FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED'],
@@ -45,6 +53,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DownloadBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
   SetBackupLocked: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
   DeleteServerWorld: ['NOT_FOUND', 'WORLD_NOT_FOUND'],
+  RotateSftpPassword: ['FAILED_PRECONDITION', 'SFTP_DISABLED'],
   ReadFile: ['FAILED_PRECONDITION', 'NOT_A_FILE'],
   CopyPath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   RenamePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
@@ -57,6 +66,10 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
 const BODIES: Record<string, (serverId: string) => object> = {
   CreateServer: () => ({ name: 'Another', ramMb: 256 }),
   SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
+  CreateTemplate: () => ({ serverId: 'abc', name: 'Usual' }),
+  DeleteSchedule: () => ({ scheduleId: 'sch_none' }),
+  RunScheduleNow: () => ({ scheduleId: 'sch_none' }),
+  SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
   RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
 };
 
@@ -142,7 +155,10 @@ test('every operation, with everything that is no credential or no longer one', 
   const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
   const credentials: Record<string, Credential> = {
     none: { headers: {}, expect: missing },
-    'a session': { headers: { cookie, 'x-csrf-token': csrf }, expect: missing },
+    'a session': {
+      headers: { cookie, 'x-csrf-token': csrf },
+      expect: ({ scope }) => (scope === 'operator' ? (['PERMISSION_DENIED', 'SCOPE_MISSING'] as const) : missing()),
+    },
     malformed: { headers: { 'x-api-key': 'dmk_nonsense' }, expect: nobody },
     empty: { headers: { 'x-api-key': '' }, expect: nobody },
     unknown: { headers: { 'x-api-key': mintToken('key') }, expect: nobody },
@@ -235,14 +251,14 @@ test('every operation, by who is somebody else, or a member', async (t) => {
     byScope(operation, FULL_SCOPES) ?? (ofAccount(operation) ? foreign : undefined);
   await walk(t, it, 'another account’s key', {
     headers,
-    expect: (operation) => (ofServer(operation) ? hidden : other(operation)),
+    expect: (operation) => (ofServer(operation) || ofBody(operation) ? hidden : other(operation)),
   });
   for (const role of ['limited', 'member'] as const) {
     await it.share('abc', role);
     await walk(t, it, role, {
       headers,
       expect: (operation) =>
-        operation.role === undefined || isAtLeast(role, operation.role)
+        isAtLeast(role, operation.role ?? (ofBody(operation) ? 'member' : 'limited'))
           ? other(operation)
           : ['PERMISSION_DENIED', 'ROLE_TOO_LOW'],
     });
@@ -256,6 +272,8 @@ test('every operation, with a key for certain servers only', async (t) => {
   const { key } = await it.mint(FULL_SCOPES, { serverIds: ['def'] });
   const whole = new Set([
     'CreateServer',
+    'CreateTemplate',
+    'DeleteTemplate',
     'ListAccountAudit',
     'GetWallet',
     'ListLedger',

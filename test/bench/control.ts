@@ -5,6 +5,9 @@ import type { Cause } from '../../machines/server.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { startReconcile } from '../../src/actors/reconcile.ts';
 import { createRouting } from '../../src/actors/routing.ts';
+import { createDoor } from '../../src/actors/door.ts';
+import { createPlayerFiles } from '../../src/hosting/player-files.ts';
+import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { createServers, type Servers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createLog, type Log } from '../../src/log.ts';
@@ -56,11 +59,22 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     idleAfterMs: 600_000,
     rconPassword: () => 'secret',
     cpusFor: () => 1,
+    portsOf: () => [],
     outages: () => 0,
     erasers: [],
   });
   const servers = createServers({ store, clock, log, limits: LIMITS, effects });
-  const routing = createRouting({ servers, clock, log, publicHost: 'localhost', sleepers: await listRoutes(store) });
+  const policies = await openWakePolicies(store);
+  const door = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
+  servers.checkWakes(door.wakeCap, ['JOIN']);
+  const routing = createRouting({
+    door,
+    servers,
+    clock,
+    log,
+    publicHost: 'localhost',
+    sleepers: await listRoutes(store),
+  });
   await servers.restore();
   const endReconcile = await startReconcile({ engine, servers, clock, log });
   return {

@@ -15,10 +15,15 @@ const BENCHES: Record<string, { what: string; load: () => Promise<{ run: Bench }
   start: { what: 'a whole wake of the built-in game', load: () => import('./start.ts') },
   transitions: { what: 'starts and stops on disk', load: () => import('./transitions.ts') },
   calls: { what: 'the API and its keys', load: () => import('./calls.ts') },
+  files: { what: 'a directory and a large file', load: () => import('./files.ts') },
   sleeping: { what: 'memory of sleeping servers', load: () => import('./sleeping.ts') },
   boot: { what: 'the start of the service', load: () => import('./boot.ts') },
   disk: { what: 'the files of a large server', load: () => import('./disk.ts') },
+  backups: { what: 'backups and restores', load: () => import('./backups.ts') },
+  sftp: { what: 'a large file over SFTP', load: () => import('./sftp.ts') },
   meter: { what: 'a minute of ten thousand awake servers', load: () => import('./meter.ts') },
+  streams: { what: 'event streams that wait, and a log that pours', load: () => import('./streams.ts') },
+  polling: { what: 'a minute of readings of running servers', load: () => import('./polling.ts') },
 };
 const LIMIT_MS = 180_000;
 const KILL_AFTER_MS = 3_000;

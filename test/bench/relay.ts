@@ -144,7 +144,7 @@ async function beProxy(gamePort: number): Promise<void> {
   const silent = (): void => undefined;
   const proxy = createProxy({
     routes: { lookup: (host) => (host === HOST ? route : undefined) },
-    wake: { wake: () => Promise.reject(new Error('always awake')) },
+    wake: { admit: async () => {}, wake: () => Promise.reject(new Error('always awake')) },
     log: { debug: silent, info: silent, warn: silent },
   });
   process.send?.((await proxy.listen('127.0.0.1', 0)).port);

@@ -48,7 +48,7 @@ async function beProxy(): Promise<void> {
   const silent = (): void => undefined;
   const proxy = createProxy({
     routes: { lookup: (host) => (host === HOST ? asleep : undefined) },
-    wake: { wake: () => Promise.reject(new Error('nobody joins here')) },
+    wake: { admit: async () => {}, wake: () => Promise.reject(new Error('nobody joins here')) },
     log: { debug: silent, info: silent, warn: silent },
   });
   process.send?.((await proxy.listen('127.0.0.1', 0)).port);

@@ -39,6 +39,7 @@ export async function run(report: Report): Promise<void> {
     const games = readyGames({ host: '127.0.0.1', port });
     const control = await openControl(folder, { ...games, engine: watched(games.engine, steps) });
     const wake: Wake = {
+      admit: (serverId, player) => control.routing.admit(serverId, player),
       async wake(serverId, ...rest) {
         const step: Partial<Steps> = { asked: performance.now() };
         steps.set(serverId, step);

@@ -8,6 +8,7 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import type { Capacity } from '../../src/billing/capacity.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
 import { createRouting } from '../../src/actors/routing.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { createLog } from '../../src/log.ts';
 import type { Machine } from '../../src/ports.ts';
 import { StatusError } from '../../src/status.ts';
@@ -214,7 +215,7 @@ test('a player who comes while there is no room reads why', async (t) => {
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
   const sleepers = await listRoutes(it.store);
-  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers });
+  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
   const error = await t.throwsAsync(routing.wake('two', player, AbortSignal.timeout(5_000)));

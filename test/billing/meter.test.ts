@@ -1,6 +1,7 @@
 import test from 'ava';
 import { chargeOf } from '../../src/billing/prices.ts';
 import { createRouting } from '../../src/actors/routing.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
 import { createLog } from '../../src/log.ts';
 import { insertUser } from '../../src/store/accounts.ts';
@@ -167,7 +168,16 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   it.engine.crash('ended', { code: 0 });
   it.engine.crash('anew', { code: 0 });
   await it.clock.advance(900_000);
-  const spec = { core: 'sandbox', version: '1.21.4', ramMb: RAM, cpus: 1, image: '', dataDir: it.dataDir, env: {} };
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: RAM,
+    cpus: 1,
+    ports: [],
+    image: '',
+    dataDir: it.dataDir,
+    env: {},
+  };
   await it.engine.boot({ ...spec, serverId: 'anew' }, new AbortController().signal);
   await it.restart();
   const sessions = await it.sessions();
@@ -360,7 +370,7 @@ test('who joins a server without money reads a kind sentence, and nothing of the
   await it.create('abc');
   const log = createLog({ level: 'silent' });
   const { servers, clock } = it;
-  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [] });
+  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers: [] });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(5_000)));
@@ -394,6 +404,7 @@ test('a spend cap with notify writes once a month, and lets everything run on', 
   await it.minutes(5);
   t.is(await said(it), 1);
   t.like(it.letters, [{ to: 'owner@example.com' }]);
+  t.like(it.caps, { 0: { accountId: ACCOUNT, capMicros: cost(2), action: 'notify' }, length: 1 });
   t.is((await it.servers.get('abc'))?.state, 'running');
   t.false(it.games.commands.some((command) => command.includes('say')));
   t.is(await it.balance(), CREDIT - cost(6));

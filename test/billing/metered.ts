@@ -22,6 +22,8 @@ export interface Metered extends Omit<World, 'servers'> {
   readonly servers: World['servers'];
   readonly meter: Meter;
   letters: Mail[];
+  /** Spend caps of which somebody was to be told. */
+  caps: object[];
   /** Starts a server, and is back when it runs: files are written meanwhile, which takes real time. */
   wake(id: string, cause?: Cause): Promise<void>;
   balance(): Promise<number>;
@@ -58,6 +60,7 @@ export async function metered(
   const { store, clock, engine, games } = base;
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
   const letters: Mail[] = [];
+  const caps: object[] = [];
   const mailer = { send: async (mail: Mail) => void letters.push(mail) };
   let setBy = 0;
   let awake = 0;
@@ -94,6 +97,7 @@ export async function metered(
       baseUrl,
       log,
       record,
+      onCapReached: async (_, cap) => void caps.push(cap),
     });
     const uncheck = servers.checkWakes(funds.check);
     const parts = { store, clock, steady, engine, servers, sessions, prices, log };
@@ -114,6 +118,7 @@ export async function metered(
   return {
     ...base,
     letters,
+    caps,
     get servers() {
       return base.servers;
     },

@@ -50,6 +50,7 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench | un
       version: '1.21.4',
       ramMb: 64,
       cpus: 1,
+      ports: [],
       image: IMAGE,
       dataDir: join(dir, 'data', serverId),
       env: behaviourEnv(behaviour),
@@ -67,16 +68,18 @@ export async function dockerBench(t: ExecutionContext): Promise<DockerBench | un
     },
     enforcesMemory: true,
     listens: true,
+    echoesUdp: false,
   };
 }
 
 /** Environment of the conformance tests' program. */
 export function behaviourEnv(behaviour: Behaviour): Record<string, string> {
-  const { print, farewell, exitCode, ignoreStop, outOfMemory } = behaviour;
+  const { print, farewell, exitCode, ignoreStop, outOfMemory, echo } = behaviour;
   return {
     ...(print && { GAME_PRINT: print.join('\n') }),
     ...(farewell !== undefined && { GAME_FAREWELL: farewell }),
     ...(exitCode !== undefined && { GAME_EXIT: String(exitCode) }),
+    ...(echo !== undefined && { GAME_ECHO: String(echo) }),
     ...(ignoreStop && { GAME_IGNORE_STOP: '1' }),
     ...(outOfMemory && { GAME_OOM: '1' }),
   };

@@ -1,6 +1,9 @@
-import { createConnection } from 'node:net';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
+import { EngineError } from '../../src/ports.ts';
 import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
@@ -13,6 +16,8 @@ export interface Behaviour {
   exitCode?: number;
   ignoreStop?: boolean;
   outOfMemory?: boolean;
+  /** Sends back what it gets at this port, over TCP, and over UDP where the bench can. */
+  echo?: number;
 }
 
 /** One engine under test with games of its own, and what the suite must know of it. */
@@ -26,6 +31,7 @@ export interface Bench {
   /** Whether games are bounded in memory by the engine, and whether somebody listens at their addresses. */
   enforcesMemory: boolean;
   listens: boolean;
+  echoesUdp: boolean;
 }
 
 /** Makes a bench that is torn down with the test; undefined where its outside system is missing. */
@@ -52,6 +58,31 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.deepEqual(await engine.inspect('alpha'), first);
     t.deepEqual(await engine.list(), [first]);
     await printed(t, engine, 'alpha', ['one run']);
+  });
+
+  holds('published ports lead into the game while it runs, and are free then', async (t, bench) => {
+    const { engine, again, spec } = bench;
+    if (!bench.listens) {
+      t.pass();
+      return;
+    }
+    const [tcp, udp, echo] = await Promise.all([freePort(), freePort(), freePort()]);
+    const ports = [
+      { hostPort: tcp, containerPort: echo, proto: 'tcp' as const },
+      { hostPort: udp, containerPort: echo, proto: 'udp' as const },
+    ];
+    await engine.boot({ ...spec('alpha', { echo }), ports }, never);
+    await until(() => echoesTcp(tcp));
+    if (bench.echoesUdp) await until(() => echoesUdp(udp));
+    // Somebody else has taken them meanwhile.
+    const refusal = await t.throwsAsync(engine.boot({ ...spec('beta'), ports }, never), { instanceOf: EngineError });
+    t.is(refusal.code, 'port_in_use');
+    t.true(await echoesTcp(tcp));
+    await again().inspect('alpha');
+    await engine.halt('alpha', 1_000);
+    await engine.boot({ ...spec('beta', { echo }), ports }, never);
+    await until(() => echoesTcp(tcp));
+    await engine.halt('beta', 1_000);
   });
 
   holds('boots at once give one game', async (t, { engine, again, spec }) => {
@@ -373,4 +404,39 @@ function follower(engine: Engine, serverId: string, query: LogQuery): { got: Log
 
 function ended(game: Game | undefined): Game | undefined {
   return game?.exit ? game : undefined;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+function echoesTcp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('hello'));
+    socket.setTimeout(1_000, () => socket.destroy());
+    socket.once('data', (data) => {
+      resolve(data.toString() === 'hello');
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => resolve(false));
+  });
+}
+
+function echoesUdp(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    const end = (echoed: boolean) => {
+      clearTimeout(late);
+      socket.close();
+      resolve(echoed);
+    };
+    const late = setTimeout(end, 500, false);
+    socket.once('message', (datagram) => end(datagram.toString() === 'hello'));
+    socket.send('hello', port, '127.0.0.1');
+  });
 }

@@ -9,6 +9,7 @@ const spec = {
   version: '',
   ramMb: 64,
   cpus: 1,
+  ports: [],
   image: '',
   dataDir: '/nowhere',
   env: {},

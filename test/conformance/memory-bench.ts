@@ -15,6 +15,7 @@ export async function memoryBench(): Promise<Bench> {
         version: '1.21.4',
         ramMb: 64,
         cpus: 1,
+        ports: [],
         image: '',
         dataDir: `/nowhere/${serverId}`,
         env: {},
@@ -23,5 +24,6 @@ export async function memoryBench(): Promise<Bench> {
     traces: async () => [],
     enforcesMemory: true,
     listens: false,
+    echoesUdp: false,
   };
 }

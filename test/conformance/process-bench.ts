@@ -38,6 +38,7 @@ export async function processBench(t: ExecutionContext): Promise<ProcessBench> {
       version: '1.21.4',
       ramMb: 256,
       cpus: 1,
+      ports: [],
       image: '',
       dataDir: join(dir, 'data', serverId),
       env: behaviourEnv(behaviour),
@@ -45,5 +46,6 @@ export async function processBench(t: ExecutionContext): Promise<ProcessBench> {
     traces: async (serverId) => (await readdir(runDir).catch(() => [])).filter((name) => name.includes(serverId)),
     enforcesMemory: false,
     listens: true,
+    echoesUdp: true,
   };
 }

@@ -53,6 +53,7 @@ const row: ServerRow = {
   properties: { 'max-players': '7' },
   idleTimeoutMinutes: 0,
   alertWebhookUrl: '',
+  sftpEnabled: false,
   modpackPlatform: '',
   modpackRef: '',
   modpackVersion: '',
@@ -75,7 +76,7 @@ async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: E
   await mkdir(dataDir);
   const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : undefined;
   await writeProperties(dataDir, row, rconPassword, owner);
-  return { engine, spec: gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, rconPassword }) };
+  return { engine, spec: gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword }) };
 }
 
 async function seen(engine: Engine, pattern: RegExp): Promise<void> {

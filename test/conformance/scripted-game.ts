@@ -1,7 +1,8 @@
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 // A program that behaves as its environment says, in place of a game: see busybox-image.ts for the same in a container.
-const { GAME_PRINT, GAME_FAREWELL, GAME_EXIT, GAME_IGNORE_STOP, SERVER_IP, SERVER_PORT } = process.env;
+const { GAME_PRINT, GAME_FAREWELL, GAME_EXIT, GAME_IGNORE_STOP, GAME_ECHO, SERVER_IP, SERVER_PORT } = process.env;
 
 process.on('SIGTERM', () => {
   if (GAME_IGNORE_STOP) return;
@@ -10,4 +11,9 @@ process.on('SIGTERM', () => {
 });
 if (GAME_PRINT !== undefined) console.log(GAME_PRINT);
 if (GAME_EXIT) process.exitCode = Number(GAME_EXIT);
-else createServer((socket) => socket.end()).listen(Number(SERVER_PORT), SERVER_IP);
+if (GAME_ECHO) {
+  createServer((socket) => socket.pipe(socket)).listen(Number(GAME_ECHO), '127.0.0.1');
+  const udp = createSocket('udp4').bind(Number(GAME_ECHO), '127.0.0.1');
+  udp.on('message', (datagram, { port, address }) => udp.send(datagram, port, address));
+}
+if (!GAME_EXIT) createServer((socket) => socket.end()).listen(Number(SERVER_PORT), SERVER_IP);

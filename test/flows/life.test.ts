@@ -34,6 +34,16 @@ test('a start that fails kicks the waiting player at once, with the cause', asyn
   const server = await service.reach('broken', 'start_failed');
   t.is(server.startErrorCode, 'out_of_memory');
   t.regex(server.startError, /OutOfMemoryError/);
+  const scraped = await fetch(`${service.baseUrl}/metrics`, { headers: { authorization: `Bearer ${service.apiKey}` } });
+  const figures = await scraped.text();
+  for (const line of [
+    'dormouse_servers{state="start_failed"} 1',
+    'dormouse_starts_total{cause="player",outcome="failed"} 1',
+    'dormouse_proxy_kicks_total{rule="refused"} 1',
+    'dormouse_queue_depth{queue="webhooks"} 0',
+    'dormouse_ticks_total 0',
+  ])
+    t.true(figures.split('\n').includes(line), line);
 });
 
 test('unknown host names get nothing; a bare localhost finds the oldest server', async (t) => {

@@ -55,7 +55,7 @@ function changing(path: string, statBytes: number, content: Buffer): TreeEntry {
   const file: Partial<JailFile> = {
     stat: async () => entry,
     read: async (position, length) => content.subarray(position, position + length),
-    [Symbol.asyncDispose]: async () => {},
+    close: async () => {},
   };
   return { ...entry, path, open: async () => file as JailFile };
 }

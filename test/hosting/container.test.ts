@@ -2,7 +2,13 @@ import test from 'ava';
 import { CORES, gameSpec, heapMb, installSpec, javaTag } from '../../src/hosting/container.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
 
-const settings = { dataDir: '/srv/alpha', gameImage: 'itzg/minecraft-server', cpus: 1.5, rconPassword: 'secret' };
+const settings = {
+  dataDir: '/srv/alpha',
+  gameImage: 'itzg/minecraft-server',
+  cpus: 1.5,
+  ports: [],
+  rconPassword: 'secret',
+};
 
 function row(fields: Partial<ServerRow> = {}): ServerRow {
   return {
@@ -20,6 +26,7 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     properties: { seed: '%env:PATH%' },
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
+    sftpEnabled: false,
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',
@@ -71,6 +78,7 @@ test('the environment holds the image contract, a heap that fits, and no text of
     version: '1.21.4',
     ramMb: 2048,
     cpus: 1.5,
+    ports: [],
     image: 'itzg/minecraft-server:java21',
     dataDir: '/srv/alpha',
   });

@@ -98,6 +98,7 @@ const EVERY: Record<string, (jail: Jail, path: string) => Promise<unknown>> = {
   'copy from': (jail, path) => jail.copy(path, 'target'),
   'copy to': (jail, path) => jail.copy('there', path),
   remove: (jail, path) => jail.remove(path),
+  rmdir: (jail, path) => jail.rmdir(path),
   setAttributes: (jail, path) => jail.setAttributes(path, { mode: 0o777, modifiedAt: 0 }),
   merge: async (jail, path) => {
     await using stage = await jail.stage();
@@ -186,6 +187,20 @@ test('P08, P09, F-02: links are followed by nothing, wherever they point', async
   t.is(readlinkSync(join(root, 'moved')), outside);
   await jail.remove('moved');
   t.deepEqual(readdirSync(outside), ['secret']);
+});
+
+test('a directory is removed by itself only where nothing is in it', async (t) => {
+  const { jail, root, put } = await cage(t);
+  put('full/file');
+  mkdirSync(join(root, 'empty'));
+  symlinkSync('empty', join(root, 'link'));
+  await refused(t, () => jail.rmdir('full'), ['DIRECTORY_NOT_EMPTY'], 'full');
+  await refused(t, () => jail.rmdir('full/file'), ['NOT_A_DIRECTORY'], 'a file');
+  await refused(t, () => jail.rmdir('link'), ['NOT_A_DIRECTORY'], 'a link');
+  await refused(t, () => jail.rmdir('none'), ['PATH_NOT_FOUND'], 'nothing');
+  await refused(t, () => jail.rmdir('.dormouse-tmp'), ['PATH_NOT_FOUND'], 'hidden');
+  await jail.rmdir('empty');
+  t.deepEqual(readdirSync(root).toSorted(), ['full', 'link']);
 });
 
 test('F-03: removing a directory removes the links in it, never what they point to', async (t) => {

@@ -23,7 +23,10 @@ export function route(change: Partial<Route> = {}): Route {
     percent: 0,
     etaSeconds: null,
     lastStatus: null,
+    asleepMotd: '',
+    asleepLine: '',
     refusal: '',
+    verifies: false,
     ...change,
   };
 }
@@ -61,6 +64,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
   const proxy = createProxy({
     routes: { lookup: (host) => routes.get(host) },
     wake: {
+      admit: async () => {},
       wake: (serverId, player, signal) =>
         new Promise((ready, refuse) => wishes.push({ serverId, player, signal, ready, refuse })),
     },

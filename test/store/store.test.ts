@@ -10,6 +10,8 @@ import { servers, users } from '../../src/store/entities.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/store/diagnostics.ts';
 import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
 import * as leases from '../../src/store/leases.ts';
+import { insertGrant } from '../../src/store/grants.ts';
+import { countMachines, findMachine, listMachines } from '../../src/store/machines.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../../src/store/metrics.ts';
 import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
@@ -528,4 +530,57 @@ onEachStore('what servers take of the disk and their suspensions are kept, and g
     (await listServerDisks(store)).map(({ serverId }) => serverId),
     ['def'],
   );
+});
+
+onEachStore('machines: in the order of their urgency, filtered, paged and counted', async (t, store) => {
+  const grant = { deviceHash: 'd', userHmac: 'u', clientId: null, userId: null, ip: '', userAgent: '', snapshot: '{}' };
+  const waits = { id: 'grt_1', state: 'authorization_pending', createdAt: 40, expiresAt: 900, changedAt: 40 };
+  const cleared = '{"value":{"startFailed":"cleared"},"context":{}}';
+  await store.write(async (tx) => {
+    await insertGrant(tx, { ...grant, ...waits, history: '[]' });
+    for (const [id, state, snapshot] of [
+      ['b-asleep', 'hibernated', '{}'],
+      ['a-asleep', 'hibernated', '{}'],
+      ['runs', 'running', '{}'],
+      ['failed', 'start_failed', cleared],
+      // What somebody named a thing like the mark of rest is no rest.
+      ['clearing', 'start_failed', JSON.stringify({ value: { startFailed: 'clearing' }, context: { raw: cleared } })],
+      ['stops', 'stopping', '{}'],
+    ] as const)
+      await rows.insertServer(tx, serverRow(id, { state, snapshot, name: `Name of ${id}` }));
+    const stop = { event: 'STOP', from: 'running', to: 'stopping', cause: '{}' };
+    const transitions = [
+      { ...stop, at: 500 },
+      { ...stop, at: 700, from: 'stopping' },
+    ];
+    await saveSnapshot(tx, 'stops', { snapshot: '{}', state: 'stopping', updatedAt: 700, transitions });
+  });
+  const all = { kind: '', state: '', search: '', now: 800 } as const;
+  const ids = async (filter: object) =>
+    (await listMachines(store, { ...all, ...filter }, undefined, 50)).map(({ id }) => id);
+  const order = ['stops', 'clearing', 'failed', 'runs', 'grt_1', 'a-asleep', 'b-asleep'];
+  t.deepEqual(await ids({}), order);
+  t.deepEqual(await ids({ now: 900 }), [...order.filter((id) => id !== 'grt_1'), 'grt_1'], 'its time is up');
+  t.deepEqual(await ids({ stuckSince: 500 }), ['stops', 'grt_1']);
+  t.deepEqual(await ids({ stuckSince: 499 }), ['grt_1']);
+  t.deepEqual(await ids({ state: 'start_failed', kind: 'server', search: 'NAME OF F' }), ['failed']);
+  t.deepEqual(await ids({ search: '%' }), []);
+  t.deepEqual(await ids({ kind: 'grant', search: 'command' }), ['grt_1']);
+
+  const [stops, clearing] = await listMachines(store, all, undefined, 2);
+  t.like(stops, { kind: 'server', accountId: 'acc_test', since: 500, urgency: 0, snapshot: '{}', history: '[]' });
+  t.deepEqual(
+    (await listMachines(store, all, clearing, 2)).map(({ id }) => id),
+    ['failed', 'runs'],
+  );
+  const counts = await countMachines(store, { ...all, state: 'running', kind: 'server' });
+  t.deepEqual(Object.fromEntries(counts.map(({ state, count }) => [state, count])), {
+    hibernated: 2,
+    running: 1,
+    start_failed: 2,
+    stopping: 1,
+  });
+  t.like(await findMachine(store, 'a-asleep', 800), { since: 1_000, state: 'hibernated' });
+  t.like(await findMachine(store, 'grt_1', 800), { kind: 'grant', name: 'The command line', since: 40 });
+  t.is(await findMachine(store, 'none', 800), undefined);
 });

@@ -39,6 +39,7 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     properties: {},
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
+    sftpEnabled: false,
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

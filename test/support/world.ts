@@ -58,6 +58,7 @@ export interface World {
 export interface WorldOptions {
   store?: (store: Store) => Store;
   onStep?: ServersOptions['onStep'];
+  onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
   room?: Partial<BackupRoomOptions>;
@@ -124,9 +125,11 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       erasers: [room.erase],
       rconPassword: () => 'secret',
       cpusFor: () => 1,
+      portsOf: () => [],
     });
-    const { onStep } = options;
-    return createServers({ store, clock, log, limits: LIMITS, effects, ...(onStep && { onStep }) });
+    const { onStep, onRefusal } = options;
+    const hooks = { ...(onStep && { onStep }), ...(onRefusal && { onRefusal }) };
+    return createServers({ store, clock, log, limits: LIMITS, effects, ...hooks });
   }
 
   function reconcile(): Promise<() => void> {
@@ -164,7 +167,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     const state = { ended: false };
     const end = () => void (state.ended = true);
     work.then(end, end);
-    while (!state.ended) await clock.advance(250);
+    // What is done takes real time too, which must not run out of the clock's.
+    for (; !state.ended; await clock.advance(250)) await store.write(async () => {});
     return work;
   }
 

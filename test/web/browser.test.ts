@@ -356,6 +356,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await signUp(page, site, `${'a-long-address-'.repeat(4)}@example.org`);
     const accountId = await accountOf(site, `${'a-long-address-'.repeat(4)}@example.org`);
     await site.create('lobby', { accountId, name: 'L'.repeat(80) });
+    await site.publicStatuses.set({ id: 'lobby', name: 'Lobby' }, { enabled: true, showAddress: true }, async () => {});
     const app = await site.registerApp('An app with quite a long name, as long as may be, in fact');
     const devices = [await site.startDevice(app), await site.startDevice()];
     for (const { verification_uri_complete: link } of devices) await inspect(t, page, link);
@@ -373,7 +374,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
       '/profile/keys',
       '/profile/apps',
     ];
-    for (const path of [...pages, '/profile/sessions', '/profile/invitations'])
+    const status = `/status/${site.publicStatuses.of('lobby').slug}`;
+    for (const path of [...pages, '/profile/sessions', '/profile/invitations', status])
       await inspect(t, page, site.origin + path);
     clean(t, tab, site);
   });

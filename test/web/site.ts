@@ -7,6 +7,7 @@ import type { Middleware } from 'koa';
 import { createStartLimit } from '../../src/access/start-limit.ts';
 import { createGuessLimit } from '../../src/access/user-codes.ts';
 import { createGrants } from '../../src/actors/grants.ts';
+import { createMachines } from '../../src/actors/machines.ts';
 import { mountDevice } from '../../src/api/device.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { insertClient } from '../../src/store/clients.ts';
@@ -45,7 +46,8 @@ export async function openSite(
   const config = { ...behind.services.config, baseUrl: origin, signup };
   const grants = createGrants({ store, clock, secret, log });
   const guessLimit = createGuessLimit(clock);
-  const deps = { ...behind.services, config, grants, guessLimit };
+  const machines = createMachines({ store, clock, servers: behind.servers, grants });
+  const deps = { ...behind.services, config, grants, machines, guessLimit };
   const router = new Router();
   mountDevice(router, { ...deps, startLimit: createStartLimit({ store, clock }) });
   const devices = router.routes();

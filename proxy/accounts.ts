@@ -1,0 +1,116 @@
+import { createHash, generateKeyPair } from 'node:crypto';
+import { promisify } from 'node:util';
+import { prefixesOf } from './limits.ts';
+import type { Player } from './ports.ts';
+import type { Timings } from './settings.ts';
+
+/** The key pair a client encrypts to; `der` is the public part as it goes over the wire. */
+export interface ServerKey {
+  der: Buffer;
+  privateKey: string;
+}
+
+export interface AccountsOptions {
+  /** Default: Mojang's. */
+  url: string | undefined;
+  timings: Pick<Timings, 'verifyMs' | 'verifiedMs'>;
+  /** Monotonic ms. */
+  now: () => number;
+}
+
+export const SESSION_SERVER_URL = 'https://sessionserver.mojang.com';
+
+/** The size games use; clients take no other. */
+const KEY_BITS = 1024;
+/** Profiles carry a skin's signature, some KiB. */
+const PROFILE_BYTES = 64 * 1024;
+const MOST_VERIFIED = 10_000;
+
+/** Accounts of players: asks the session service whose client joined (protocol: Protocol encryption), and remembers. */
+export class Accounts {
+  readonly #url: string;
+  readonly #timings: AccountsOptions['timings'];
+  readonly #now: () => number;
+  /** Until when; insertion order is the order of expiry. */
+  readonly #verified = new Map<string, number>();
+  #key: Promise<ServerKey> | undefined;
+
+  constructor({ url = SESSION_SERVER_URL, timings, now }: AccountsOptions) {
+    this.#url = url.replace(/\/$/, '');
+    this.#timings = timings;
+    this.#now = now;
+  }
+
+  /** Made when it is first asked for: most installations never need one. */
+  key(): Promise<ServerKey> {
+    return (this.#key ??= makeKey());
+  }
+
+  /** Whether a player of this name, from the same address, has been verified lately. */
+  knows(player: Player): boolean {
+    const key = keyOf(player);
+    const until = this.#verified.get(key);
+    if (until === undefined || until > this.#now()) return until !== undefined;
+    this.#verified.delete(key);
+    return false;
+  }
+
+  remember(player: Player): void {
+    const key = keyOf(player);
+    this.#verified.delete(key);
+    this.#verified.set(key, this.#now() + this.#timings.verifiedMs);
+    if (this.#verified.size > MOST_VERIFIED) this.#verified.delete(this.#verified.keys().next().value ?? '');
+  }
+
+  /**
+   * Whether the account of the player's name, and of the UUID the client claims, has joined us with this secret. Rejects where
+   * the session service does not answer, or not sensibly, and when `signal` fires.
+   */
+  async hasJoined({ name, uuid }: Player, sharedSecret: Buffer, signal: AbortSignal): Promise<boolean> {
+    const { der } = await this.key();
+    const query = new URLSearchParams({ username: name, serverId: serverHash(sharedSecret, der) });
+    const response = await fetch(`${this.#url}/session/minecraft/hasJoined?${query.toString()}`, {
+      signal: AbortSignal.any([signal, AbortSignal.timeout(this.#timings.verifyMs)]),
+      redirect: 'error',
+    });
+    // 204: nobody of that name has.
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      if (response.status === 204 || response.status === 403) return false;
+      throw new Error(`the session service answered ${response.status}`);
+    }
+    const profile = JSON.parse(await textOf(response)) as { id?: unknown; name?: unknown } | null;
+    if (profile?.name !== name || typeof profile.id !== 'string') return false;
+    return uuid === null || profile.id.toLowerCase() === uuid.replaceAll('-', '');
+  }
+}
+
+/** SHA-1 over the (empty) server id, the secret and the key, as a signed number in hexadecimal. */
+export function serverHash(sharedSecret: Buffer, der: Buffer): string {
+  const digest = createHash('sha1').update(sharedSecret).update(der).digest('hex');
+  return BigInt.asIntN(160, BigInt(`0x${digest}`)).toString(16);
+}
+
+function keyOf({ ip, name }: Player): string {
+  return `${prefixesOf(ip)[0]} ${name.toLowerCase()}`;
+}
+
+async function makeKey(): Promise<ServerKey> {
+  const { publicKey, privateKey } = await promisify(generateKeyPair)('rsa', {
+    modulusLength: KEY_BITS,
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+  return { der: publicKey, privateKey };
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > PROFILE_BYTES) throw new Error('a profile that does not end');
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,25 @@
+import { encodeFrame, encodeString } from './codec.ts';
+import type { KickRule } from './context.ts';
+import { cleanText, toComponent } from './text.ts';
+import { TEXTS } from './texts.ts';
+
+const TEXT_UNITS = 2048;
+
+/** The player is told why it cannot go on. */
+export class Kick extends Error {
+  readonly rule: KickRule;
+  readonly text: string;
+  constructor(rule: Exclude<KickRule, 'refused'>, options?: { cause?: unknown });
+  constructor(rule: 'refused', options: { cause?: unknown; text: string });
+  constructor(rule: KickRule, options: { cause?: unknown; text?: string } = {}) {
+    super(rule, { cause: options.cause });
+    this.name = 'Kick';
+    this.rule = rule;
+    this.text = options.text ?? (rule === 'refused' ? '' : TEXTS[rule]);
+  }
+}
+
+/** Disconnect in the login state is JSON in every version. */
+export function disconnectFrame(text: string, protocol: number): Buffer {
+  return encodeFrame(0x00, encodeString(JSON.stringify(toComponent(cleanText(text, TEXT_UNITS), protocol))));
+}

@@ -1,0 +1,113 @@
+import { constants, createCipheriv, createDecipheriv, privateDecrypt, randomBytes } from 'node:crypto';
+import type { ServerKey } from './accounts.ts';
+import { encodeFrame, encodeString, encodeVarInt, FrameReader, ProtocolError, readFrame } from './codec.ts';
+import type { Context } from './context.ts';
+import { PROTOCOL } from './handshake.ts';
+import type { Handshake } from './handshake.ts';
+import { Kick, disconnectFrame } from './kick.ts';
+import { PeerGone } from './inbox.ts';
+import type { Player } from './ports.ts';
+import type { Visit } from './visit.ts';
+
+/** Secret and token, each 128 bytes under the key, with their lengths; a signature of some clients is longer. */
+const RESPONSE_BYTES = 1024;
+const SECRET_BYTES = 16;
+const TOKEN_BYTES = 4;
+const LOGIN_ACKNOWLEDGED = 0x03;
+const TRANSFER = 0x0b;
+/** The newest protocol whose Login Success is known; clients beyond it are asked to come back by themselves. */
+const NEWEST = 777;
+
+/**
+ * Has the client prove its account, as an online game would, and sends it back to join again: clients since 1.20.5 by
+ * themselves, older ones by a sentence. It cannot simply go on from here, as no client takes a second encryption, the game's,
+ * on one connection. A player who does not come back has cost no more than this. Rejects with Kick, PeerGone or ProtocolError.
+ */
+export async function verify(
+  visit: Visit,
+  player: Player,
+  { handshake, host }: { handshake: Handshake; host: string },
+  context: Context,
+): Promise<void> {
+  const { accounts, log, counters } = context;
+  const { protocol } = player;
+  if (protocol < PROTOCOL.V1_8) throw new Kick('unverified');
+  const key = await accounts.key();
+  const secret = await exchange(visit, protocol, key, context.timings.verifyMs);
+  const cipher = createCipheriv('aes-128-cfb8', secret, secret);
+  let isVerified = false;
+  try {
+    isVerified = await accounts.hasJoined(player, secret, context.closing);
+  } catch (err) {
+    log.warn({ err }, 'an account could not be checked');
+  }
+  const rule = isVerified ? 'verified' : 'unverified';
+  counters.kicks[rule]++;
+  log.info({ host, player: player.name, protocol, rule }, 'account checked');
+  if (isVerified) accounts.remember(player);
+  if (!isVerified || protocol < PROTOCOL.V1_20_5 || protocol > NEWEST || player.uuid === null) {
+    visit.sendAndClose(cipher.update(disconnectFrame(new Kick(rule).text, protocol)));
+    return;
+  }
+  visit.socket.write(cipher.update(loginSuccess(player.uuid, player.name, protocol)));
+  await acknowledged(visit, secret, context.timings.verifyMs);
+  const target = [encodeString(host), encodeVarInt(handshake.serverPort)];
+  visit.sendAndAwaitEnd(cipher.update(encodeFrame(TRANSFER, ...target)));
+}
+
+/** Asks for a secret and gives it. */
+async function exchange(visit: Visit, protocol: number, { der, privateKey }: ServerKey, withinMs: number) {
+  const token = randomBytes(TOKEN_BYTES);
+  const fields = [encodeString(''), ...[der, token].flatMap((bytes) => [encodeVarInt(bytes.length), bytes])];
+  // "Authenticate": the client is to tell the session service.
+  if (protocol >= PROTOCOL.V1_20_5) fields.push(Buffer.from([1]));
+  visit.socket.write(encodeFrame(0x01, ...fields));
+  const body = await visit.inbox.take((bytes) => readFrame(bytes, RESPONSE_BYTES), withinMs);
+  if (!body) throw new PeerGone();
+  const response = readResponse(body, protocol);
+  const decrypt = (bytes: Buffer): Buffer =>
+    privateDecrypt({ key: privateKey, padding: constants.RSA_PKCS1_PADDING }, bytes);
+  try {
+    const secret = decrypt(response.secret);
+    const isOurs = response.token === undefined || decrypt(response.token).equals(token);
+    if (secret.length === SECRET_BYTES && isOurs) return secret;
+  } catch {
+    // Not encrypted to our key: as wrong as a wrong token.
+  }
+  throw new ProtocolError('encryption response');
+}
+
+/**
+ * Of 1.19 to 1.19.2, a client with a chat key signs the token instead of encrypting it. That is not looked at: the secret, which
+ * nobody else can read, is what the session service vouches for.
+ */
+function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: Buffer | undefined } {
+  const reader = new FrameReader(body);
+  if (reader.varInt() !== 0x01) throw new ProtocolError('not an encryption response');
+  const secret = reader.byteArray(RESPONSE_BYTES);
+  const isSigned = protocol >= PROTOCOL.V1_19 && protocol < PROTOCOL.V1_19_3 && !reader.boolean();
+  return { secret, token: isSigned ? undefined : reader.byteArray(RESPONSE_BYTES) };
+}
+
+function loginSuccess(uuid: string, name: string, protocol: number): Buffer {
+  const fields = [Buffer.from(uuid.replaceAll('-', ''), 'hex'), encodeString(name), encodeVarInt(0)];
+  if (protocol < PROTOCOL.V1_21_2) fields.push(Buffer.from([0]));
+  if (protocol >= PROTOCOL.V26_2) fields.push(randomBytes(16));
+  return encodeFrame(0x02, ...fields);
+}
+
+/** The client takes the packets of the configuration state only after it has said so. */
+async function acknowledged({ inbox }: Visit, secret: Buffer, withinMs: number): Promise<void> {
+  const decipher = createDecipheriv('aes-128-cfb8', secret, secret);
+  let plain: Buffer = Buffer.alloc(0);
+  for (const end = performance.now() + withinMs; ;) {
+    const left = end - performance.now();
+    const bytes = left > 0 && (await inbox.take((all) => ({ value: all, size: all.length }), left));
+    if (!bytes) throw new PeerGone();
+    plain = Buffer.concat([plain, decipher.update(bytes)]);
+    const frame = readFrame(plain, RESPONSE_BYTES);
+    if (!frame) continue;
+    if (frame.value[0] !== LOGIN_ACKNOWLEDGED) throw new ProtocolError('not an acknowledgement');
+    return;
+  }
+}

@@ -1,0 +1,90 @@
+import { incidentStep, READINGS } from '../hosting/tps-incident.ts';
+import type { WebhookOutbox } from '../hosting/webhook-outbox.ts';
+import type { Log } from '../log.ts';
+import { deleteIncident, insertIncident, listIncidents, listWebhookServers } from '../store/alerts.ts';
+import { listSamples } from '../store/metrics.ts';
+import type { Tx } from '../store/store.ts';
+import type { MetricSample, Minute } from './metrics.ts';
+import { SAMPLE_MS } from './metrics.ts';
+import type { ServerEvents } from './server-events.ts';
+
+/** Tells owners what they would want to be told of at once. */
+export interface Alerts {
+  /**
+   * Looks at a minute of all running servers, in the write of their readings: opens and ends incidents of those that are
+   * too slow. The function it gives tells the watchers, once that is stored.
+   */
+  minute: (tx: Tx, minutes: readonly Minute[]) => Promise<() => void>;
+  /** Tells the webhooks of an account's servers, each once, that its spend cap is reached. */
+  spendCapReached: (
+    tx: Tx,
+    cap: { accountId: string; capMicros: number; action: 'notify' | 'stop'; at: number },
+  ) => Promise<void>;
+}
+
+export interface AlertsOptions {
+  outbox: Pick<WebhookOutbox, 'add'>;
+  serverEvents: Pick<ServerEvents, 'publish'>;
+  log: Log;
+}
+
+/** A minute may be this late and still follow the one before. */
+const SLACK_MS = SAMPLE_MS / 2;
+
+export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Alerts {
+  async function judge(tx: Tx, { serverId, readyAt, sample }: Minute, openedAt: number | null) {
+    const since = Math.max(readyAt, sample.at - (READINGS - 1) * SAMPLE_MS - SLACK_MS);
+    // Most minutes are good, and decide nothing by themselves.
+    const mayDecide = incidentStep(
+      Array.from({ length: READINGS }, () => sample),
+      { openedAt, readyAt },
+    );
+    if (mayDecide === undefined) return undefined;
+    const recent = (await listSamples(tx, serverId, since, READINGS)).map(({ at, figures }) => {
+      const [, , , , tps, players] = figures;
+      return { at, tps, players };
+    });
+    return incidentStep(recent, { openedAt, readyAt });
+  }
+
+  async function open(tx: Tx, serverId: string, { at, tps, mspt, players }: MetricSample): Promise<() => void> {
+    await insertIncident(tx, { serverId, openedAt: at });
+    await outbox.add(tx, serverId, { event: 'tps.low', at, tps, mspt, players });
+    return () => {
+      log.info({ server: serverId, tps, mspt, players }, 'server too slow');
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.low', tps, mspt, players });
+    };
+  }
+
+  async function end(tx: Tx, serverId: string, sample: MetricSample, openedAt: number): Promise<() => void> {
+    const { at, tps, mspt, players } = sample;
+    await deleteIncident(tx, serverId);
+    await outbox.add(tx, serverId, { event: 'tps.recovered', at, tps, mspt, players, openedAt });
+    return () => {
+      const slowMs = at - openedAt;
+      log.info({ server: serverId, tps, mspt, players, slowMs }, 'server keeps its pace again');
+      const slowSeconds = Math.round(slowMs / 1_000);
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.recovered', tps, mspt, players, slowSeconds });
+    };
+  }
+
+  return {
+    async minute(tx, minutes) {
+      const incidents = new Map((await listIncidents(tx)).map(({ serverId, openedAt }) => [serverId, openedAt]));
+      const told: (() => void)[] = [];
+      for (const each of minutes) {
+        const { serverId, sample } = each;
+        const openedAt = incidents.get(serverId) ?? null;
+        const step = await judge(tx, each, openedAt);
+        if (step === 'open') told.push(await open(tx, serverId, sample));
+        else if (step === 'close' && openedAt !== null) told.push(await end(tx, serverId, sample, openedAt));
+        else if (step === 'forget') await deleteIncident(tx, serverId);
+      }
+      return () => told.forEach((tell) => tell());
+    },
+    async spendCapReached(tx, { accountId, capMicros, action, at }) {
+      for (const serverId of await listWebhookServers(tx, accountId))
+        await outbox.add(tx, serverId, { event: 'spendCap.reached', at, capMicros, action });
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { ConsoleError } from '../ports.ts';
+import type { Address, Console } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { ServerNow } from './effect-host.ts';
+
+/** What the console of a game is reached by. */
+export interface ConsoleAccess {
+  console: Pick<Console, 'run'>;
+  rconPassword: (serverId: string) => string | Promise<string>;
+}
+
+/** What fits into one packet of RCON (https://minecraft.wiki/w/RCON): more, and the game drops the connection. */
+const MAX_COMMAND_BYTES = 1446;
+
+/**
+ * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;
+ * UNAVAILABLE RCON_UNAVAILABLE; DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
+ */
+export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
+  const rcon = rconOf(server);
+  try {
+    return await access.console.run(rcon, await access.rconPassword(server.row.id), command);
+  } catch (error) {
+    throw consoleStatus(error);
+  }
+}
+
+/** What is wrong with a command; undefined where it can be sent. */
+export function commandProblem(command: string): string | undefined {
+  if (command.trim() === '') return 'is required';
+  return Buffer.byteLength(command) > MAX_COMMAND_BYTES ? `must have at most ${MAX_COMMAND_BYTES} bytes` : undefined;
+}
+
+/** Where the console of a running server answers. Throws as `runOnGame` does. */
+export function rconOf({ row, state, context }: ServerNow): Address {
+  if (state !== 'running') {
+    throw new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_RUNNING', 'Start the server, then send it commands.', {
+      metadata: { server: row.id, state },
+    });
+  }
+  if (context.rcon === null) throw unavailable();
+  return context.rcon;
+}
+
+function consoleStatus(error: unknown): unknown {
+  if (!(error instanceof ConsoleError)) return error;
+  switch (error.reason) {
+    case 'unavailable':
+    case 'refused':
+      return unavailable(error);
+    case 'timeout':
+      return new StatusError('DEADLINE_EXCEEDED', 'RCON_TIMEOUT', 'The game did not answer in time.', { cause: error });
+    case 'invalid':
+      return new StatusError('INVALID_ARGUMENT', 'COMMAND_INVALID', 'The command cannot be sent to the console.', {
+        cause: error,
+      });
+    default:
+      return error.reason satisfies never;
+  }
+}
+
+function unavailable(cause?: unknown): StatusError {
+  return new StatusError('UNAVAILABLE', 'RCON_UNAVAILABLE', 'The console of the game cannot be reached. Try again.', {
+    retryAfterSeconds: 2,
+    cause,
+  });
+}

@@ -1,0 +1,51 @@
+import type { StateValue } from 'xstate';
+import type { Cause } from '../../machines/server.ts';
+
+/** One transition of one machine, told once it is stored. */
+export interface MachineStep {
+  /** The server's or the grant's. */
+  id: string;
+  kind: 'server' | 'grant';
+  at: number;
+  /** The event's name; `CREATE` for the first step of all. */
+  event: string;
+  /** Wire states; '' before the first. */
+  from: string;
+  to: string;
+  /** Where in the statechart, as `pathOf` has it. */
+  fromPath: string;
+  toPath: string;
+  cause: Cause;
+}
+
+export type StepListener = (step: MachineStep) => void;
+
+/** Tells steps to whoever follows them. Where nobody does, `tell` asks for nothing and costs a comparison. */
+export interface StepFeed {
+  tell(step: () => MachineStep): void;
+  /** Returns the cancellation. */
+  follow(listener: StepListener): () => void;
+}
+
+export function createStepFeed(): StepFeed {
+  const listeners = new Set<StepListener>();
+  return {
+    tell(step) {
+      if (listeners.size === 0) return;
+      const told = step();
+      for (const listener of listeners) listener(told);
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** Where a machine is in its statechart: `running`, `stopping.halting`. */
+export function pathOf(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  // No machine here is in two states at once.
+  for (const [key, below] of Object.entries(value)) return below === undefined ? key : `${key}.${pathOf(below)}`;
+  return '';
+}

@@ -1,0 +1,49 @@
+/** Something that a machine waits for. */
+export interface Wait {
+  /** The active invoke, or the event that is awaited. */
+  name: string;
+  /** The same for people: `the engine to end the game`. */
+  what: string;
+  /** When it is given up, epoch ms; null where that is not known. */
+  until: number | null;
+}
+
+/** As much of a persisted snapshot (XState) as says what is under way. */
+export interface StoredSnapshot {
+  context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number };
+  children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
+}
+
+const INVOKES: Record<string, string> = {
+  install: 'the installer to finish',
+  boot: 'the game to be ready for players',
+  halt: 'the engine to save and end the game',
+  erase: 'everything that belongs to the server to be removed',
+  pause: 'a few seconds to pass before the next try',
+  watch: 'the next reading of the running game',
+};
+const AT_ONCE = 'the engine to end the game at once';
+
+/** What a server waits for: its active invokes. Nothing at rest, where only somebody's command changes anything. */
+export function serverWaits({ context, children = {} }: StoredSnapshot): Wait[] {
+  const until = context.deadlineAt ?? null;
+  return Object.entries(children)
+    .filter(([name]) => name !== 'alarm')
+    .map(([name, child]) => ({
+      name,
+      what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (INVOKES[name] ?? name),
+      until: name === 'watch' ? null : until,
+    }));
+}
+
+/** What a grant waits for: its person, or its device. */
+export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
+  const until = context.expiresAt ?? null;
+  if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
+  if (state !== 'authorization_pending' && state !== 'slow_down') return [];
+  return [{ name: 'APPROVE', what: 'somebody to approve or decline it', until }];
+}
+
+function isKill(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && 'kill' in input && input.kill === true;
+}

@@ -1,0 +1,46 @@
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { Backups } from './backups.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { ScheduleKind } from '../store/schedules-table.ts';
+import { type ConsoleAccess, runOnGame } from './game-console.ts';
+import { notFound } from './refusals.ts';
+import type { ScheduleAction } from './schedules.ts';
+import type { Servers } from './servers.ts';
+
+export interface ScheduleActionsOptions extends ConsoleAccess {
+  servers: Pick<Servers, 'get' | 'send'>;
+  clock: Clock;
+  backups: Pick<Backups, 'create' | 'finished'>;
+}
+
+/** Whoever closes the backups ends the wait for them. */
+const NEVER = new AbortController().signal;
+
+/** What each kind of schedule does: the same as the operation of its name, with the schedule as the cause. */
+export function scheduleActions(options: ScheduleActionsOptions): Record<ScheduleKind, ScheduleAction> {
+  const { servers, backups, clock } = options;
+  const send =
+    (type: 'START' | 'STOP' | 'RESTART'): ScheduleAction =>
+    ({ serverId }, cause) =>
+      servers.send(serverId, { type, at: clock.now(), cause });
+  async function find(serverId: string): Promise<ServerNow> {
+    const now = await servers.get(serverId);
+    if (now === undefined) throw notFound(serverId);
+    return now;
+  }
+  return {
+    start: send('START'),
+    stop: send('STOP'),
+    restart: send('RESTART'),
+    async backup({ serverId }, cause) {
+      const doer = { userId: '', through: `schedule ${cause.id}` };
+      const { id } = await backups.create((await find(serverId)).row, { doer, kind: 'schedule' });
+      const { state, error } = await backups.finished({ serverId, id }, NEVER);
+      if (state === 'failed') throw new StatusError('ABORTED', 'BACKUP_FAILED', error);
+    },
+    async command({ serverId, command }) {
+      await runOnGame(options, await find(serverId), command);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { compareVersions } from '../hosting/minecraft-version.ts';
+import { StatusError } from '../status.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { invalidFields } from './errors.ts';
+import { message, text } from './fields.ts';
+import { serverOperation } from './operation.ts';
+import { Server, ServerParams } from './schemas.ts';
+import { checkGame, leastRamMb } from './server-fields.ts';
+import { recordOnServer } from './services.ts';
+import { serverView } from './views.ts';
+
+export const updateServerVersion = serverOperation({
+  id: 'UpdateServerVersion',
+  method: 'post',
+  path: '/v1/servers/{id}:updateVersion',
+  scope: 'servers:write',
+  role: 'member',
+  tag: 'control',
+  summary: 'Change core type or Minecraft version',
+  description:
+    'Only while the server is stopped; applied at the next start. What is absent stays as it is. A newer version upgrades ' +
+    'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
+  params: ServerParams,
+  body: message({
+    type: text(32).toLowerCase().optional().describe('Core type.'),
+    version: text(32).optional().describe('Minecraft version.'),
+  }).meta({ id: 'UpdateServerVersionRequest' }),
+  example: { version: '1.21.8' },
+  reply: Server,
+}).handle(async ({ server: now, body, principal }, services) => {
+  const { row } = now;
+  const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
+  const violations = [...checkGame(wanted, services.sandboxVersions)];
+  const least = leastRamMb(wanted.type);
+  if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
+  if (violations.length > 0) throw invalidFields(violations);
+  if (row.modpackPlatform !== '') throw packDecides(row);
+  const deed = { action: 'server.version', detail: changeText(row, wanted), at: services.clock.now() };
+  const record = recordOnServer(principal, row, deed);
+  const { type, version } = wanted;
+  return serverView(await services.servers.patchAtRest(row.id, { type, version }, record), services);
+});
+
+type Game = Pick<ServerRow, 'type' | 'version'>;
+
+/** `paper 1.21.8 → paper 1.20.4 (downgrade: …)`. */
+function changeText(from: Game, to: Game): string {
+  const isOlder = (compareVersions(to.version, from.version) ?? 0) < 0;
+  const hint = isOlder ? ' (downgrade: the older version may not be able to read the world)' : '';
+  return `${from.type} ${from.version} → ${to.type} ${to.version}${hint}`;
+}
+
+function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusError {
+  const message = 'This server runs a mod pack, which brings its own core and version: change the pack instead.';
+  const metadata = { server: id, modpack: `${modpackPlatform}:${modpackRef}` };
+  return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
+}

@@ -1,0 +1,95 @@
+import { hostOf } from './webhook-url.ts';
+
+/** What a server's webhook is told. Instants are epoch ms. */
+export type Notice =
+  | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
+  | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
+  | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
+
+/** A notice on its way: its id, and whose it is. */
+export interface Message {
+  id: string;
+  serverId: string;
+  serverName: string;
+  notice: Notice;
+}
+
+const SLACK_HOSTS = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
+const NAME_CHARS = 80;
+const RED = 0xd6_45_41;
+const GREEN = 0x3f_a3_5c;
+
+/**
+ * The body for a webhook: a Slack message for Slack's hosts, else one as Discord takes it, which also holds the plain
+ * figures for receivers of one's own (https://api.slack.com/messaging/webhooks,
+ * https://discord.com/developers/docs/resources/webhook#execute-webhook). Text of users mentions nobody and formats nothing.
+ */
+export function webhookBody(url: string, { id, serverId, serverName, notice }: Message): object {
+  const isSlack = SLACK_HOSTS.has(hostOf(new URL(url)));
+  const { title, text, isGood } = wordsOf(notice, (isSlack ? slackText : discordText)(plain(serverName)));
+  if (isSlack) return { text: `${title}\n${text}`, mrkdwn: false, link_names: false };
+  const { event, at, ...figures } = notice;
+  return {
+    username: 'Dormouse',
+    content: title,
+    embeds: [{ description: text, color: isGood ? GREEN : RED, timestamp: new Date(at).toISOString() }],
+    allowed_mentions: { parse: [] },
+    dormouse: { id, event, serverId, at: new Date(at).toISOString(), ...figures },
+  };
+}
+
+function wordsOf(notice: Notice, name: string): { title: string; text: string; isGood: boolean } {
+  switch (notice.event) {
+    case 'tps.low':
+      return {
+        title: `${name} is slow: ${figure(notice.tps)} of 20 ticks per second`,
+        text: `A tick takes ${figure(notice.mspt)} ms, with ${playersOnline(notice.players)}. You are told when it recovers.`,
+        isGood: false,
+      };
+    case 'tps.recovered':
+      return {
+        title: `${name} keeps its pace again: ${figure(notice.tps)} ticks per second`,
+        text: `It was slow for ${duration(notice.at - notice.openedAt)}. Now it has ${playersOnline(notice.players)}.`,
+        isGood: true,
+      };
+    case 'spendCap.reached': {
+      const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers run on.';
+      return {
+        title: `The spend cap of this month is reached: ${(notice.capMicros / 1_000_000).toFixed(2)} USD`,
+        text: `It is the cap of the account of ${name}. ${follows}`,
+        isGood: false,
+      };
+    }
+    default:
+      return notice satisfies never;
+  }
+}
+
+function figure(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+function playersOnline(players: number): string {
+  return players === 1 ? '1 player online' : `${players} players online`;
+}
+
+function duration(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  return minutes === 1 ? 'a minute' : `${minutes} minutes`;
+}
+
+/** One line without what cannot be seen: controls, and the marks that turn the direction of writing. */
+function plain(text: string): string {
+  const visible = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ').replaceAll(/\s+/g, ' ');
+  return visible.toWellFormed().trim().slice(0, NAME_CHARS).toWellFormed() || 'A server';
+}
+
+/** Each mark escaped, so that none formats, links or quotes; behind an @ no name may follow. */
+function discordText(text: string): string {
+  return text.replaceAll(/[!-/:-@[-`{-~]/g, (mark) => `\\${mark}${mark === '@' ? '\u200B' : ''}`);
+}
+
+/** https://api.slack.com/reference/surfaces/formatting#escaping; nothing else is special without mrkdwn. */
+function slackText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200B');
+}

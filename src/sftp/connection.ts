@@ -1,0 +1,174 @@
+import type { Socket } from 'node:net';
+import type { AuthContext, Connection as SshConnection, ServerChannel } from 'ssh2';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import type { SftpLimits } from './limits.ts';
+import { SessionEnded } from './outbox.ts';
+import type { Guest } from './sign-in.ts';
+import { BadPacket } from './wire.ts';
+
+export interface ConnectionOptions {
+  socket: Socket;
+  /** What limits by address count. */
+  address: string;
+  clock: Clock;
+  log: Log;
+  limits: Pick<SftpLimits, 'helloMs' | 'signInMs' | 'idleMs' | 'waitingBytes'>;
+  /** Somebody has proved that they may sign in to the server: whether there is a place for them. */
+  admit: (serverId: string) => boolean;
+  /** Talks SFTP on a channel of somebody who has signed in, until it ends or `signal` fires. */
+  serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
+}
+
+/** What a session knows of the connection it runs on. */
+export interface Link {
+  socket: Socket;
+  signal: AbortSignal;
+  onRequest: () => void;
+}
+
+/** How long a client may take to fetch the last words. */
+const LAST_WORDS_MS = 1_000;
+/** Over a whole connection; one after the other, as clients that share a connection do. */
+const MOST_SESSIONS = 1_000;
+
+/** A client's connection, from accept to close. It ends by itself where the client is late, idle or will not listen. */
+export class Connection implements Guest {
+  readonly address: string;
+  readonly #options: ConnectionOptions;
+  readonly #ending = new AbortController();
+  #ssh: SshConnection | undefined;
+  #serverId: string | undefined;
+  #signedIn = false;
+  #cancelTimer: () => void;
+  #lastRequestAt = 0;
+  #channel: ServerChannel | undefined;
+  #serving: Promise<void> | undefined;
+  #sessions = 0;
+
+  constructor(options: ConnectionOptions) {
+    const { socket, address, clock, limits } = options;
+    this.#options = options;
+    this.address = address;
+    this.#cancelTimer = clock.at(clock.now() + limits.helloMs, () => socket.destroy());
+    socket.setNoDelay(true);
+    // A dead peer is noticed by the system, which takes less than asking it over SSH.
+    socket.setKeepAlive(true, 30_000);
+    socket.once('close', () => {
+      this.#cancelTimer();
+      this.#ending.abort();
+    });
+  }
+
+  /** The server somebody has signed in to, or is trying to. */
+  get serverId(): string | undefined {
+    return this.#serverId;
+  }
+
+  get signedIn(): boolean {
+    return this.#signedIn;
+  }
+
+  claim(serverId: string): void {
+    this.#serverId = serverId;
+  }
+
+  admit(serverId: string): boolean {
+    return !this.#ending.signal.aborted && this.#options.admit(serverId);
+  }
+
+  /** The client has said what it is: what it does from now on comes from `ssh`. */
+  greet(ssh: SshConnection, answer: (context: AuthContext) => Promise<void>): void {
+    const { socket, clock, log, limits } = this.#options;
+    this.#ssh = ssh;
+    ssh.on('error', (error: Error) => {
+      log.debug({ err: error }, 'an SSH client broke off');
+      // The library would go on using what it has just let go of.
+      socket.destroy();
+    });
+    ssh.on('authentication', (context) => {
+      answer(context).catch((error: unknown) => {
+        log.debug({ err: error }, 'nobody can sign in over SFTP');
+        void this.end();
+      });
+    });
+    ssh.on('ready', () => this.#ready());
+    ssh.on('session', (accept, reject) => {
+      if (this.#sessions++ >= MOST_SESSIONS || this.#ending.signal.aborted) return reject();
+      accept().on('subsystem', (accept, reject, { name }) => {
+        const isFree = this.#serving === undefined && !this.#ending.signal.aborted;
+        if (name === 'sftp' && isFree) this.#serve(accept());
+        else reject();
+      });
+    });
+    socket.on('data', () => this.#checkWaiting());
+    this.#cancelTimer();
+    this.#cancelTimer = clock.at(clock.now() + limits.signInMs, () => void this.end());
+  }
+
+  /** Ends it; resolves when none of its requests is at work any more. */
+  async end(): Promise<void> {
+    const { socket, clock } = this.#options;
+    if (!this.#ending.signal.aborted) {
+      this.#ending.abort();
+      this.#cancelTimer();
+      this.#cancelTimer = clock.at(clock.now() + LAST_WORDS_MS, () => socket.destroy());
+      try {
+        this.#ssh?.end();
+      } catch (error) {
+        this.#options.log.debug({ err: error }, 'an SSH client was not told of the end');
+      }
+      if (this.#ssh === undefined) socket.destroy();
+    }
+    await this.#serving;
+  }
+
+  destroy(): void {
+    this.#options.socket.destroy();
+  }
+
+  #ready(): void {
+    const { clock } = this.#options;
+    this.#signedIn = true;
+    this.#lastRequestAt = clock.now();
+    this.#cancelTimer();
+    this.#watchIdle();
+  }
+
+  #watchIdle(): void {
+    const { clock, limits } = this.#options;
+    const idleAt = this.#lastRequestAt + limits.idleMs;
+    if (idleAt <= clock.now()) return void this.end();
+    this.#cancelTimer = clock.at(idleAt, () => this.#watchIdle());
+  }
+
+  #serve(channel: ServerChannel): void {
+    const { socket, clock, log, serve } = this.#options;
+    const { signal } = this.#ending;
+    const onRequest = (): void => void (this.#lastRequestAt = clock.now());
+    this.#channel = channel;
+    channel.on('error', (error: Error) => log.debug({ err: error }, 'an SFTP channel broke off'));
+    this.#serving = serve(this.#serverId!, channel, { socket, signal, onRequest })
+      .then(() => {
+        channel.exit(0);
+        channel.close();
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof SessionEnded || error instanceof BadPacket)) {
+          log.error({ err: error, server: this.#serverId }, 'an SFTP session failed');
+        }
+        void this.end();
+      })
+      .finally(() => {
+        this.#serving = undefined;
+        this.#channel = undefined;
+      });
+  }
+
+  /** The library holds nobody to what it lets them send, and answers some of what is sent at once. */
+  #checkWaiting(): void {
+    const { socket, limits } = this.#options;
+    const waiting = Math.max(this.#channel?.readableLength ?? 0, socket.writableLength);
+    if (waiting > limits.waitingBytes) socket.destroy();
+  }
+}

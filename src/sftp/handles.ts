@@ -1,0 +1,81 @@
+import type { Entry, JailFile } from '../hosting/jail.ts';
+import { StatusError } from '../status.ts';
+
+/** A file that a client has open. */
+export interface OpenFile {
+  file: JailFile;
+  readable: boolean;
+  writable: boolean;
+  /** Writes go behind what is there, wherever the client puts them. */
+  append: boolean;
+  /** How long the file is as far as its client has made it: what lies beyond has to be reserved first. */
+  sizeBytes: number;
+}
+
+/** A directory that a client is listing. */
+export interface OpenDirectory {
+  batches: AsyncGenerator<Entry[]>;
+  /** Of the batch begun, what has not been sent yet. */
+  rest: Entry[];
+}
+
+/** What one session has open, by numbers of its own that are never used again. */
+export interface Handles {
+  /** Opens something and gives the client's handle for it. RESOURCE_EXHAUSTED TOO_MANY_HANDLES, before anything is opened. */
+  add(open: () => Promise<OpenFile | OpenDirectory>): Promise<string>;
+  file(handle: string): OpenFile;
+  directory(handle: string): OpenDirectory;
+  close(handle: string): Promise<void>;
+  closeAll(): Promise<void>;
+}
+
+/** `most` of a session, and `total.left` of all sessions together. */
+export function createHandles(most: number, total: { left: number }): Handles {
+  const open = new Map<string, OpenFile | OpenDirectory>();
+  let last = 0;
+
+  function get(handle: string): OpenFile | OpenDirectory {
+    const found = open.get(handle);
+    if (found) return found;
+    throw new StatusError('FAILED_PRECONDITION', 'NOT_OPEN', 'There is no such handle.');
+  }
+
+  async function release(handle: string, opened: OpenFile | OpenDirectory): Promise<void> {
+    open.delete(handle);
+    total.left++;
+    if ('file' in opened) await opened.file.close();
+    else await opened.batches.return(undefined);
+  }
+
+  return {
+    async add(work) {
+      if (open.size >= most || total.left <= 0) {
+        throw new StatusError('RESOURCE_EXHAUSTED', 'TOO_MANY_HANDLES', 'Too many files are open; close some.');
+      }
+      total.left--;
+      try {
+        const opened = await work();
+        const handle = String(++last);
+        open.set(handle, opened);
+        return handle;
+      } catch (error) {
+        total.left++;
+        throw error;
+      }
+    },
+    file(handle) {
+      const found = get(handle);
+      if ('file' in found) return found;
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.');
+    },
+    directory(handle) {
+      const found = get(handle);
+      if ('batches' in found) return found;
+      throw new StatusError('FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'It is a file.');
+    },
+    close: (handle) => release(handle, get(handle)),
+    async closeAll() {
+      await Promise.allSettled(Array.from(open, ([handle, opened]) => release(handle, opened)));
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import ssh2 from 'ssh2';
+import { writePrivateFile } from '../access/durable-file.ts';
+import { StatusError } from '../status.ts';
+
+/** What the service proves itself with. */
+export interface HostKey {
+  /** In OpenSSH's format. It stays in this process. */
+  privateKey: string;
+  /** `SHA256:…`, as clients show it for comparison. */
+  fingerprint: string;
+}
+
+const FILE = 'ssh_host_ed25519_key';
+
+/**
+ * Reads the host key in the data directory; makes one where there is none. Clients remember it and warn when it changes,
+ * so one that cannot be read stops the start: FAILED_PRECONDITION HOST_KEY_INVALID.
+ */
+export async function openHostKey(dataDir: string): Promise<HostKey> {
+  const path = join(dataDir, FILE);
+  const privateKey = (await read(path)) ?? (await create(path));
+  const publicKey = publicKeyOf(privateKey);
+  if (!publicKey) {
+    const message = `${path} is no Ed25519 private key; restore it, or remove it to get a new one.`;
+    throw new StatusError('FAILED_PRECONDITION', 'HOST_KEY_INVALID', message);
+  }
+  const digest = createHash('sha256').update(publicKey).digest('base64');
+  return { privateKey, fingerprint: `SHA256:${digest.replace(/=+$/, '')}` };
+}
+
+function publicKeyOf(privateKey: string): Buffer | undefined {
+  const key = ssh2.utils.parseKey(privateKey);
+  return key instanceof Error || key.type !== 'ssh-ed25519' || !key.isPrivateKey() ? undefined : key.getPublicSSH();
+}
+
+async function create(path: string): Promise<string> {
+  let privateKey: string;
+  // Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte.
+  do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
+  while (!publicKeyOf(privateKey));
+  await writePrivateFile(path, privateKey);
+  return privateKey;
+}
+
+async function read(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}

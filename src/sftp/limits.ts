@@ -1,0 +1,55 @@
+import type { AttemptRule } from '../access/login-limits.ts';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const MIB = 2 ** 20;
+
+/** What strangers and clients may take. */
+export interface SftpLimits {
+  /** Connections: of all, of an address, of both before somebody has signed in, and of one server behind that. */
+  connections: number;
+  connectionsPerAddress: number;
+  signingIn: number;
+  signingInPerAddress: number;
+  connectionsPerServer: number;
+  /** How soon a client must have said what it is. */
+  helloMs: number;
+  /** How soon somebody must have signed in: a person has to compare a fingerprint and find a password first. */
+  signInMs: number;
+  /** How long a client may go without a request. */
+  idleMs: number;
+  /** Wrong passwords of a connection, and how long each is thought about. */
+  tries: number;
+  refusalDelayMs: number;
+  /** New connections from an address in which nobody signs in. */
+  connects: AttemptRule;
+  /** Wrong passwords, by address and by name. */
+  address: AttemptRule;
+  name: AttemptRule;
+  /** Open files and directories, of a session and of all. */
+  handles: number;
+  handlesOfAll: number;
+  /** Bytes that may wait in this process in one direction of a connection, of a client that keeps to the protocol or not. */
+  waitingBytes: number;
+}
+
+/** A session holds at most some 10 MiB: what waits each way, and a packet in work. */
+export const SFTP_LIMITS: SftpLimits = {
+  connections: 256,
+  connectionsPerAddress: 32,
+  signingIn: 64,
+  signingInPerAddress: 16,
+  connectionsPerServer: 16,
+  helloMs: 10 * SECOND_MS,
+  signInMs: MINUTE_MS,
+  idleMs: 15 * MINUTE_MS,
+  tries: 3,
+  refusalDelayMs: SECOND_MS,
+  connects: { free: 60, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 10 * MINUTE_MS },
+  address: { free: 30, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
+  name: { free: 20, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
+  handles: 128,
+  handlesOfAll: 8_192,
+  // The library lets a client send 2 MiB ahead of what has been taken, and renews that when half is used up.
+  waitingBytes: 4.5 * MIB,
+};

@@ -1,0 +1,108 @@
+import { type Attributes, readAttributes } from './attributes.ts';
+import { BadPacket, Fields, REQUEST } from './wire.ts';
+
+/** A path as the client wrote it; undefined: not in UTF-8, and so no path of ours. */
+type Path = string | undefined;
+
+/** What a client asks. `id` is its own, and comes back with the answer. */
+export type Request = { id: number } & (
+  | { type: 'open'; path: Path; flags: number; attributes: Attributes }
+  | { type: 'close' | 'fstat' | 'readdir' | 'fsync' | 'fstatvfs'; handle: string }
+  | { type: 'read'; handle: string; offset: number; length: number }
+  | { type: 'write'; handle: string; offset: number; data: Buffer }
+  | { type: 'lstat' | 'stat' | 'opendir' | 'remove' | 'rmdir' | 'realpath' | 'readlink' | 'statvfs'; path: Path }
+  | { type: 'setstat' | 'mkdir'; path: Path; attributes: Attributes }
+  | { type: 'fsetstat'; handle: string; attributes: Attributes }
+  /** `replace`: what is at `to` gives way, as `rename(2)` has it. */
+  | { type: 'rename'; path: Path; to: Path; replace: boolean }
+  | { type: 'symlink' | 'limits' | 'unknown' }
+);
+
+export type RequestOf<Type extends Request['type']> = Extract<Request, { type: Type }>;
+
+/** What OpenSSH's extended requests are called, and the version of each that is meant here. */
+export const EXTENSIONS = {
+  'posix-rename@openssh.com': '1',
+  'statvfs@openssh.com': '2',
+  'fstatvfs@openssh.com': '2',
+  'fsync@openssh.com': '1',
+  'limits@openssh.com': '1',
+} as const;
+
+/** The version a client greets with. Throws BadPacket where the packet is anything else. */
+export function readInit(packet: Buffer): number {
+  const fields = new Fields(packet);
+  if (fields.byte() !== REQUEST.init) throw new BadPacket('the first packet is no greeting');
+  return fields.uint32();
+}
+
+/** A packet as the request it is. Throws BadPacket where it is none; a request that nobody knows is `unknown`. */
+export function readRequest(packet: Buffer): Request {
+  const fields = new Fields(packet);
+  const code = fields.byte();
+  if (code === REQUEST.init) throw new BadPacket('a second greeting');
+  const id = fields.uint32();
+  const path = () => fields.text();
+  // Latin-1 keeps bytes apart: a handle is the server's own, and anything else is none.
+  const handle = () => fields.bytes().toString('latin1');
+  switch (code) {
+    case REQUEST.open:
+      return { type: 'open', id, path: path(), flags: fields.uint32(), attributes: readAttributes(fields) };
+    case REQUEST.close:
+      return { type: 'close', id, handle: handle() };
+    case REQUEST.read:
+      return { type: 'read', id, handle: handle(), offset: fields.uint64(), length: fields.uint32() };
+    case REQUEST.write:
+      return { type: 'write', id, handle: handle(), offset: fields.uint64(), data: fields.bytes() };
+    case REQUEST.lstat:
+      return { type: 'lstat', id, path: path() };
+    case REQUEST.fstat:
+      return { type: 'fstat', id, handle: handle() };
+    case REQUEST.setstat:
+      return { type: 'setstat', id, path: path(), attributes: readAttributes(fields) };
+    case REQUEST.fsetstat:
+      return { type: 'fsetstat', id, handle: handle(), attributes: readAttributes(fields) };
+    case REQUEST.opendir:
+      return { type: 'opendir', id, path: path() };
+    case REQUEST.readdir:
+      return { type: 'readdir', id, handle: handle() };
+    case REQUEST.remove:
+      return { type: 'remove', id, path: path() };
+    case REQUEST.mkdir:
+      return { type: 'mkdir', id, path: path(), attributes: readAttributes(fields) };
+    case REQUEST.rmdir:
+      return { type: 'rmdir', id, path: path() };
+    case REQUEST.realpath:
+      return { type: 'realpath', id, path: path() };
+    case REQUEST.stat:
+      return { type: 'stat', id, path: path() };
+    case REQUEST.rename:
+      return { type: 'rename', id, path: path(), to: path(), replace: false };
+    case REQUEST.readlink:
+      return { type: 'readlink', id, path: path() };
+    case REQUEST.symlink:
+      return { type: 'symlink', id };
+    case REQUEST.extended:
+      return readExtended(id, fields);
+    default:
+      return { type: 'unknown', id };
+  }
+}
+
+function readExtended(id: number, fields: Fields): Request {
+  switch (fields.text() as keyof typeof EXTENSIONS | undefined) {
+    case 'posix-rename@openssh.com':
+      return { type: 'rename', id, path: fields.text(), to: fields.text(), replace: true };
+    case 'statvfs@openssh.com':
+      return { type: 'statvfs', id, path: fields.text() };
+    case 'fstatvfs@openssh.com':
+      return { type: 'fstatvfs', id, handle: fields.bytes().toString('latin1') };
+    case 'fsync@openssh.com':
+      return { type: 'fsync', id, handle: fields.bytes().toString('latin1') };
+    case 'limits@openssh.com':
+      return { type: 'limits', id };
+    case undefined:
+    default:
+      return { type: 'unknown', id };
+  }
+}

@@ -1,0 +1,59 @@
+import type { Readable } from 'node:stream';
+import type { Log } from '../log.ts';
+import { type Code, StatusError } from '../status.ts';
+import { packetsOf } from './frames.ts';
+import { type Reply, statusReply, versionReply } from './replies.ts';
+import { type Request, readInit, readRequest } from './requests.ts';
+import type { Status } from './wire.ts';
+
+/** One conversation in SFTP, with a client that has signed in. */
+export interface SessionOptions {
+  /** What the client says. */
+  channel: Readable;
+  /** Resolves when more may be sent. */
+  send: (reply: Reply) => Promise<void>;
+  /** Answers one request. Rejects with StatusError. */
+  perform: (request: Request) => Promise<Reply>;
+  /** Told of each request, before it is answered. */
+  onRequest: () => void;
+  /** Ends the session, after the request in work. */
+  signal: AbortSignal;
+  log: Log;
+}
+
+/**
+ * Answers requests until the client ends, one at a time and in order, as OpenSSH's own server does: a client that asks
+ * faster than it is answered, or does not fetch its answers, waits. Rejects with BadPacket where it speaks something else,
+ * and with what `send` rejects with.
+ */
+export async function serveSession({ channel, send, perform, onRequest, signal, log }: SessionOptions): Promise<void> {
+  let greeted = false;
+  for await (const packet of packetsOf(channel)) {
+    if (signal.aborted) return;
+    onRequest();
+    if (greeted) {
+      await send(await answer(readRequest(packet)));
+    } else {
+      readInit(packet);
+      await send(versionReply());
+      greeted = true;
+    }
+  }
+
+  async function answer(request: Request): Promise<Reply> {
+    try {
+      return await perform(request);
+    } catch (error) {
+      if (error instanceof StatusError)
+        return statusReply(request.id, STATUSES[error.code] ?? 'failure', error.message);
+      log.error({ err: error, request: request.type }, 'an SFTP request failed');
+      return statusReply(request.id, 'failure', 'Internal error.');
+    }
+  }
+}
+
+const STATUSES: Partial<Record<Code, Status>> = {
+  NOT_FOUND: 'noSuchFile',
+  PERMISSION_DENIED: 'permissionDenied',
+  UNIMPLEMENTED: 'unsupported',
+};

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { statfs } from 'node:fs/promises';
+import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
+import ssh2, { type ServerChannel } from 'ssh2';
+import { addressKey, clientAddress } from '../access/client-address.ts';
+import { createAttemptLimit } from '../access/login-limits.ts';
+import { findSftpServer } from '../access/sftp-users.ts';
+import type { Disk } from '../hosting/disk.ts';
+import type { Files } from '../hosting/files.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+import type { Store } from '../store/store.ts';
+import { createCommands } from './commands.ts';
+import { Connection, type Link } from './connection.ts';
+import { createHandles } from './handles.ts';
+import type { HostKey } from './host-key.ts';
+import { SFTP_LIMITS, type SftpLimits } from './limits.ts';
+import { createOutbox } from './outbox.ts';
+import { createPlaces } from './places.ts';
+import type { Space } from './replies.ts';
+import { serveSession } from './session.ts';
+import { createSignIn, tryAttempt } from './sign-in.ts';
+
+export interface SftpOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  hostKey: HostKey;
+  files: Pick<Files, 'jail'>;
+  disk: Disk;
+  /** Whether a server's files are out of reach for now, as those of a suspended one are. Default: none is. */
+  closed?: (serverId: string) => boolean;
+  limits?: Partial<SftpLimits>;
+}
+
+/** Servers' files over SFTP, whether the servers are awake or asleep. */
+export interface Sftp {
+  /** Begins to take clients. Rejects where the port cannot be had. */
+  listen(host: string, port: number): Promise<void>;
+  /** Where it listens; 0 while it does not. */
+  readonly port: number;
+  /** Of the host key, `SHA256:…`. */
+  readonly fingerprint: string;
+  /** Connections signed in to a server. */
+  sessions(serverId: string): number;
+  /** Ends all that is open on a server; resolves when nothing of it is at work any more. */
+  cut(serverId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What is agreed with clients: nothing that rests on SHA-1, NIST curves or encrypt-and-MAC. Terrapin's remedy is built in. */
+const ALGORITHMS = {
+  kex: ['curve25519-sha256', 'curve25519-sha256@libssh.org'],
+  serverHostKey: ['ssh-ed25519'],
+  cipher: ['aes256-gcm@openssh.com', 'aes128-gcm@openssh.com', 'aes256-ctr'],
+  hmac: ['hmac-sha2-256-etm@openssh.com', 'hmac-sha2-512-etm@openssh.com'],
+  compress: ['none'],
+} satisfies ssh2.Algorithms;
+
+/** Nobody's `X-Forwarded-For`. */
+const NO_PROXY = new BlockList();
+/** Longer than any connection lasts: the library's own way to see whether somebody is there would outlive its mistakes. */
+const NEVER_MS = 2 ** 31 - 1;
+
+export function createSftp(options: SftpOptions): Sftp {
+  const { clock, log, limits: given, hostKey } = options;
+  const limits = { ...SFTP_LIMITS, ...given };
+  const connections = new Map<string, Connection>();
+  const places = createPlaces();
+  const connects = createAttemptLimit(limits.connects, clock);
+  const handlesOfAll = { left: limits.handlesOfAll };
+  const answering = createSignIn({ clock, limits, findServer: (login) => findSftpServer(options.store, login) });
+  const ssh = new ssh2.Server(
+    { hostKeys: [hostKey.privateKey], ident: 'Dormouse', algorithms: ALGORITHMS, keepaliveInterval: NEVER_MS },
+    (client, { ip, port }) => {
+      const connection = connections.get(`${ip} ${port}`);
+      connection?.greet(client, answering(connection));
+    },
+  );
+  const listener = createServer(accept);
+
+  /** Lets a client in as far as signing in; whom there is no place for is sent away before any work. */
+  function accept(socket: Socket): void {
+    socket.on('error', (error) => log.debug({ err: error }, 'an SFTP connection broke off'));
+    const peer = `${socket.remoteAddress} ${socket.remotePort}`;
+    const address = addressKey(clientAddress(socket.remoteAddress, undefined, NO_PROXY));
+    const attempt = tryAttempt(connects, address);
+    const place =
+      attempt && places.take({ all: limits.connections, [`from ${address}`]: limits.connectionsPerAddress });
+    const doorway =
+      place && places.take({ 'signing in': limits.signingIn, [`signing in ${address}`]: limits.signingInPerAddress });
+    const held = [place, doorway];
+    socket.once('close', () => {
+      for (const release of held) release?.();
+    });
+    if (!doorway || connections.has(peer)) return void socket.destroy();
+
+    /** Who has proved that they may takes a seat among those of the server. */
+    const admit = (serverId: string): boolean => {
+      if (options.closed?.(serverId)) return false;
+      const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
+      if (!seat) return false;
+      held.push(seat);
+      doorway();
+      attempt.forgive();
+      log.info({ server: serverId }, 'somebody signed in over SFTP');
+      return true;
+    };
+    connections.set(peer, new Connection({ socket, address, clock, log, limits, admit, serve }));
+    socket.once('close', () => connections.delete(peer));
+    ssh.injectSocket(socket);
+  }
+
+  async function serve(serverId: string, channel: ServerChannel, { socket, signal, onRequest }: Link): Promise<void> {
+    const { dataDir, files, disk } = options;
+    await using jail = await files.jail(serverId);
+    const handles = createHandles(limits.handles, handlesOfAll);
+    const perform = createCommands({
+      jail,
+      handles,
+      mostHandles: limits.handles,
+      disk,
+      serverId,
+      space: () => spaceIn(dataDir),
+      now: () => clock.now(),
+    });
+    const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
+    try {
+      await serveSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
+    } finally {
+      await handles.closeAll();
+    }
+  }
+
+  const connectionsTo = (serverId: string): Connection[] =>
+    [...connections.values()].filter((each) => each.serverId === serverId);
+
+  return {
+    fingerprint: hostKey.fingerprint,
+    async listen(host, port) {
+      listener.listen(port, host);
+      await once(listener, 'listening');
+    },
+    get port() {
+      return (listener.address() as AddressInfo | null)?.port ?? 0;
+    },
+    sessions: (serverId) => connectionsTo(serverId).filter(({ signedIn }) => signedIn).length,
+    async cut(serverId) {
+      await Promise.all(connectionsTo(serverId).map((each) => each.end()));
+    },
+    async close() {
+      const closed = new Promise((resolve) => listener.close(resolve));
+      await Promise.all(Array.from(connections.values(), (each) => each.end()));
+      for (const each of connections.values()) each.destroy();
+      await closed;
+    },
+  };
+}
+
+/** What the file system has that holds the servers. */
+async function spaceIn(dataDir: string): Promise<Space> {
+  const { bsize, blocks, bavail } = await statfs(dataDir);
+  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+}

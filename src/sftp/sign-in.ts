@@ -1,0 +1,75 @@
+import type { AuthContext, PasswordAuthContext } from 'ssh2';
+import { type Attempt, type AttemptLimit, createAttemptLimit } from '../access/login-limits.ts';
+import type { SftpLogin } from '../access/sftp-users.ts';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import type { SftpLimits } from './limits.ts';
+
+/** How many answers a client gets of any kind, those to questions after methods among them. */
+const MOST_ANSWERS = 10;
+const NAME = /^([a-z0-9-]{1,40})\.[a-z0-9]{8}$/;
+
+export interface SignInOptions {
+  /** The server that a login is for; undefined where it is for none. */
+  findServer: (login: SftpLogin) => Promise<string | undefined>;
+  clock: Clock;
+  limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
+}
+
+/** Who wants to sign in. */
+export interface Guest {
+  /** What limits by address count. */
+  address: string;
+  /** They name this server: told before it is known whether they may. */
+  claim(serverId: string): void;
+  /** They have proved that they may: whether there is still a place. */
+  admit(serverId: string): boolean;
+  end(): Promise<void>;
+}
+
+/**
+ * Checks passwords, the one way to sign in. Whatever is wrong (the name, the password, too many tries) is answered alike and
+ * as late, so that nothing can be learnt from it; how often it may be wrong is limited by connection, address and name.
+ * Gives what answers one guest; it rejects where the passwords cannot be read.
+ */
+export function createSignIn({ findServer, clock, limits }: SignInOptions) {
+  const byAddress = createAttemptLimit(limits.address, clock);
+  const byName = createAttemptLimit(limits.name, clock);
+
+  return function answering(guest: Guest): (context: AuthContext) => Promise<void> {
+    let answers = 0;
+    let tries = 0;
+
+    return async function answer(context) {
+      if (++answers > MOST_ANSWERS) return guest.end();
+      // The first question of most clients is which methods there are.
+      if (context.method !== 'password') return context.reject(['password']);
+      if (++tries > limits.tries) return guest.end();
+      const serverId = await serverOf(context);
+      if (serverId !== undefined && guest.admit(serverId)) return context.accept();
+      await new Promise<void>((resolve) => void clock.at(clock.now() + limits.refusalDelayMs, resolve));
+      if (serverId === undefined && tries < limits.tries) context.reject(['password']);
+      else await guest.end();
+    };
+
+    async function serverOf({ username, password }: PasswordAuthContext): Promise<string | undefined> {
+      const claimed = NAME.exec(username)?.[1];
+      const attempts = [tryAttempt(byAddress, guest.address), claimed && tryAttempt(byName, username)];
+      if (claimed === undefined || attempts.includes(undefined)) return undefined;
+      guest.claim(claimed);
+      if ((await findServer({ username, password })) !== claimed) return undefined;
+      for (const attempt of attempts) if (attempt) attempt.forgive();
+      return claimed;
+    }
+  };
+}
+
+/** Counts a try; undefined where it comes too soon. */
+export function tryAttempt(limit: AttemptLimit, key: string): Attempt | undefined {
+  try {
+    return limit.take(key);
+  } catch (error) {
+    if (error instanceof StatusError) return undefined;
+    throw error;
+  }
+}

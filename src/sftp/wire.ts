@@ -1,0 +1,144 @@
+/**
+ * The SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02, the one that clients speak), with the
+ * extensions that OpenSSH describes in its file PROTOCOL. The library that speaks SSH for us has a codec of its own, but
+ * one that can neither announce nor answer an extension, and that lets a client ask faster than it is answered.
+ */
+
+/** What a client asks: SSH_FXP_*, §3. */
+export const REQUEST = {
+  init: 1,
+  open: 3,
+  close: 4,
+  read: 5,
+  write: 6,
+  lstat: 7,
+  fstat: 8,
+  setstat: 9,
+  fsetstat: 10,
+  opendir: 11,
+  readdir: 12,
+  remove: 13,
+  mkdir: 14,
+  rmdir: 15,
+  realpath: 16,
+  stat: 17,
+  rename: 18,
+  readlink: 19,
+  symlink: 20,
+  extended: 200,
+} as const;
+
+/** What it is answered. */
+export const REPLY = {
+  version: 2,
+  status: 101,
+  handle: 102,
+  data: 103,
+  name: 104,
+  attrs: 105,
+  extended: 201,
+} as const;
+
+/** SSH_FX_*, §7. */
+export const STATUS = {
+  ok: 0,
+  eof: 1,
+  noSuchFile: 2,
+  permissionDenied: 3,
+  failure: 4,
+  badMessage: 5,
+  unsupported: 8,
+} as const;
+
+export type Status = keyof typeof STATUS;
+
+/** SSH_FXF_*, §6.3. */
+export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
+
+/** Bytes of a read or a write, at most; OpenSSH's own server has the same. */
+export const MOST_DATA_BYTES = 255 * 1_024;
+/** Bytes of a packet behind its length, at most, either way. */
+export const MOST_PACKET_BYTES = 256 * 1_024;
+
+/** A packet that no client sends: what comes behind it cannot be made sense of either. */
+export class BadPacket extends Error {
+  override name = 'BadPacket';
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads the fields of one packet in order. Throws BadPacket where the packet ends before the field does. */
+export class Fields {
+  readonly #packet: Buffer;
+  #at: number;
+
+  constructor(packet: Buffer, at = 0) {
+    this.#packet = packet;
+    this.#at = at;
+  }
+
+  get left(): number {
+    return this.#packet.length - this.#at;
+  }
+
+  skip(count: number): void {
+    this.#take(count);
+  }
+
+  byte(): number {
+    return this.#packet.readUInt8(this.#take(1));
+  }
+
+  uint32(): number {
+    return this.#packet.readUInt32BE(this.#take(4));
+  }
+
+  /** Of 64 bits; what JavaScript cannot count is no place in a file. */
+  uint64(): number {
+    const value = this.#packet.readBigUInt64BE(this.#take(8));
+    if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new BadPacket(`${value} is beyond any file`);
+    return Number(value);
+  }
+
+  /** A view of the packet, not a copy. */
+  bytes(): Buffer {
+    const length = this.uint32();
+    const start = this.#take(length);
+    return this.#packet.subarray(start, start + length);
+  }
+
+  /** Undefined where it is no UTF-8. */
+  text(): string | undefined {
+    const bytes = this.bytes();
+    try {
+      return UTF8.decode(bytes);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #take(count: number): number {
+    const start = this.#at;
+    if (count > this.left) throw new BadPacket(`a field of ${count} bytes where ${this.left} are left`);
+    this.#at = start + count;
+    return start;
+  }
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32BE(value >>> 0);
+  return bytes;
+}
+
+export function uint64(value: number | bigint): Buffer {
+  const bytes = Buffer.allocUnsafe(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes;
+}
+
+/** A string field: its length, then its bytes. */
+export function string(value: string | Buffer): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value) : value;
+  return Buffer.concat([uint32(bytes.length), bytes]);
+}

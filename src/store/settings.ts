@@ -1,0 +1,44 @@
+import { publicStatuses, wakePolicies } from './settings-tables.ts';
+import type { PublicStatusRow, WakePolicyRow } from './settings-tables.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** All public statuses, those that are switched off too. */
+export async function listPublicStatuses(db: Sql): Promise<PublicStatusRow[]> {
+  return (await db.query<StoredStatus>('SELECT * FROM "public_statuses"')).map(statusRow);
+}
+
+export async function getPublicStatus(db: Sql, serverId: string): Promise<PublicStatusRow | undefined> {
+  const sql = 'SELECT * FROM "public_statuses" WHERE "serverId" = $1';
+  return (await db.query<StoredStatus>(sql, [serverId])).map(statusRow)[0];
+}
+
+/** Replaces what was set for the server. */
+export async function savePublicStatus(tx: Tx, row: PublicStatusRow): Promise<void> {
+  await tx.run('DELETE FROM "public_statuses" WHERE "serverId" = $1', [row.serverId]);
+  await tx.manager.insert(publicStatuses, row);
+}
+
+/** The wake policies of all servers that have one. */
+export async function listWakePolicies(db: Sql): Promise<WakePolicyRow[]> {
+  return db.query<WakePolicyRow>('SELECT * FROM "wake_policies"');
+}
+
+/** Replaces what was set for the server. */
+export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> {
+  await tx.run('DELETE FROM "wake_policies" WHERE "serverId" = $1', [row.serverId]);
+  await tx.manager.insert(wakePolicies, row);
+}
+
+/** The causes, as they are stored, of a server's awake sessions since an instant. */
+export async function listWakeCauses(db: Sql, serverId: string, since: number): Promise<string[]> {
+  const sql = 'SELECT "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
+  return (await db.query<{ cause: string }>(sql, [serverId, since])).map(({ cause }) => cause);
+}
+
+/** SQLite has no booleans, PostgreSQL does. */
+type StoredStatus = Omit<PublicStatusRow, 'enabled' | 'showAddress'> &
+  Record<'enabled' | 'showAddress', number | boolean>;
+
+function statusRow(row: StoredStatus): PublicStatusRow {
+  return { ...row, enabled: Boolean(row.enabled), showAddress: Boolean(row.showAddress) };
+}

@@ -1,0 +1,86 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import test from 'ava';
+import { isPortFree } from '../../src/adapters/port-forwarder.ts';
+import { openServerPorts } from '../../src/hosting/server-ports.ts';
+import { api } from './harness.ts';
+
+interface Mapping {
+  slot: number;
+  containerPort: number;
+  hostPort: number;
+  proto: string;
+  label: string;
+}
+
+const PATH = '/v1/servers/abc/ports';
+const portsIn = (json: Record<string, unknown>) => json['ports'] as Mapping[];
+
+test('ports are given in slots, shown with the server, kept over restarts, and free once they are removed', async (t) => {
+  const it = await api(t);
+  const { ok, call, store } = it;
+  await it.create('abc');
+  await it.create('def');
+  const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
+  t.deepEqual(portsIn(await ok('POST', PATH, voice)), [{ slot: 0, hostPort: 40_000, ...voice }] as Mapping[]);
+  await ok('POST', PATH, { containerPort: 24_454, proto: 'tcp' });
+  t.is((await call('POST', PATH, { body: voice })).reason, 'PORT_EXISTS');
+  const other = portsIn(await ok('POST', '/v1/servers/def/ports', voice));
+  t.deepEqual(
+    other.map(({ slot, hostPort }) => [slot, hostPort]),
+    [[0, 40_002]],
+  );
+  const left = portsIn(await ok('POST', `${PATH}:remove`, { slot: 0 }));
+  t.deepEqual(
+    left.map(({ slot, proto }) => [slot, proto]),
+    [[1, 'tcp']],
+  );
+  t.is((await call('POST', `${PATH}:remove`, { body: { slot: 0 } })).reason, 'PORT_NOT_FOUND');
+  t.deepEqual(portsIn(await ok('GET', '/v1/servers/abc')), left);
+  const again = await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true });
+  t.like(again.of('abc'), [{ slot: 1, containerPort: 24_454, hostPort: 40_001 }]);
+  await again.forget('abc');
+  t.deepEqual(again.of('abc'), []);
+});
+
+test('Q-05: of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {
+  const it = await api(t);
+  for (const id of ['a', 'b', 'c']) await it.create(id);
+  const ask = (nth: number) =>
+    it.call('POST', `/v1/servers/${'abc'[nth % 3]}/ports`, { body: { containerPort: 1_000 + nth, proto: 'tcp' } });
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, nth) => ask(nth)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  t.true(refused.every(({ reason }) => reason === 'MAX_PORTS' || reason === 'NO_FREE_PORT'));
+  const given = ['a', 'b', 'c'].flatMap((id) => it.services.serverPorts.of(id));
+  t.is(given.length, 20, 'all there are');
+  t.is(new Set(given.map(({ hostPort }) => hostPort)).size, 20);
+});
+
+test('bad ports are refused with what is wrong', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  for (const body of [
+    { containerPort: 0, proto: 'tcp' },
+    { containerPort: 65_536, proto: 'tcp' },
+    { containerPort: 1_000 },
+    { containerPort: 1_000, proto: 'sctp' },
+    { containerPort: 25_565, proto: 'tcp' },
+    { containerPort: 25_575, proto: 'tcp' },
+    { containerPort: 1_000, proto: 'tcp', label: 'a\nb' },
+  ]) {
+    t.is((await it.call('POST', PATH, { body })).reason, 'INVALID_FIELD', JSON.stringify(body));
+  }
+});
+
+test('a port that somebody else has is not given out', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const taken = createServer().listen(0);
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const address = taken.address();
+  const from = typeof address === 'object' && address !== null ? address.port : 0;
+  const ports = await openServerPorts({ store: it.store, range: { from, to: from + 50 }, isFree: isPortFree });
+  await ports.add('abc', { containerPort: 1, proto: 'tcp', label: '' }, async () => {});
+  t.true((ports.of('abc')[0]?.hostPort ?? 0) > from);
+});

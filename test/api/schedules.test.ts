@@ -1,0 +1,201 @@
+import test from 'ava';
+import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check';
+import { createSchedules } from '../../src/actors/schedules.ts';
+import { nextRun } from '../../src/hosting/cron.ts';
+import { createLog } from '../../src/log.ts';
+import { getSchedule, insertSchedule } from '../../src/store/schedules.ts';
+import { world } from '../support/world.ts';
+import { api } from './harness.ts';
+import type { ApiUnderTest } from './harness.ts';
+
+const MINUTE_MS = 60_000;
+const PATH = '/v1/servers/abc/schedules';
+
+interface Shown {
+  id: string;
+  lastStatus: string;
+  lastError: string;
+  lastRunAt: string;
+  nextRunAt: string;
+  enabled: boolean;
+}
+
+const make = async ({ ok }: Pick<ApiUnderTest, 'ok'>, kind: string, cronExpr: string, command = '') =>
+  (await ok('POST', PATH, { kind, cronExpr, command })) as unknown as Shown;
+
+async function shown({ ok }: Pick<ApiUnderTest, 'ok'>, id: string): Promise<Shown> {
+  const { schedules } = (await ok('GET', PATH)) as unknown as { schedules: Shown[] };
+  const found = schedules.find((each) => each.id === id);
+  if (found === undefined) throw new Error(`no schedule ${id}`);
+  return found;
+}
+
+/** Moves on to a minute past the next full one, and waits until the schedule's run has ended. */
+async function minute(it: ApiUnderTest, id: string): Promise<Shown> {
+  const before = await shown(it, id);
+  await it.clock.advance(MINUTE_MS);
+  await it.until(async () => {
+    const now = await shown(it, id);
+    return now.lastStatus !== '' && (now.nextRunAt !== before.nextRunAt || !now.enabled);
+  });
+  return shown(it, id);
+}
+
+test('a schedule wakes, commands, restarts, backs up and stops a server, with itself as the cause', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const start = await make(it, 'start', '* * * * *');
+  t.like(start, { kind: 'start', command: '', lastStatus: '', lastRunAt: '', enabled: true });
+  t.regex(start.nextRunAt, /^20\d\d-\d\d-\d\dT\d\d:\d\d:00.000Z$/);
+  t.is((await minute(it, start.id)).lastStatus, 'ok');
+  const now = await it.reach('abc', 'running');
+  t.like(now?.context.cause, { kind: 'schedule', id: start.id });
+  await it.ok('POST', `${PATH}:setEnabled`, { scheduleId: start.id, enabled: false });
+
+  const command = await make(it, 'command', '* * * * *', '/say Good night');
+  t.is((await minute(it, command.id)).lastStatus, 'ok');
+  t.true(
+    it.games.commands.some((given) => given.endsWith('say Good night')),
+    it.games.commands.join(),
+  );
+  const backup = (await it.ok('POST', `${PATH}:run`, {
+    scheduleId: (await make(it, 'backup', '0 4 * * *')).id,
+  })) as unknown as Shown;
+  t.is(backup.lastStatus, 'ok');
+  const { backups } = (await it.ok('GET', '/v1/servers/abc/backups')) as unknown as { backups: { state: string }[] };
+  t.deepEqual(
+    backups.map(({ state }) => state),
+    ['ready'],
+  );
+  const stop = (await it.ok('POST', `${PATH}:run`, {
+    scheduleId: (await make(it, 'stop', '0 5 * * *')).id,
+  })) as unknown as Shown;
+  t.is(stop.lastStatus, 'ok');
+  await it.reach('abc', 'hibernated');
+});
+
+test('what needs a running server is skipped while it sleeps, and wakes it not; a refused start is an error', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  for (const kind of ['command', 'restart']) {
+    const { id } = await make(it, kind, '* * * * *', kind === 'command' ? 'list' : '');
+    const run = await minute(it, id);
+    t.is(run.lastStatus, 'skipped');
+    t.not(run.lastError, '');
+    await it.ok('POST', `${PATH}:delete`, { scheduleId: id });
+  }
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+  const { id } = await make(it, 'start', '* * * * *');
+  it.services.servers.checkWakes(async () => () => {
+    throw new Error('broken');
+  });
+  const failed = await minute(it, id);
+  t.is(failed.lastStatus, 'error');
+  t.false(failed.lastError.includes('broken'));
+});
+
+test('what came due while Dormouse was down is skipped with the reason, and goes on from now', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const { id } = await make(it, 'start', '0 4 * * *');
+  const dueAt = Date.parse((await shown(it, id)).nextRunAt);
+  await it.clock.jump(dueAt + 10 * MINUTE_MS);
+  await it.until(async () => (await shown(it, id)).lastStatus === 'skipped');
+  const { lastError, nextRunAt, lastRunAt } = await shown(it, id);
+  t.true(lastError.includes(new Date(dueAt).toISOString()));
+  t.is(lastRunAt, '');
+  t.is(Date.parse(nextRunAt), dueAt + 24 * 60 * MINUTE_MS);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+});
+
+test('a run is taken once, and one that a crash interrupted is said to be so, not run again', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const due = {
+    id: 'sch_1',
+    serverId: 'abc',
+    kind: 'backup',
+    command: '',
+    cronExpr: '* * * * *',
+    enabled: true,
+  } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const at = clock.now();
+  const row = { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) };
+  await store.write((tx) => insertSchedule(tx, row));
+  const kept = async () => (await getSchedule(store, 'abc', 'sch_1')) ?? row;
+  let begun = 0;
+  const hangs = async (): Promise<never> => {
+    begun++;
+    return new Promise(() => {});
+  };
+  const actions = { command: hangs, start: hangs, stop: hangs, restart: hangs, backup: hangs };
+  const options = { store, clock, log: createLog({ level: 'silent' }), actions };
+  // Two that look at the same store, as no two ever should.
+  const twins = [await createSchedules(options), await createSchedules(options)];
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => begun > 0 && (await kept()).runningSince !== null);
+  t.is(begun, 1);
+  for (const twin of twins) await t.throwsAsync(twin.runNow('abc', 'sch_1'), { message: /running now/ });
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => (await kept()).lastStatus === 'skipped');
+  t.regex((await kept()).lastError, /had not ended/);
+  for (const twin of twins) await twin.close();
+  const next = await createSchedules(options);
+  t.teardown(() => next.close());
+  t.like(await kept(), { lastStatus: 'error', runningSince: null });
+  t.regex((await kept()).lastError, /restarted/);
+  t.is(begun, 1);
+});
+
+test('bad schedules are refused with what to do, and others do not see them', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const bad: [object, string][] = [
+    [{ kind: 'dance', cronExpr: '* * * * *' }, 'kind'],
+    [{ kind: 'start', cronExpr: '* * * * * *' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '0 0 31 2 *' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '@hourly' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: `${'*'.repeat(200)} * * * *` }, 'cronExpr'],
+    [{ kind: 'command', cronExpr: '* * * * *' }, 'command'],
+    [{ kind: 'command', cronExpr: '* * * * *', command: 'say a\nop eve' }, 'command'],
+    [{ kind: 'stop', cronExpr: '* * * * *', command: 'list' }, 'command'],
+  ];
+  for (const [body, field] of bad) {
+    const answer = await it.call('POST', PATH, { body });
+    t.deepEqual([answer.status, answer.reason], [400, 'INVALID_FIELD'], answer.text);
+    t.true(answer.text.includes(field), answer.text);
+  }
+  await it.create('other');
+  const { id } = await make(it, 'stop', '0 4 * * *');
+  for (const verb of ['delete', 'run', 'setEnabled']) {
+    const answer = await it.call('POST', `/v1/servers/other/schedules:${verb}`, { body: { scheduleId: id } });
+    t.is(answer.reason, 'SCHEDULE_NOT_FOUND');
+  }
+});
+
+test('Q-05: of 80 created at once no more than the limit are', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const body = { kind: 'stop', cronExpr: '0 4 * * *' };
+  const answers = await Promise.all(Array.from({ length: 80 }, () => it.call('POST', PATH, { body })));
+  t.is(answers.filter(({ status }) => status === 200).length, 64);
+  t.true(answers.every(({ status, reason }) => status === 200 || reason === 'MAX_SCHEDULES'));
+});
+
+test('a cron expression is read without trouble whatever it is, and comes due at full minutes later on', (t) => {
+  const field = oneof(
+    constantFrom('*', '*/5', '0', '59', '1-5', '1,2,3', 'MON', '?', 'L', '-1', '99', 'x'),
+    string({ maxLength: 5 }),
+  );
+  assert(
+    property(array(field, { maxLength: 7 }), integer({ min: 0, max: 4e12 }), (fields, after) => {
+      const due = nextRun(fields.join(' '), after);
+      if (due === null) return;
+      t.true(due > after);
+      t.is(due % MINUTE_MS, 0);
+    }),
+  );
+  t.is(nextRun('0 4 * * *', Date.UTC(2026, 2, 29, 1)), Date.UTC(2026, 2, 29, 4));
+});

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:net';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { createClient } from 'minecraft-protocol';
+import type { Client } from 'minecraft-protocol';
+import { serverHash } from '../../proxy/accounts.ts';
+import { encodeFrame, encodeString } from '../../proxy/codec.ts';
+import { handshake, HOST, loginStart, RawClient, route, startProxy, until } from './support.ts';
+import type { TestProxy } from './support.ts';
+
+const STEVE = { id: 'dc6ae7a1c4c03a51b7d7bb0a2a0f8b0d', name: 'Steve' };
+
+/** A session service that knows one player, with the id its client claims. */
+async function sessions(t: ExecutionContext, answer: (asked: URLSearchParams) => { status: number; body?: string }) {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://x');
+    t.is(url.pathname, '/session/minecraft/hasJoined');
+    asked.push(url.searchParams);
+    const { status, body = '' } = answer(url.searchParams);
+    response.writeHead(status).end(body);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
+
+/** The UUID an offline client claims. */
+function offlineUuid(name: string): string {
+  const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x30;
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
+  return hash.toString('hex');
+}
+
+const yes = (asked: URLSearchParams) => {
+  const name = asked.get('username') ?? '';
+  return { status: 200, body: JSON.stringify({ id: offlineUuid(name), name }) };
+};
+
+/** A client of the game that encrypts as online games ask it to. */
+function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name = 'Steve') {
+  const client: Client = createClient({
+    stream: connect(port, '127.0.0.1'),
+    host: '127.0.0.1',
+    port,
+    fakeHost: HOST,
+    username: name,
+    version: String(protocol),
+    auth: 'offline',
+    hideErrors: true,
+    checkTimeoutInterval: 60_000,
+  });
+  // Its own end would start a timer of 30 s.
+  t.teardown(() => void client.socket?.destroy());
+  client.on('error', () => undefined);
+  const told = new Promise<string>((resolve) => {
+    client.on('disconnect', ({ reason }: { reason: string }) => resolve(reason));
+    client.on('end', () => resolve('ended'));
+  });
+  const moved = new Promise<{ host: string; port: number }>((resolve) => client.on('transfer', resolve));
+  return { client, told, moved };
+}
+
+test('the hash of a session is the game’s: signed, without leading zeros', (t) => {
+  // minecraft.wiki Protocol encryption, "Authentication": the names stand for secret and key.
+  t.is(serverHash(Buffer.from('Notch'), Buffer.alloc(0)), '4ed1f46bbe04bc756bcb17c0c7ce3e4632f06a48');
+  t.is(serverHash(Buffer.from('jeb_'), Buffer.alloc(0)), '-7c9d5b0044c130109a5d7b5fb5c317c02b4e28c1');
+  t.is(serverHash(Buffer.from('simon'), Buffer.alloc(0)), '88e16a1019277b15d58faf0541e11910eb756f6');
+});
+
+for (const [version, protocol] of [
+  ['1.20.6', 766],
+  ['1.21.1', 767],
+  ['26.1', 775],
+] as const) {
+  test(`${version}: an account is proved, the client sent back, and then it wakes`, async (t) => {
+    const { url, asked } = await sessions(t, yes);
+    const it = await startProxy(t, { sessionServerUrl: url });
+    it.routes.set(HOST, route({ verifies: true }));
+    const { moved } = join(t, it, protocol);
+    t.deepEqual({ ...(await moved) }, { host: HOST, port: it.port });
+    t.is(asked.length, 1);
+    t.deepEqual(it.wishes, []);
+    join(t, it, protocol);
+    await until(() => it.wishes.length === 1);
+    t.true(it.wishes[0]?.player.verified);
+    t.is(asked.length, 1, 'not asked again');
+    t.is(it.proxy.stats().kicks.verified, 1);
+  });
+}
+
+for (const [version, protocol] of [
+  ['1.8.8', 47],
+  ['1.19.2', 760],
+  ['1.20.4', 765],
+] as const) {
+  test(`${version}: an account is proved, and the player reads to join again`, async (t) => {
+    const { url } = await sessions(t, yes);
+    const it = await startProxy(t, { sessionServerUrl: url });
+    it.routes.set(HOST, route({ verifies: true }));
+    t.regex(await join(t, it, protocol).told, /You are verified\. Please join again/);
+    join(t, it, protocol);
+    await until(() => it.wishes.length === 1);
+    t.true(it.wishes[0]?.player.verified);
+  });
+}
+
+for (const [what, answer] of [
+  ['nobody joined', () => ({ status: 204 })],
+  ['somebody else', () => ({ status: 200, body: JSON.stringify({ ...STEVE, name: 'Alex' }) })],
+  ['another account of the name', () => ({ status: 200, body: JSON.stringify({ ...STEVE, id: '0'.repeat(32) }) })],
+  ['no sense', () => ({ status: 200, body: 'null' })],
+  ['an error', () => ({ status: 500 })],
+  ['too much', () => ({ status: 200, body: ' '.repeat(100_000) })],
+] as const) {
+  test(`the session service says ${what}: nobody is verified, and nothing wakes`, async (t) => {
+    const { url } = await sessions(t, answer);
+    const it = await startProxy(t, { sessionServerUrl: url });
+    it.routes.set(HOST, route({ verifies: true }));
+    t.regex(await join(t, it, 767).told, /could not be verified/);
+    t.deepEqual(it.wishes, []);
+    t.is(it.proxy.stats().kicks.unverified, 1);
+  });
+}
+
+test('what is no encryption response ends the connection, and asks nobody', async (t) => {
+  const { url, asked } = await sessions(t, yes);
+  const it = await startProxy(t, { sessionServerUrl: url, timings: { verifyMs: 300 } });
+  it.routes.set(HOST, route({ verifies: true }));
+  const bytes = (size: number) => Buffer.concat([Buffer.from([0x80, 0x01]), Buffer.alloc(size, 1)]);
+  for (const answer of [
+    encodeFrame(0x01, bytes(128), bytes(128)),
+    encodeFrame(0x01, Buffer.from([0xff, 0xff, 0x03])),
+    encodeFrame(0x02, Buffer.from([0])),
+    encodeFrame(0x01, encodeString('')),
+    Buffer.alloc(0),
+  ]) {
+    const client = await RawClient.open(t, it.port);
+    client.send(handshake(767, 'login'), loginStart('Steve'));
+    t.is((await client.packet()).id, 0x01);
+    client.send(answer);
+    await client.gone();
+  }
+  t.deepEqual(asked, []);
+  t.deepEqual(it.wishes, []);
+});
+
+test('a client older than 1.8, or with no ordinary name, cannot be verified', async (t) => {
+  const it = await startProxy(t);
+  it.routes.set(HOST, route({ verifies: true }));
+  const old = await RawClient.open(t, it.port);
+  old.send(handshake(5, 'login'), loginStart('Steve', false));
+  t.regex(await old.kickText(), /could not be verified/);
+  const odd = await RawClient.open(t, it.port);
+  odd.send(handshake(767, 'login'), loginStart('a b'));
+  t.regex(await odd.kickText(), /ordinary name/);
+});
+
+test('a proved account counts for its address and for a while', async (t) => {
+  const { url, asked } = await sessions(t, yes);
+  const it = await startProxy(t, { sessionServerUrl: url, timings: { verifiedMs: 1 } });
+  it.routes.set(HOST, route({ verifies: true }));
+  await join(t, it, 767).moved;
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await join(t, it, 767).moved;
+  t.is(asked.length, 2);
+  t.deepEqual(it.wishes, []);
+});
+
+test('a proxy that closes waits for nobody’s proof', async (t) => {
+  const it = await startProxy(t);
+  it.routes.set(HOST, route({ verifies: true }));
+  const client = await RawClient.open(t, it.port);
+  client.send(handshake(767, 'login'), loginStart('Steve'));
+  t.is((await client.packet()).id, 0x01);
+  const begun = performance.now();
+  await it.stop();
+  t.true(performance.now() - begun < 3_000);
+});

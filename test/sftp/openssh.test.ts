@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { needs } from '../support/needs.ts';
+import { type SftpUnderTest, openssh, startSftp } from './support.ts';
+
+/** SFTP with the real client, and where that works. */
+async function start(
+  t: ExecutionContext,
+): Promise<(SftpUnderTest & { run: (...batch: string[]) => Promise<string> }) | undefined> {
+  if (!(await needs(t, 'openssh'))) return undefined;
+  const it = await startSftp(t);
+  return {
+    ...it,
+    async run(...batch) {
+      const { code, output } = await openssh(it, batch);
+      t.is(code, 0, output);
+      return output;
+    },
+  };
+}
+
+/** So many bytes that differ from place to place. */
+function noise(file: string, bytes: number): Buffer {
+  const block = createHash('shake256', { outputLength: 65_521 }).update(file).digest();
+  const content = Buffer.alloc(bytes, block);
+  writeFileSync(file, content);
+  return content;
+}
+
+async function checksum(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+test('S-02: OpenSSH puts and gets whole folders, and files of every kind of name', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  const names = ['plain', 'with space', 'ünï', '日本', 'a\\b', 'percent%2e', '-dash', `${'n'.repeat(251)}.txt`];
+  mkdirSync(join(folder, 'up/deep/er'), { recursive: true });
+  mkdirSync(join(folder, 'up/empty'));
+  for (const name of names) writeFileSync(join(folder, 'up', name), name);
+  writeFileSync(join(folder, 'up/deep/er/nothing'), '');
+  await run('put -r up');
+  await run('put -r up');
+  await run('get -r up down');
+  const all = (place: string) => readdirSync(place, { recursive: true, encoding: 'utf8' }).toSorted();
+  t.deepEqual(all(join(root, 'up')), all(join(folder, 'up')));
+  t.deepEqual(all(join(folder, 'down')), all(join(folder, 'up')));
+  for (const name of names) t.is(readFileSync(join(folder, 'down', name), 'utf8'), name);
+});
+
+test('S-02: 256 MiB go up and come down as they were', async (t) => {
+  t.timeout(60_000);
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  noise(join(folder, 'big'), 256 * 2 ** 20);
+  const expected = await checksum(join(folder, 'big'));
+  await run('put big', 'get big back');
+  t.is(await checksum(join(root, 'big')), expected);
+  t.is(await checksum(join(folder, 'back')), expected);
+});
+
+test('S-02: eight transfers at once, each way', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  const names = Array.from({ length: 8 }, (_, index) => `file-${index}`);
+  for (const name of names) noise(join(folder, name), 8 * 2 ** 20);
+  await Promise.all(names.map((name) => run(`put ${name}`, `get ${name} ${name}.back`)));
+  for (const name of names) {
+    const expected = await checksum(join(folder, name));
+    t.is(await checksum(join(root, name)), expected);
+    t.is(await checksum(join(folder, `${name}.back`)), expected);
+  }
+});
+
+test('S-02: a transfer that broke off is taken up again, either way', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  const whole = noise(join(folder, 'world.zip'), 3_000_001);
+  writeFileSync(join(root, 'world.zip'), whole.subarray(0, 1_234_567));
+  await run('reput world.zip');
+  t.true(readFileSync(join(root, 'world.zip')).equals(whole));
+  writeFileSync(join(folder, 'part'), whole.subarray(0, 2_345_678));
+  await run('reget world.zip part');
+  t.true(readFileSync(join(folder, 'part')).equals(whole));
+  // A longer file is not what is left of a shorter one.
+  writeFileSync(join(folder, 'short'), 'short');
+  await run('put short world.zip');
+  t.is(readFileSync(join(root, 'world.zip'), 'utf8'), 'short');
+});
+
+test('S-02: renaming, onto what is there too; times and permissions; what is left of the disk', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  writeFileSync(join(root, 'old'), 'old');
+  writeFileSync(join(root, 'new'), 'new');
+  writeFileSync(join(folder, 'dated'), 'x');
+  const output = await run(
+    'rename new old',
+    'put -p dated',
+    'chmod 600 dated',
+    'ls -l',
+    'df',
+    'mkdir d',
+    'rename d e',
+    'rmdir e',
+  );
+  t.is(readFileSync(join(root, 'old'), 'utf8'), 'new');
+  t.false(existsSync(join(root, 'new')));
+  t.deepEqual(readdirSync(root).toSorted(), ['dated', 'old']);
+  t.is(
+    Math.floor(statSync(join(root, 'dated')).mtimeMs / 1_000),
+    Math.floor(statSync(join(folder, 'dated')).mtimeMs / 1_000),
+  );
+  t.regex(output, /^-rw------- +1 game +game +1 \w{3} [ \d]\d \d\d:\d\d dated$/m);
+  t.regex(output, /%Capacity/);
+});
+
+test('S-02: a directory of 5 000 entries is listed whole', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root } = it;
+  mkdirSync(join(root, 'region'));
+  const names = Array.from({ length: 5_000 }, (_, index) => `r.${index}.${-index}.mca`);
+  for (const name of names) writeFileSync(join(root, 'region', name), '');
+  const output = await run('cd region', 'ls -1');
+  const listed = output.split('\n').filter((line) => line.startsWith('r.'));
+  t.deepEqual(listed.toSorted(), names.toSorted());
+});
+
+test('F-01: up is the root and no further, and the root is all there is', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { run, root, folder } = it;
+  writeFileSync(join(folder, 'data/servers/secret'), 'another server’s');
+  writeFileSync(join(root, 'mine'), 'mine');
+  const output = await run(
+    'cd ../../../..',
+    'pwd',
+    'ls -1',
+    '-get ../secret stolen',
+    '-get /etc/passwd stolen',
+    '-ls /etc',
+    '-cd ../secret',
+    'get ../../mine got',
+  );
+  t.regex(output, /working directory: \/\n/);
+  t.regex(output, /^mine *$/m);
+  t.notRegex(output, /passwd *$|root:/m);
+  t.false(existsSync(join(folder, 'stolen')));
+  t.is(readFileSync(join(folder, 'got'), 'utf8'), 'mine');
+});
+
+test('nothing but files is on offer: no command, no shell, no other subsystem', async (t) => {
+  const it = await start(t);
+  if (!it) return;
+  const { code, output } = await openssh(it, ['ls'], ['-s', 'backdoor']);
+  t.not(code, 0, output);
+});

@@ -1,0 +1,422 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import ssh2 from 'ssh2';
+import type { Client } from 'ssh2';
+import { createLog } from '../../src/log.ts';
+import { SFTP_LIMITS, type SftpLimits } from '../../src/sftp/limits.ts';
+import { hasNativeCrypto, warnWithoutNativeCrypto } from '../../src/sftp/native-crypto.ts';
+import { openHostKey } from '../../src/sftp/host-key.ts';
+import { createOutbox } from '../../src/sftp/outbox.ts';
+import { MOST_DATA_BYTES, OPEN, REQUEST, string, uint32, uint64 } from '../../src/sftp/wire.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { raw } from './raw.ts';
+import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } from './support.ts';
+
+const NEVER = { free: 1e9, firstWaitMs: 1, longestWaitMs: 1, windowMs: 1 };
+const QUICK = { refusalDelayMs: 20 };
+/** Nobody is sent away for coming too often. */
+const PATIENT: Partial<SftpLimits> = { ...QUICK, connects: NEVER, address: NEVER, name: NEVER };
+
+/** A connection without any SSH, and when it has been closed. */
+function dial(t: ExecutionContext, port: number): { socket: Socket; closed: Promise<void> } {
+  const socket = connectTcp({ host: '127.0.0.1', port });
+  t.teardown(() => socket.destroy());
+  const closed = new Promise<void>((resolve) => void socket.on('error', () => {}).once('close', () => resolve()));
+  socket.resume();
+  return { socket, closed };
+}
+
+/** Resolves when a client has been sent away, in whatever manner. */
+function end(client: Client): Promise<void> {
+  return new Promise((resolve) => void client.once('close', () => resolve()));
+}
+
+/** Tries to sign in, and says how that ended and after how long. */
+async function trying(t: ExecutionContext, it: SftpUnderTest, login: Partial<SftpUnderTest['login']>) {
+  const from = performance.now();
+  const error = await connect(t, { port: it.port, login: { ...it.login, ...login } }).then(
+    (client) => void client.end(),
+    (error: Error) => error.message,
+  );
+  return { error, ms: performance.now() - from };
+}
+
+/** It still works, for whoever has the password. */
+async function works(t: ExecutionContext, it: SftpUnderTest): Promise<void> {
+  const client = await connect(t, it);
+  t.truthy(await openSftp(client));
+  client.end();
+}
+
+test('S-05: a wrong name and a wrong password are answered alike, late, and three times at most', async (t) => {
+  const it = await startSftp(t, { limits: { refusalDelayMs: 150 } });
+  const wrong = [
+    { password: 'guess' },
+    { username: 'lobby.00000000' },
+    { username: 'nobody.00000000' },
+    { username: 'root' },
+    { username: '\0' },
+  ];
+  for (const login of wrong) {
+    const { error, ms } = await trying(t, it, login);
+    t.is(error, 'All configured authentication methods failed', JSON.stringify(login));
+    t.true(ms >= 150, `${ms} ms`);
+  }
+  let asked = 0;
+  const client = new ssh2.Client();
+  t.teardown(() => client.destroy());
+  const closed = end(client.on('error', () => {}));
+  client.connect({
+    host: '127.0.0.1',
+    port: it.port,
+    username: it.login.username,
+    authHandler: (_methods, _partial, next) => {
+      asked++;
+      next({ type: 'password', username: it.login.username, password: `guess ${asked}` });
+    },
+  });
+  await closed;
+  t.is(asked, 3);
+});
+
+test('S-05: who guesses too often has to wait, also with the right password; others do not', async (t) => {
+  const rule = { free: 3, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 };
+  const it = await startSftp(t, { limits: { ...PATIENT, name: rule } });
+  await trying(t, it, {});
+  for (let count = 0; count < 3; count++) await trying(t, it, { password: 'guess' });
+  t.is((await trying(t, it, {})).error, 'All configured authentication methods failed');
+  const byAddress = await startSftp(t, { limits: { ...PATIENT, address: rule } });
+  for (let count = 0; count < 3; count++) await trying(t, byAddress, { username: `lobby.0000000${count}` });
+  t.truthy((await trying(t, byAddress, {})).error);
+  const fresh = await startSftp(t, { limits: { ...QUICK, name: rule } });
+  for (let count = 0; count < 6; count++) await trying(t, fresh, { username: 'lobby.00000000' });
+  t.is((await trying(t, fresh, {})).error, undefined);
+});
+
+test('S-05: an address that connects again and again without signing in is not even greeted', async (t) => {
+  const it = await startSftp(t, {
+    limits: { connects: { free: 5, firstWaitMs: 60_000, longestWaitMs: 60_000, windowMs: 600_000 } },
+  });
+  for (let count = 0; count < 8; count++) await works(t, it);
+  for (let count = 0; count < 5; count++) t.not(await greetingOf(t, it.port), '');
+  t.is(await greetingOf(t, it.port), '');
+});
+
+test('S-05: what strangers do fills no log', async (t) => {
+  const it = await startSftp(t, { limits: PATIENT });
+  await trying(t, it, { password: 'guess' });
+  for (const line of ['GET / HTTP/1.1\r\n\r\n', 'SSH-2.0-x\r\nrubbish', '\0\0']) {
+    const { socket } = dial(t, it.port);
+    socket.end(line);
+  }
+  await works(t, it);
+  const said = it.logged.filter((line) => !line.includes('"level":"debug"'));
+  t.is(said.length, 1, said.join(''));
+  t.true(said[0]?.includes('signed in'));
+  t.false(it.logged.join('').includes(it.login.password));
+});
+
+test('a silent, slow or idle client is sent away', async (t) => {
+  const clock = fakeClock();
+  const it = await startSftp(t, { clock });
+  const [silent, slow, greeted] = [dial(t, it.port), dial(t, it.port), dial(t, it.port)];
+  await Promise.all([silent, slow, greeted].map(({ socket }) => once(socket, 'data')));
+  greeted.socket.write('SSH-2.0-Patient\r\n');
+  slow.socket.write('SSH-');
+  // It has been read when its answer comes, to what is no packet; nothing else would show it.
+  await once(greeted.socket, 'data');
+  await clock.advance(SFTP_LIMITS.helloMs - 1);
+  slow.socket.write('2.0');
+  await clock.advance(1);
+  await Promise.all([silent.closed, slow.closed]);
+  t.false(greeted.socket.destroyed);
+  await clock.advance(SFTP_LIMITS.signInMs);
+  await greeted.closed;
+
+  const client = await connect(t, it);
+  const gone = end(client);
+  const sftp = await openSftp(client);
+  for (let count = 0; count < 3; count++) {
+    await clock.advance(SFTP_LIMITS.idleMs - 1_000);
+    await new Promise<void>((resolve, reject) => sftp.stat('/', (error) => (error ? reject(error) : resolve())));
+  }
+  t.is(it.sftp.sessions('lobby'), 1);
+  await clock.advance(SFTP_LIMITS.idleMs);
+  await gone;
+  t.is(it.sftp.sessions('lobby'), 0);
+});
+
+test('there are so many places: in the doorway, of an address, and of a server', async (t) => {
+  const it = await startSftp(t, {
+    limits: { ...PATIENT, signingInPerAddress: 2, connectionsPerAddress: 6, connectionsPerServer: 3 },
+  });
+  const waiting = [dial(t, it.port), dial(t, it.port)];
+  await until(async () => (await greetingOf(t, it.port)) === '');
+  for (const { socket } of waiting) socket.destroy();
+  await until(async () => (await greetingOf(t, it.port)) !== '');
+  const clients: Client[] = [];
+  for (let count = 0; count < 3; count++) clients.push(await connect(t, it));
+  t.truthy((await trying(t, it, {})).error);
+  t.is(it.sftp.sessions('lobby'), 3);
+  clients[0]?.end();
+  await until(async () => (await trying(t, it, {})).error === undefined);
+});
+
+/** What is said to who connects; '' where the door is shut. */
+async function greetingOf(t: ExecutionContext, port: number): Promise<string> {
+  const { socket, closed } = dial(t, port);
+  const said = await Promise.race([
+    new Promise<string>((resolve) => void socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))),
+    closed.then(() => ''),
+  ]);
+  socket.destroy();
+  return said;
+}
+
+test('S-06: rubbish in the place of a handshake ends no more than its connection', async (t) => {
+  const clock = fakeClock();
+  const many = { connections: 1e6, connectionsPerAddress: 1e6, signingIn: 1e6, signingInPerAddress: 1e6 };
+  const it = await startSftp(t, { clock, limits: { ...PATIENT, ...many } });
+  const packet = (length: number, padding: number, body: Buffer) =>
+    Buffer.concat([uint32(length), Buffer.of(padding), body]);
+  const kexInit = (lists: Buffer) =>
+    packet(1 + 17 + lists.length, 4, Buffer.concat([Buffer.of(20), randomBytes(16), lists]));
+  const openings: Buffer[] = [
+    packet(0, 0, Buffer.alloc(0)),
+    packet(2 ** 32 - 1, 4, Buffer.alloc(64)),
+    packet(35_001, 4, Buffer.alloc(40_000)),
+    packet(12, 255, Buffer.alloc(11, 20)),
+    kexInit(Buffer.alloc(0)),
+    kexInit(Buffer.alloc(10, 0xff)),
+    kexInit(Buffer.concat(Array.from({ length: 10 }, () => string('none')))),
+    Buffer.concat(Array.from({ length: 300 }, () => packet(12, 10, Buffer.alloc(11, 2)))),
+    ...Array.from({ length: 60 }, (_, index) => randomBytes(1 + index * 40)),
+    ...Array.from({ length: 60 }, (_, type) => packet(12, 4, Buffer.concat([Buffer.of(type), Buffer.alloc(10, type)]))),
+  ];
+  const all = openings.flatMap((opening) => ['', 'SSH-2.0-OpenSSH_9.9\r\n'].map((hello) => ({ opening, hello })));
+  let left = all.length;
+  for (const { opening, hello } of all) {
+    const { socket, closed } = dial(t, it.port);
+    socket.write(hello);
+    socket.write(opening);
+    void closed.then(() => left--);
+  }
+  await until(async () => {
+    await clock.advance(1_000);
+    return left === 0;
+  });
+  await works(t, it);
+});
+
+test('S-06: rubbish behind the handshake ends no more than its connection', async (t) => {
+  const it = await startSftp(t, { limits: PATIENT });
+  for (let count = 0; count < 20; count++) {
+    const client = await connect(t, it);
+    const closed = end(client);
+    (client as Client & { _sock: Socket })._sock.write(randomBytes(100 + count * 1_000));
+    await closed;
+  }
+  await works(t, it);
+});
+
+test('S-06: whatever a client sends in a session is answered, or ends its connection', async (t) => {
+  const it = await startSftp(t, { limits: PATIENT });
+  writeFileSync(join(it.root, 'file'), 'content');
+  const types = [...Object.values(REQUEST), 0, 2, 101, 255];
+  const field = fc.oneof(
+    fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes)),
+    fc.constantFrom('file', '/', '1', '2', 'posix-rename@openssh.com').map(string),
+    fc.integer({ min: 0, max: 70_000 }).map(uint32),
+    fc.constantFrom(uint32(2 ** 32 - 1), uint64(2n ** 64n - 1n), uint64(0)),
+  );
+  const request = fc.tuple(fc.constantFrom(...types), fc.array(field, { maxLength: 6 }));
+  let [sent, answered] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 30 }), async (requests) => {
+      const client = await connect(t, it);
+      const channel = await openChannel(client);
+      const { send, next, greet } = raw(channel);
+      await greet();
+      for (const [type, fields] of requests) send(type, uint32(7), ...fields);
+      channel.end();
+      sent += requests.length;
+      while ((await next()) !== undefined) answered++;
+      client.end();
+    }),
+    { numRuns: 60 },
+  );
+  t.true(answered > 10 && answered < sent, `${answered} of ${sent}`);
+  await works(t, it);
+});
+
+test('S-06: packets that are none, and words after the last', async (t) => {
+  const it = await startSftp(t, { limits: PATIENT });
+  const starts = [uint32(0), uint32(256 * 1_024 + 1), uint32(2 ** 32 - 1), Buffer.of(0, 0, 0, 5, 2, 0, 0, 0, 3)];
+  for (const start of starts) {
+    const client = await connect(t, it);
+    const closed = end(client);
+    (await openChannel(client)).write(start);
+    await closed;
+  }
+  const client = await connect(t, it);
+  const channel = await openChannel(client);
+  await raw(channel).greet();
+  const { _protocol: protocol } = client as unknown as { _protocol: Protocol };
+  const { id } = (channel as unknown as { outgoing: { id: number } }).outgoing;
+  const ended = once(channel, 'close');
+  protocol.channelEOF(id);
+  for (let count = 0; count < 3; count++) protocol.channelData(id, Buffer.alloc(100));
+  await ended;
+  await works(t, it);
+});
+
+/** What the client's library has beneath what it lets one do. */
+interface Protocol {
+  channelEOF(id: number): void;
+  channelData(id: number, data: Buffer): void;
+  requestSuccess(): void;
+  ping(): void;
+}
+
+test('nothing but the sftp subsystem is on offer', async (t) => {
+  const it = await startSftp(t);
+  const client = await connect(t, it);
+  const refused = (work: (done: (error?: Error) => void) => void) =>
+    new Promise<boolean>((resolve) => work((error) => resolve(error !== undefined && error !== null)));
+  t.true(await refused((done) => client.exec('id', done)));
+  t.true(await refused((done) => client.shell(done)));
+  t.true(await refused((done) => client.subsys('netconf', done)));
+  t.true(await refused((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', it.port, done)));
+  t.true(await refused((done) => client.forwardIn('127.0.0.1', 0, done)));
+  t.true(await refused((done) => client.openssh_forwardOutStreamLocal('/var/run/docker.sock', done)));
+  // One session at a time, as long as somebody likes.
+  for (let count = 0; count < 3; count++) {
+    const channel = await openChannel(client);
+    t.true(await refused((done) => client.subsys('sftp', done)));
+    const closed = once(channel, 'close');
+    channel.resume().end();
+    await closed;
+  }
+});
+
+test('only what is safe today is agreed on', async (t) => {
+  const it = await startSftp(t, { limits: PATIENT });
+  const agreed = (algorithms: ssh2.Algorithms) =>
+    connect(t, it, { algorithms }).then(
+      (client) => client.end() !== undefined,
+      () => false,
+    );
+  t.true(await agreed({ cipher: ['aes128-gcm@openssh.com'] }));
+  t.true(await agreed({ cipher: ['aes256-ctr'], hmac: ['hmac-sha2-256-etm@openssh.com'] }));
+  t.false(await agreed({ cipher: ['aes256-ctr'], hmac: ['hmac-sha2-256'] }));
+  t.false(await agreed({ cipher: ['aes256-cbc'] }));
+  t.false(await agreed({ kex: ['diffie-hellman-group14-sha1'] }));
+  t.false(await agreed({ kex: ['ecdh-sha2-nistp256'] }));
+  t.false(await agreed({ serverHostKey: ['rsa-sha2-512'] }));
+  t.regex(await greetingOf(t, it.port), /^SSH-2\.0-Dormouse\r\n$/);
+});
+
+test.serial('a client that does not fetch its answers costs what may wait, and gets them all later', async (t) => {
+  const it = await startSftp(t);
+  writeFileSync(join(it.root, 'file'), Buffer.alloc(MOST_DATA_BYTES, 1));
+  const client = await connect(t, it);
+  const socket = (client as Client & { _sock: Socket })._sock;
+  const channel = await openChannel(client);
+  const { send, next, greet } = raw(channel);
+  await greet();
+  send(REQUEST.open, uint32(0), string('file'), uint32(OPEN.read), uint32(0));
+  const handle = (await next())!.rest;
+  const count = 200;
+  const before = process.memoryUsage();
+  socket.pause();
+  for (let id = 1; id <= count; id++) send(REQUEST.read, uint32(id), handle, uint64(0), uint32(MOST_DATA_BYTES));
+  let last = -1;
+  // Until nothing moves any more.
+  await until(async () => {
+    const before = last;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    last = process.memoryUsage().arrayBuffers;
+    return last === before;
+  });
+  const grown = process.memoryUsage().arrayBuffers - before.arrayBuffers;
+  t.true(grown < 12 * 2 ** 20, `${grown} bytes for ${count * MOST_DATA_BYTES}`);
+  socket.resume();
+  for (let id = 1; id <= count; id++) {
+    const reply = await next();
+    t.is(reply?.id, id);
+    t.is(reply?.rest.length, 4 + MOST_DATA_BYTES);
+  }
+});
+
+test('a client that sends more than it is let is sent away', async (t) => {
+  const it = await startSftp(t);
+  writeFileSync(join(it.root, 'file'), Buffer.alloc(MOST_DATA_BYTES, 1));
+  const client = await connect(t, it);
+  const channel = await openChannel(client);
+  const closed = end(client);
+  const { send, next, greet } = raw(channel);
+  await greet();
+  send(REQUEST.open, uint32(0), string('file'), uint32(OPEN.read), uint32(0));
+  const handle = (await next())!.rest;
+  // It asks, takes nothing, and goes on talking past what its window allows.
+  channel.removeAllListeners('data');
+  channel.pause();
+  for (let id = 1; id <= 40; id++) send(REQUEST.read, uint32(id), handle, uint64(0), uint32(MOST_DATA_BYTES));
+  const { _protocol: protocol } = client as unknown as { _protocol: Protocol };
+  const { id } = (channel as unknown as { outgoing: { id: number } }).outgoing;
+  for (let sent = 0; sent < 12 * 2 ** 20; sent += 32_000) protocol.channelData(id, Buffer.alloc(32_000));
+  await closed;
+  t.is(it.sftp.sessions('lobby'), 0);
+});
+
+test('a key exchange that does not end holds back a bounded number of answers', async (t) => {
+  const channel = new PassThrough().resume();
+  const socket = Object.assign(new PassThrough(), { bytesWritten: 0 });
+  const send = createOutbox({
+    channel,
+    socket: socket as unknown as Socket,
+    signal: new AbortController().signal,
+    waitingBytes: SFTP_LIMITS.waitingBytes,
+  });
+  const reply = Buffer.alloc(MOST_DATA_BYTES);
+  let kept = 0;
+  await t.throwsAsync(async () => {
+    for (;;) {
+      await send(reply);
+      kept += reply.length;
+    }
+  });
+  t.true(kept > 0 && kept <= SFTP_LIMITS.waitingBytes);
+  for (let count = 0; count < 100; count++) {
+    const sent = send(reply);
+    socket.bytesWritten += reply.length + 60;
+    await sent.catch(() => {});
+  }
+});
+
+test('the host key is made once, is for nobody else to read, and is not replaced when it is broken', async (t) => {
+  const { folder, sftp } = await startSftp(t);
+  const file = join(folder, 'data/ssh_host_ed25519_key');
+  t.is(statSync(file).mode & 0o777, 0o600);
+  t.is((await openHostKey(join(folder, 'data'))).fingerprint, sftp.fingerprint);
+  writeFileSync(file, readFileSync(file, 'utf8').slice(0, 100));
+  await t.throwsAsync(openHostKey(join(folder, 'data')), { message: /is no Ed25519 private key/ });
+});
+
+test('a missing native part is noticed', (t) => {
+  t.true(hasNativeCrypto());
+  const lines: string[] = [];
+  const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void lines.push(line) } });
+  warnWithoutNativeCrypto(log, true);
+  t.is(lines.length, 0);
+  warnWithoutNativeCrypto(log, false);
+  t.regex(lines.join(''), /npm rebuild ssh2/);
+});

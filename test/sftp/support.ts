@@ -1,0 +1,129 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import ssh2 from 'ssh2';
+import type { Client, ClientChannel, ConnectConfig, SFTPWrapper } from 'ssh2';
+import { type SftpLogin, issueSftpLogin } from '../../src/access/sftp-users.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { dataRoot } from '../../src/hosting/data-root.ts';
+import { unlimitedDisk } from '../../src/hosting/disk.ts';
+import { createFiles } from '../../src/hosting/files.ts';
+import type { FileOwner } from '../../src/hosting/properties.ts';
+import { createLog } from '../../src/log.ts';
+import { openHostKey } from '../../src/sftp/host-key.ts';
+import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import { insertServer } from '../../src/store/servers.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { serverRow } from '../support/store.ts';
+
+/** SFTP on a port of its own, with one server, `lobby`, that somebody may sign in to. */
+export interface SftpUnderTest {
+  sftp: Sftp;
+  store: Store;
+  login: SftpLogin;
+  port: number;
+  /** The server's data root. */
+  root: string;
+  /** Beside the data root: for whatever else a test needs on disk. */
+  folder: string;
+  logged: string[];
+}
+
+export async function startSftp(
+  t: ExecutionContext,
+  { owner, ...options }: Partial<SftpOptions> & { owner?: FileOwner } = {},
+): Promise<SftpUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'dormouse-sftp-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const dataDir = join(folder, 'data');
+  const store = await openStore('sqlite::memory:');
+  t.teardown(() => store.close());
+  const login = await store.write(async (tx) => {
+    await insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 1 });
+    await insertServer(tx, serverRow('lobby', { accountId: 'acc_test', sftpEnabled: true }));
+    return issueSftpLogin(tx, 'lobby', 1);
+  });
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  t.teardown(() => {
+    const errors = logged.filter((line) => line.includes('"level":"error"'));
+    if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
+  });
+  const hostKey = await openHostKey(dataDir);
+  const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
+  const rest = { files, disk: unlimitedDisk, clock: systemClock };
+  const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
+  t.teardown(() => sftp.close());
+  await sftp.listen('127.0.0.1', 0);
+  const root = dataRoot(dataDir, 'lobby');
+  mkdirSync(root, { recursive: true });
+  return { sftp, store, login, port: sftp.port, root, folder, logged };
+}
+
+/** A client that has signed in. */
+export async function connect(
+  t: ExecutionContext,
+  { port, login }: Pick<SftpUnderTest, 'port' | 'login'>,
+  config: ConnectConfig = {},
+): Promise<Client> {
+  const { username, password } = login;
+  const client = new ssh2.Client();
+  t.teardown(() => client.destroy());
+  await new Promise<void>((resolve, reject) => {
+    // For good: what comes behind the first error is no news.
+    client.once('ready', resolve).on('error', reject);
+    client.once('close', () => reject(new Error('closed before anybody was signed in')));
+    client.connect({ host: '127.0.0.1', port, username, password, ...config });
+  });
+  return client;
+}
+
+export function openSftp(client: Client): Promise<SFTPWrapper> {
+  return new Promise((resolve, reject) => client.sftp((error, sftp) => (error ? reject(error) : resolve(sftp))));
+}
+
+/** The bare channel, for whoever wants to speak the protocol in its own way. */
+export function openChannel(client: Client, subsystem = 'sftp'): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    client.subsys(subsystem, (error, channel) => (error ? reject(error) : resolve(channel))),
+  );
+}
+
+/** Runs OpenSSH's `sftp` on a batch of commands, one a line; those that begin with `-` may fail. */
+export async function openssh(
+  { port, login, folder }: Pick<SftpUnderTest, 'port' | 'login' | 'folder'>,
+  batch: string[],
+  args: string[] = [],
+): Promise<{ code: number | null; output: string }> {
+  const askpass = join(folder, 'askpass');
+  writeFileSync(askpass, '#!/bin/sh\necho "$SFTP_PASSWORD"\n', { mode: 0o700 });
+  const set = ['BatchMode=no', 'StrictHostKeyChecking=no', 'UserKnownHostsFile=/dev/null', 'LogLevel=ERROR'];
+  const options = ['NumberOfPasswordPrompts=1', ...set].flatMap((option) => ['-o', option]);
+  const child = spawn('sftp', ['-P', String(port), ...options, ...args, '-b', '-', `${login.username}@127.0.0.1`], {
+    cwd: folder,
+    env: {
+      PATH: process.env['PATH'],
+      HOME: folder,
+      SSH_ASKPASS: askpass,
+      SSH_ASKPASS_REQUIRE: 'force',
+      SFTP_PASSWORD: login.password,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdin.end(`${batch.join('\n')}\n`);
+  const code = await new Promise<number | null>((resolve) => void child.once('close', resolve));
+  return { code, output };
+}
+
+/** Polls until something holds. */
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+  for (const end = Date.now() + withinMs; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 10)))
+    if (Date.now() > end) throw new Error('waited in vain');
+}

@@ -1,0 +1,8 @@
+import type { Door } from '../../src/actors/door.ts';
+
+/** Lets everybody in, and anyone wake. */
+export const OPEN_DOOR: Pick<Door, 'admit' | 'mayWake' | 'policyOf'> = {
+  admit: async () => {},
+  mayWake: async () => {},
+  policyOf: () => ({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' }),
+};
