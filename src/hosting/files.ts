@@ -1,4 +1,3 @@
-import { chown, mkdir } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { unpack } from './archive-read.ts';
@@ -11,6 +10,7 @@ import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
 import type { FileOwner } from './properties.ts';
+import { createFolder } from './server-folder.ts';
 import { StatusError } from '../status.ts';
 
 /** As many entries of one directory as are listed at once. */
@@ -63,9 +63,7 @@ export interface Content {
 export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
   async function jail(serverId: string): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
-    // A server that never started has none yet.
-    const made = await mkdir(root, { recursive: true, mode: 0o750 });
-    if (made !== undefined && owner) await chown(root, owner.uid, owner.gid);
+    await createFolder(root, owner);
     return await openJail(root, { owner });
   }
 

@@ -59,6 +59,20 @@ test('what was once known outlives a failure, which is remembered for a while', 
   t.is(asked.length, 3);
 });
 
+test('nobody waits for a list that is asked for again while there is one', async (t) => {
+  let answer: () => Response | Promise<Response> = () => Response.json(manifest);
+  const { clock, asked, catalogue } = setUp(() => answer());
+  await catalogue.versions();
+  const slow = Promise.withResolvers<Response>();
+  answer = () => slow.promise;
+  await clock.advance(HOUR_MS);
+  for (let i = 0; i < 3; i++) t.deepEqual(await catalogue.versions(), published);
+  t.is(asked.length, 2);
+  slow.resolve(Response.json({ ...manifest, latest: { release: '1.21.7' } }));
+  for (let i = 0; i < 1_000 && (await catalogue.versions()).latest !== '1.21.7'; i++) await clock.advance(0);
+  t.is((await catalogue.versions()).latest, '1.21.7');
+});
+
 const unusable = test.macro({
   exec: async (t, answer: () => Response | Promise<Response>) => {
     const { catalogue } = setUp(answer);
