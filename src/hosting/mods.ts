@@ -107,6 +107,7 @@ export function createMods({ store, registries, disk, dataDir, owner }: ModsOpti
   }
 
   async function apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+    const before = await listMods(store, server.id);
     const root = dataRoot(dataDir, server.id);
     await createFolder(root, owner);
     await using jail = await openJail(root, { owner, secrets: 'open' });
@@ -116,7 +117,13 @@ export function createMods({ store, registries, disk, dataDir, owner }: ModsOpti
           await replaceMods(tx, server.id, rows);
           await record(tx);
         });
-        await put();
+        try {
+          await put();
+        } catch (error) {
+          // A folder that is a link, a disk that is full: the next start is not to stumble over it, too.
+          await store.write((tx) => replaceMods(tx, server.id, before));
+          throw error;
+        }
       });
     await placeMods({ serverId: server.id, jail, rows, disk, registry, signal, decide });
   }

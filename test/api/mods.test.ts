@@ -1,6 +1,7 @@
-import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { openModRegistries } from '../../src/adapters/mod-registries.ts';
@@ -44,6 +45,15 @@ async function bench(
   const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
   return {
     ...it,
+    // Downloads take real time, however fast the clock goes.
+    async reach(id, state) {
+      for (const end = Date.now() + 30_000; Date.now() < end; await delay(2)) {
+        const now = await it.servers.get(id);
+        if ((now?.state ?? 'gone') === state) return now;
+        await it.clock.advance(50);
+      }
+      throw new Error(`${id} is ${(await it.servers.get(id))?.state}, not ${state}`);
+    },
     registry,
     file,
     mods: () => mods!,
@@ -444,4 +454,17 @@ test('Q-02 neither mods nor a pack take more of the disk than the quota leaves; 
   await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' });
   const { context } = (await it.reach('abc', 'install_failed'))!;
   t.deepEqual([context.installFailure?.code, disk.usedBytes, disk.openBytes], ['disk_full', 0, 0]);
+});
+
+test('a folder of mods that is a link leads nowhere, and keeps no start from happening', async (t) => {
+  const it = await bench(t);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  const elsewhere = join(it.dataDir, 'elsewhere');
+  await mkdir(elsewhere);
+  await mkdir(it.file(''), { recursive: true });
+  await symlink(elsewhere, it.file('mods'));
+  t.regex(await it.refused('/mods', { projectId: 'Lithium' }), /^(?:NOT_A_DIRECTORY|PATH_IS_LINK): mods/);
+  t.deepEqual([await listed(it), await readdir(elsewhere)], [[], []]);
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
 });
