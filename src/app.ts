@@ -22,6 +22,7 @@ import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createMachines } from './actors/machines.ts';
 import { createDoor } from './actors/door.ts';
+import { createPlayers } from './actors/players.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import type { ServerNow } from './actors/effect-host.ts';
@@ -37,6 +38,7 @@ import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
+import { createMojangProfiles } from './adapters/mojang.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { isPortFree } from './adapters/port-forwarder.ts';
 import { createProcessEngine } from './adapters/process.ts';
@@ -63,6 +65,7 @@ import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
 import { openServerPorts } from './hosting/server-ports.ts';
+import { createPlayerListFiles } from './hosting/player-list-files.ts';
 import { createPlayerFiles } from './hosting/player-files.ts';
 import { openPublicStatuses } from './hosting/public-statuses.ts';
 import { openWakePolicies } from './hosting/wake-policies.ts';
@@ -367,6 +370,8 @@ export async function startApp(
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
       const playersPort = () => players.port;
+      const listFiles = createPlayerListFiles({ files, dataDir, owner });
+      const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
       const services: Services = {
         ...createPeopleMemory(clock),
         ...node,
@@ -377,6 +382,7 @@ export async function startApp(
         secret,
         servers,
         files,
+        players: createPlayers({ servers, files: listFiles, profiles, store, clock, console, rconPassword }),
         serverEvents,
         metrics,
         publicStatuses,
