@@ -48,7 +48,7 @@ export const uploadFile = serverUpload({
   description:
     'The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.',
   query: message({
-    path: filePath(),
+    path: filePath().describe('Where it is to be.'),
     overwrite: queryFlag().default(false).describe('Whether a file that is there already gives way.'),
   }),
   reply: FileEntry,

@@ -161,7 +161,8 @@ class Components {
     const object = z.toJSONSchema(schema, { io: 'input' });
     return Object.entries(object.properties ?? {}).map(([name, field]) => {
       const { description, ...rest } = field as Json;
-      return { name, in: where, required: where === 'path', description: description ?? '', schema: rest };
+      const required = where === 'path' || (object.required?.includes(name) ?? false);
+      return { name, in: where, required, description: description ?? '', schema: rest };
     });
   }
 

@@ -18,6 +18,8 @@ export interface Cell {
   owner: FileOwner | undefined;
   /** Whether secrets are kept from whoever looks. */
   guarded: boolean;
+  /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
+  durable: boolean;
 }
 
 /** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits, `version` another after each change. */
@@ -61,6 +63,7 @@ export async function inDirectory<T>(cell: Cell, names: Names, work: (dir: FileH
 
 /** Makes the directories of a path that are missing, each on disk before the next. */
 export async function makeParents(cell: Cell, names: Names): Promise<void> {
+  if (await isDirectory(cell, names)) return;
   for (let depth = 0; depth < names.length; depth++) {
     await inDirectory(cell, names.slice(0, depth), async (dir) => {
       const name = names[depth]!;
@@ -69,8 +72,17 @@ export async function makeParents(cell: Cell, names: Names): Promise<void> {
       await makeDirectory(dir, name, cell.owner).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       });
-      await dir.sync();
+      if (cell.durable) await dir.sync();
     });
+  }
+}
+
+async function isDirectory(cell: Cell, names: Names): Promise<boolean> {
+  try {
+    return await inDirectory(cell, names, async () => true);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
   }
 }
 

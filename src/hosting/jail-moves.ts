@@ -21,7 +21,7 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   await makeParents(cell, parent);
   await inDirectory(cell, parent, async (dir) => {
     await makeDirectory(dir, name, cell.owner);
-    await dir.sync();
+    if (cell.durable) await dir.sync();
   });
 }
 

@@ -42,7 +42,7 @@ export async function openStage(cell: Cell): Promise<Stage> {
 function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, typeof Symbol.asyncDispose> {
   return {
     // Names are guarded where they are placed, not here.
-    cell: { ...cell, root, guarded: false },
+    cell: { ...cell, root, guarded: false, durable: false },
     async placeAt(staged, names) {
       requireWritable(cell, names);
       const { parent, name } = splitLast(names);

@@ -6,7 +6,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-import { eachOf, look, namesIn, openPath, requireProc } from './descriptors.ts';
+import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
 import { copyPath } from './jail-copy.ts';
@@ -29,8 +29,6 @@ import type { FileOwner } from './properties.ts';
 export type { Entry } from './jail-cell.ts';
 export type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
 export type { Replacement } from './jail-replace.ts';
-
-const LOOKS_AT_ONCE = 16;
 
 export interface JailOptions {
   /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
@@ -93,7 +91,7 @@ export async function openJail(root: string, { owner, secrets = 'guarded' }: Jai
     await handle.close();
     throw fileError(error, '');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded' });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true });
 }
 
 function jailOf(cell: Cell): Jail {
@@ -139,14 +137,12 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
   const inRoot = cell.guarded && names.length === 0;
   await using dir = await openPath(cell.root, names);
   for await (const batch of namesIn(dir)) {
-    const entries: Entry[] = [];
-    await eachOf(batch, LOOKS_AT_ONCE, async (name) => {
-      const text = name.toString();
-      if (inRoot && guardOfName(text) === 'hidden') return;
-      const stats = await look(dir, name);
-      if (stats) entries.push(entryOf(text, stats));
+    const found = await lookAll(dir, batch);
+    yield batch.flatMap((bytes, index) => {
+      const name = bytes.toString();
+      const stats = found[index];
+      return stats && !(inRoot && guardOfName(name) === 'hidden') ? [entryOf(name, stats)] : [];
     });
-    yield entries;
   }
 }
 

@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuMs, pinningNote, startChild } from './children.ts';
+import { inFolder } from './control.ts';
+import { median } from './figures.ts';
+import type { Report } from './figures.ts';
+import { prepareService, startService } from './service.ts';
+
+const ROUNDS = 5;
+const ENTRIES = 10_000;
+const FILE_BYTES = 256 * 2 ** 20;
+const GIB = 2 ** 30;
+
+/** One that serves the same files: where it lists and gives them, and what that took. */
+interface Target {
+  child: ChildProcess;
+  port: number;
+  list: string;
+  download: string;
+  headers: Record<string, string>;
+  listMs: number[];
+  listCpuMs: number[];
+  secondsPerGib: number[];
+  gibPerSecond: number[];
+}
+
+/** A directory listed and a large file downloaded, beside nginx on the same files where it is installed. */
+export async function run({ row, progress }: Report): Promise<void> {
+  await inFolder(async (folder) => {
+    const [key = ''] = await prepareService(folder, { servers: 1, keys: 1 });
+    const root = join(folder, 'servers/server-0');
+    mkdirSync(join(root, 'many'), { recursive: true });
+    for (let entry = 0; entry < ENTRIES; entry++) writeFileSync(join(root, 'many', `r.${entry}.0.mca`), 'x');
+    writeFileSync(join(root, 'large'), '');
+    truncateSync(join(root, 'large'), FILE_BYTES);
+    const service = await startService(0, folder);
+    const hasPeer = spawnSync('nginx', ['-v']).status === 0;
+    const path = '/v1/servers/server-0';
+    const own = target(service.child, service.httpPort, {
+      list: `${path}/files?path=many`,
+      download: `${path}/file:download?path=large`,
+      headers: { 'x-api-key': key },
+    });
+    const peer = hasPeer ? await startNginx(folder, root) : undefined;
+    try {
+      for (let round = 0; round <= ROUNDS; round++) {
+        progress(`round ${round} of ${ROUNDS}`);
+        for (const each of peer ? [own, peer] : [own]) await measure(each);
+      }
+    } finally {
+      peer?.child.kill();
+      await service.stop();
+    }
+    const note = [`median of ${ROUNDS} rounds`, pinningNote, hasPeer ? '' : 'nginx is not installed: no ratios'];
+    rows('', own, note.filter(Boolean).join('; '));
+    if (!peer) return;
+    rows('nginx: ', peer);
+    row({ figure: 'listing ÷ nginx, CPU', value: of(own, 'listCpuMs') / of(peer, 'listCpuMs'), unit: '1' });
+    row({ figure: 'download ÷ nginx, CPU', value: of(own, 'secondsPerGib') / of(peer, 'secondsPerGib'), unit: '1' });
+  });
+
+  function rows(who: string, measured: Target, note?: string): void {
+    row({ figure: `${who}list ${ENTRIES} files`, value: of(measured, 'listMs'), unit: 'ms', note });
+    row({ figure: `${who}list ${ENTRIES} files, CPU`, value: of(measured, 'listCpuMs'), unit: 'ms' });
+    row({ figure: `${who}download, CPU per GiB`, value: of(measured, 'secondsPerGib'), unit: 's' });
+    row({ figure: `${who}download, one stream`, value: of(measured, 'gibPerSecond'), unit: 'GiB/s' });
+  }
+}
+
+/** The first round, which only warms up, does not count. */
+function of(target: Target, figure: 'listMs' | 'listCpuMs' | 'secondsPerGib' | 'gibPerSecond'): number {
+  return median(target[figure].slice(1));
+}
+
+function target(child: ChildProcess, port: number, where: Pick<Target, 'list' | 'download' | 'headers'>): Target {
+  return { child, port, ...where, listMs: [], listCpuMs: [], secondsPerGib: [], gibPerSecond: [] };
+}
+
+async function measure(target: Target): Promise<void> {
+  const timed = async (path: string) => {
+    const [cpu, begun] = [cpuMs(target.child), performance.now()];
+    const bytes = await fetched(target, path);
+    return { bytes, ms: performance.now() - begun, cpu: cpuMs(target.child) - cpu };
+  };
+  // CPU time is counted in hundredths of a second, so one listing says little.
+  const times = 5;
+  const listed = { ms: 0, cpu: 0 };
+  for (let time = 0; time < times; time++) {
+    const { ms, cpu } = await timed(target.list);
+    listed.ms += ms / times;
+    listed.cpu += cpu / times;
+  }
+  target.listMs.push(listed.ms);
+  target.listCpuMs.push(listed.cpu);
+  const { bytes, ms, cpu } = await timed(target.download);
+  if (bytes !== FILE_BYTES) throw new Error(`${bytes} bytes came, of ${FILE_BYTES}`);
+  target.secondsPerGib.push((cpu / 1_000 / bytes) * GIB);
+  target.gibPerSecond.push(bytes / GIB / (ms / 1_000));
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/** How many bytes an answer has; they are thrown away. */
+function fetched({ port, headers }: Target, path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, path, headers, agent }, (answer) => {
+      let bytes = 0;
+      if (answer.statusCode !== 200) reject(new Error(`${path} was answered with ${answer.statusCode}`));
+      answer.on('data', (chunk: Buffer) => (bytes += chunk.length)).on('error', reject);
+      answer.on('end', () => resolve(bytes));
+    }).on('error', reject);
+  });
+}
+
+async function startNginx(folder: string, root: string): Promise<Target> {
+  const port = await freePort();
+  const config = join(folder, 'nginx.conf');
+  const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${folder}/${kind};`,
+  );
+  const server = `server { listen 127.0.0.1:${port}; root ${root}; autoindex on; autoindex_format json; }`;
+  const http = `http { access_log off; sendfile on; ${temps.join(' ')} ${server} }`;
+  writeFileSync(
+    config,
+    `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr crit; events {} ${http}`,
+  );
+  const child = startChild(0, 'nginx', ['-c', config, '-e', 'stderr']);
+  for (let tries = 0; !(await answers(port)); tries++) {
+    if (tries > 100) throw new Error('nginx does not start');
+    await delay(50);
+  }
+  return target(child, port, { list: '/many/', download: '/large', headers: {} });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true)));
+    socket.on('error', () => resolve(false));
+  });
+}
