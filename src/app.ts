@@ -22,6 +22,7 @@ import { createGrants } from './actors/grants.ts';
 import { startReconcile } from './actors/reconcile.ts';
 import { createMachines } from './actors/machines.ts';
 import { createDoor } from './actors/door.ts';
+import { createPlayers } from './actors/players.ts';
 import { createRouting } from './actors/routing.ts';
 import { createMetrics } from './actors/metrics.ts';
 import type { ServerNow } from './actors/effect-host.ts';
@@ -38,6 +39,7 @@ import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
 import { openModRegistries } from './adapters/mod-registries.ts';
+import { createMojangProfiles } from './adapters/mojang.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { isPortFree } from './adapters/port-forwarder.ts';
 import { createProcessEngine } from './adapters/process.ts';
@@ -65,6 +67,7 @@ import { dataFrame } from './api/sse.ts';
 import type { Config } from './config.ts';
 import { createServerDatabases, type ServerDatabases } from './hosting/databases.ts';
 import { openServerPorts } from './hosting/server-ports.ts';
+import { createPlayerListFiles } from './hosting/player-list-files.ts';
 import { createPlayerFiles } from './hosting/player-files.ts';
 import { openPublicStatuses } from './hosting/public-statuses.ts';
 import { openWakePolicies } from './hosting/wake-policies.ts';
@@ -378,6 +381,8 @@ export async function startApp(
     async function listenHttp(): Promise<AddressInfo> {
       const grants = createGrants({ store, clock, secret, log });
       const playersPort = () => players.port;
+      const listFiles = createPlayerListFiles({ files, dataDir, owner });
+      const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
       const services: Services = {
         ...createPeopleMemory(clock),
         ...node,
@@ -389,6 +394,7 @@ export async function startApp(
         servers,
         files,
         mods,
+        players: createPlayers({ servers, files: listFiles, profiles, store, clock, console, rconPassword }),
         serverEvents,
         metrics,
         publicStatuses,

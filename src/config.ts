@@ -78,6 +78,12 @@ export const settings = {
   curseforgeApiKey: secret('CURSEFORGE_API_KEY', kind.text, 'Empty: no mods from CurseForge.'),
   curseforgeUrl: setting('CURSEFORGE_URL', kind.webUrl, 'https://api.curseforge.com', 'Where CurseForge answers.'),
   sessionServerUrl: setting('SESSION_SERVER_URL', kind.webUrl, SESSION_URL, 'Where accounts of players are checked.'),
+  mojangApiUrl: setting(
+    'MOJANG_API_URL',
+    kind.webUrl,
+    'https://api.mojang.com',
+    'Where accounts are looked up by name.',
+  ),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

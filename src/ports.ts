@@ -180,6 +180,19 @@ export interface Catalogue {
   versions(): Promise<{ versions: string[]; latest: string }>;
 }
 
+/** A player, as lists of players name one. */
+export interface Profile {
+  name: string;
+  /** With hyphens, in lower case. */
+  uuid: string;
+}
+
+/** The accounts of Minecraft. */
+export interface Profiles {
+  /** Who bears this name; undefined for nobody. Rejects with StatusError UNAVAILABLE ACCOUNTS_UNAVAILABLE. */
+  find(name: string): Promise<Profile | undefined>;
+}
+
 /** A letter in plain text. */
 export interface Mail {
   to: string;

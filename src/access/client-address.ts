@@ -33,7 +33,7 @@ export function addressKey(address: string): string {
 }
 
 /** An address written one way: IPv6 in lower case without zone, one that is really IPv4 as IPv4. '' for what is none. */
-function canonical(text: string): string {
+export function canonical(text: string): string {
   if (isIP(text) !== 6) return isIP(text) === 4 ? text : '';
   const groups = groupsOf(text);
   const [high = 0, low = 0] = groups.slice(6);

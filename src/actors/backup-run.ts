@@ -9,7 +9,8 @@ import { patchBackup } from '../store/backups.ts';
 import type { BackupRow } from '../store/backups-table.ts';
 import type { Store } from '../store/store.ts';
 import type { ServerNow } from './effect-host.ts';
-import { makeOf, type MaintenanceOptions } from './maintenance.ts';
+import { makeOf } from '../hosting/server-make.ts';
+import type { MaintenanceOptions } from './maintenance.ts';
 import type { Servers } from './servers.ts';
 import { sleep } from './sleep.ts';
 

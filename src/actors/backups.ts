@@ -1,32 +1,25 @@
-import { rm } from 'node:fs/promises';
-import type { Cause, Failure, Job } from '../../machines/server.ts';
+import type { Cause, Job } from '../../machines/server.ts';
 import { type Doer, recordDeed } from '../access/audit.ts';
 import type { Archives, Ref } from '../hosting/archives.ts';
-import {
-  archivePath,
-  discard,
-  exists,
-  type Orphan,
-  removeTree,
-  siblingsOf,
-  sizeOf,
-  sweepArchives,
-} from '../hosting/backup-files.ts';
-import { DEFAULT_RETENTION, expired } from '../hosting/retention.ts';
+import { archivePath, exists, type Orphan, siblingsOf, sizeOf } from '../hosting/backup-files.ts';
+import { DEFAULT_RETENTION } from '../hosting/retention.ts';
 import type { Saving } from '../hosting/saving.ts';
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine } from '../ports.ts';
-import { type Code, CODES, StatusError } from '../status.ts';
 import * as rows from '../store/backups.ts';
+import { emptyBackup, PREVIOUS } from '../store/backups.ts';
 import type { BackupKind, BackupRow, Retention } from '../store/backups-table.ts';
 import { getMaintenance } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { hasRunSince } from '../store/snapshots.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './backup-errors.ts';
+import { createBackupRemoval, keyOf } from './backup-removal.ts';
 import { createBackupRun } from './backup-run.ts';
 import type { ServerNow } from './effect-host.ts';
-import { emptyBackup, type MaintenanceOptions, PREVIOUS } from './maintenance.ts';
+import { jobStatus } from './job-failure.ts';
+import type { MaintenanceOptions } from './maintenance.ts';
 import { inProgress } from './refusals.ts';
 import type { Servers } from './servers.ts';
 import { sleep } from './sleep.ts';
@@ -51,6 +44,9 @@ export interface BackupsOptions {
   aside: Set<string>;
 }
 
+/** The server that something is about. */
+export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
+
 /** Who asks for a backup, and why. */
 export interface Asked {
   doer: Doer;
@@ -65,14 +61,14 @@ export interface Backups {
    * Puts a backup into the queue, where it stays over restarts. ABORTED OPERATION_IN_PROGRESS while another of the server is
    * in it, RESOURCE_EXHAUSTED BACKUP_QUEUE_FULL.
    */
-  create(server: Pick<ServerRow, 'id' | 'accountId'>, asked: Asked): Promise<BackupRow>;
+  create(server: Owned, asked: Asked): Promise<BackupRow>;
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
   finished(ref: Ref, signal: AbortSignal): Promise<BackupRow>;
   /** Also one that is being made, and one whose files are gone or cannot be reached. BACKUP_LOCKED. */
-  remove(server: Pick<ServerRow, 'id' | 'accountId'>, id: string, doer: Doer): Promise<void>;
-  setLocked(server: Pick<ServerRow, 'id' | 'accountId'>, id: string, locked: boolean, doer: Doer): Promise<BackupRow>;
+  remove(server: Owned, id: string, doer: Doer): Promise<void>;
+  setLocked(server: Owned, id: string, locked: boolean, doer: Doer): Promise<BackupRow>;
   /** Fields left out stay as they are. Holds from the next backup on. */
-  setRetention(server: Pick<ServerRow, 'id' | 'accountId'>, fields: Partial<Retention>, doer: Doer): Promise<Retention>;
+  setRetention(server: Owned, fields: Partial<Retention>, doer: Doer): Promise<Retention>;
   /** A finished backup and its archive. BACKUP_NOT_READY, BACKUP_FILE_MISSING. */
   archive(serverId: string, id: string): Promise<{ backup: BackupRow; path: string }>;
   /**
@@ -95,10 +91,12 @@ export interface Backups {
  * save again. To be called when the servers are live again.
  */
 export async function createBackups(options: BackupsOptions): Promise<Backups> {
-  const { servers, store, archives, saving, clock, log, dataDir, publish, aside } = options;
+  const { servers, store, saving, clock, log, dataDir, publish, aside } = options;
   const under = new Map<string, { call: AbortController; ended: Promise<void> }>();
   const closing = new AbortController();
-  const run = createBackupRun({ ...options, switchOn, prune });
+  const removal = createBackupRemoval(options);
+  const { drop } = removal;
+  const run = createBackupRun({ ...options, switchOn, prune: removal.prune });
 
   function begin(row: BackupRow): void {
     const call = new AbortController();
@@ -106,14 +104,6 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     const key = keyOf(row);
     const ended = run(row, signal).finally(() => under.delete(key));
     under.set(key, { call, ended });
-  }
-
-  async function findOrphans(): Promise<Orphan[]> {
-    const known = await store.query<Ref>('SELECT "serverId", "id" FROM "backups"');
-    const keys = new Set(known.map(keyOf));
-    const found = await sweepArchives(dataDir, (serverId, id) => keys.has(keyOf({ serverId, id })));
-    if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives that belong to no backup were found');
-    return found;
   }
 
   /** Tells a game to save again, until it has heard or is no more. */
@@ -137,54 +127,14 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     const row = await rows.getBackup(store, serverId, id);
     if (row === undefined || row.state === 'dropping') throw notFound(id);
     if (row.state === 'ready') return row;
-    throw new StatusError('FAILED_PRECONDITION', 'BACKUP_NOT_READY', `This backup is ${row.state}, not ready.`, {
-      metadata: { id, state: row.state },
-    });
+    throw notReady(row);
   }
 
   async function requireFiles({ serverId, id, sizeBytes }: BackupRow): Promise<void> {
     const { previous } = siblingsOf(dataDir, serverId);
     const path = archivePath(dataDir, serverId, id);
     if (id === PREVIOUS ? await exists(previous) : (await sizeOf(path)) === sizeBytes) return;
-    const sentence = 'The files of this backup are missing or not whole. It can only be deleted.';
-    throw new StatusError('FAILED_PRECONDITION', 'BACKUP_FILE_MISSING', sentence, { metadata: { id } });
-  }
-
-  /** Removes what the server's rules keep no longer. */
-  async function prune(serverId: string): Promise<void> {
-    const retention = (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION;
-    const busy = (await getMaintenance(store, serverId))?.target;
-    const all = await rows.listBackups(store, serverId);
-    for (const row of expired(all, retention, clock.now())) if (row.id !== busy) await drop(row);
-  }
-
-  /** Out of the list in one write, then off the disk, then out of the database. */
-  async function drop(row: BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
-    await store.write(async (tx) => {
-      if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
-      await also(tx);
-    });
-    await finishDrop(row);
-  }
-
-  async function finishDrop(row: BackupRow): Promise<void> {
-    const { serverId, id } = row;
-    try {
-      if (id === PREVIOUS) await archives.alone(serverId, () => dropAside(serverId));
-      else await rm(archivePath(dataDir, serverId, id), { force: true });
-    } catch (error) {
-      // Who wants it gone is not kept waiting by a storage that is.
-      log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
-      leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
-    }
-    await store.write((tx) => rows.deleteBackup(tx, row));
-    if (id === PREVIOUS) aside.delete(serverId);
-  }
-
-  async function dropAside(serverId: string): Promise<void> {
-    const { previous, trash } = siblingsOf(dataDir, serverId);
-    await discard(previous, trash);
-    await removeTree(trash);
+    throw filesMissing(id);
   }
 
   /** A boot has succeeded: what was there before the restore is needed no longer. */
@@ -213,12 +163,11 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     await servers.send(serverId, { type: 'MAINTAIN', at: clock.now(), cause, job: { id, ...job } });
     const now = await servers.until(serverId, (each) => each === null || each.context.job?.id !== id, signal);
     if (now?.context.maintained?.jobId !== id) throw superseded();
-    if (now.context.maintained.failure !== null) throw statusOf(now.context.maintained.failure);
+    if (now.context.maintained.failure !== null) throw jobStatus(now.context.maintained.failure);
   }
 
   const unobserve = servers.observe((_, now) => seen(now));
-  const leftOver = await findOrphans();
-  for (const row of await rows.listBackupsIn(store, 'dropping')) await finishDrop(row);
+  await removal.recover();
   for (const row of await rows.listPrevious(store)) {
     if (await hasRunSince(store, row.serverId, row.createdAt)) await drop(row);
     else aside.add(row.serverId);
@@ -295,10 +244,13 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       return { backup, path: archivePath(dataDir, serverId, id) };
     },
     async restore(serverId, id, cause, signal) {
-      await requireFiles(await ready(serverId, id));
+      const backup = await ready(serverId, id);
+      // It goes with the first start, and what has been played since is not to go in its place.
+      if (id === PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
+      await requireFiles(backup);
       await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
     },
-    orphans: () => leftOver,
+    orphans: removal.orphans,
     async end(serverId) {
       const ofServer = [...under].filter(([key]) => key.startsWith(`${serverId}/`));
       for (const [, { call }] of ofServer) call.abort();
@@ -313,11 +265,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   };
 }
 
-function keyOf({ serverId, id }: Ref): string {
-  return `${serverId}/${id}`;
-}
-
-function of({ id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>): { serverId: string; accountId: string } {
+function of({ id: serverId, accountId }: Owned): { serverId: string; accountId: string } {
   return { serverId, accountId };
 }
 
@@ -326,33 +274,4 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
-}
-
-function notFound(id: string): StatusError {
-  return new StatusError('NOT_FOUND', 'BACKUP_NOT_FOUND', 'The server has no such backup.', { metadata: { id } });
-}
-
-function noArchive(): StatusError {
-  const sentence = 'This is the folder from before the restore, and no archive. Restore it, then make a backup.';
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_NO_ARCHIVE', sentence);
-}
-
-function locked(id: string): StatusError {
-  return new StatusError('FAILED_PRECONDITION', 'BACKUP_LOCKED', 'This backup is locked; unlock it first.', {
-    metadata: { id },
-  });
-}
-
-function queueFull(): StatusError {
-  const sentence = 'Too many backups wait for their turn here. Try again later.';
-  return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUEUE_FULL', sentence, { retryAfterSeconds: 300 });
-}
-
-function superseded(): StatusError {
-  return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
-}
-
-/** The reason a job was given up for, as callers are told; its `raw` is the code. */
-function statusOf({ code, summary, raw }: Failure): StatusError {
-  return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
 }

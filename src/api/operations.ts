@@ -36,6 +36,15 @@ import { addServerPort, removeServerPort } from './ports.ts';
 import { listRegions } from './regions.ts';
 import { createSchedule, deleteSchedule, listSchedules, runScheduleNow, setScheduleEnabled } from './schedules.ts';
 import { streamServerEvents } from './server-events.ts';
+import {
+  getPlayerLists,
+  kickPlayer,
+  setBanEntry,
+  setIpBanEntry,
+  setOpEntry,
+  setWhitelistEnforced,
+  setWhitelistEntry,
+} from './players.ts';
 import { deleteServer, getServer, listServers } from './servers.ts';
 import { setPublicStatus, setServerAlertWebhook, setServerMotd, setServerProperties } from './settings.ts';
 import { createServerFromTemplate, createTemplate, deleteTemplate, listTemplates } from './templates.ts';
@@ -117,6 +126,13 @@ export const operations: readonly Operation[] = [
   createTemplate,
   deleteTemplate,
   ...worldOperations,
+  getPlayerLists,
+  setWhitelistEnforced,
+  setWhitelistEntry,
+  setBanEntry,
+  setIpBanEntry,
+  setOpEntry,
+  kickPlayer,
   listMembers,
   inviteMember,
   setMemberRole,

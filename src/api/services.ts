@@ -23,6 +23,7 @@ import type { GuessLimit } from '../access/user-codes.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
+import type { Players } from '../actors/players.ts';
 import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Mods } from '../hosting/mods.ts';
@@ -60,6 +61,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   streamSlots: StreamSlots;
+  players: Players;
   publicStatuses: PublicStatuses;
   publicBoard: PublicBoard;
   wakePolicies: WakePolicies;

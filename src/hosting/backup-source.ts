@@ -58,13 +58,14 @@ async function opened(entry: TreeEntry): Promise<Pending | undefined> {
 
 async function read(entry: TreeEntry, file: JailFile): Promise<Source> {
   try {
+    if (entry.sizeBytes <= SMALL_BYTES) {
+      const bytes = await readFully(file, 0, entry.sizeBytes);
+      await file.close();
+      return { entry, sizeBytes: bytes.length, bytes };
+    }
     // The file that is open decides: what was met may have been another.
     const { sizeBytes } = await file.stat();
-    if (sizeBytes > SMALL_BYTES) return { entry, sizeBytes, content: () => contentOf(file, sizeBytes) };
-    const bytes = Buffer.alloc(sizeBytes);
-    (await readFully(file, 0, sizeBytes)).copy(bytes);
-    await file.close();
-    return { entry, sizeBytes, bytes };
+    return { entry, sizeBytes, content: () => contentOf(file, sizeBytes) };
   } catch (error) {
     await file.close();
     throw error;
@@ -87,6 +88,7 @@ async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buf
 
 /** As many bytes as there are, up to `length`. */
 async function readFully(file: JailFile, position: number, length: number): Promise<Buffer> {
+  if (length === 0) return ZEROS.subarray(0, 0);
   const first = await file.read(position, length);
   if (first.length === length || first.length === 0) return first;
   return Buffer.concat([first, await readFully(file, position + first.length, length - first.length)]);

@@ -33,7 +33,8 @@ export interface PlayerFiles {
   property(serverId: string, name: string): Promise<string>;
 }
 
-interface Entry {
+/** What of a list's entry tells who it is about, and for how long. */
+export interface Entry {
   name: string;
   uuid: string;
   ip: string;
@@ -118,7 +119,8 @@ function entriesIn(text: string): Entry[] {
   return Array.isArray(json) ? json.filter((entry) => typeof entry === 'object' && entry !== null).map(entryOf) : [];
 }
 
-function entryOf(entry: object): Entry {
+/** Reads an entry of a list; what it lacks, or has in another type, is ''. Names and UUIDs in lower case. */
+export function entryOf(entry: object): Entry {
   const field = (name: string): string => {
     const value: unknown = (entry as Record<string, unknown>)[name];
     return typeof value === 'string' ? value : '';
@@ -146,7 +148,7 @@ function isAccount(uuid: string): boolean {
 }
 
 /** `2026-01-31 18:05:09 +0000` ends a ban; `forever`, and what is no date, does not. */
-function isInForce({ expires }: Entry, at: number): boolean {
+export function isInForce({ expires }: Pick<Entry, 'expires'>, at: number): boolean {
   const [, day = '', time = '', hours = '', minutes = ''] =
     /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(expires) ?? [];
   const end = Date.parse(`${day}T${time}${hours}:${minutes}`);

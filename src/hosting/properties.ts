@@ -106,6 +106,35 @@ export async function writeProperties(
   await replaceFile(ledger, formatProperties(new Map(Object.entries(row.properties))), owner);
 }
 
+/** What `server.properties` holds: what the game was last started with, and what it has changed since. Rejects as above. */
+export async function readProperties(dataDir: string): Promise<ReadonlyMap<string, string>> {
+  return parseProperties(await readPlain(join(dataDir, 'server.properties')));
+}
+
+/** What it will hold at the next boot, but for the password. Rejects as above. */
+export async function nextProperties(dataDir: string, row: PropertiesRow): Promise<ReadonlyMap<string, string>> {
+  const before = parseProperties(await readPlain(join(dataDir, LEDGER)));
+  return mergeProperties(await readProperties(dataDir), before, row, '');
+}
+
+/**
+ * Has the file keep what is said of a property in another way than through the owner's `properties`; with `value` it is
+ * written first, which is only for a game that is down. Rejects as above.
+ */
+export async function keepProperty(
+  dataDir: string,
+  { name, value }: { name: string; value?: string },
+  owner?: FileOwner,
+): Promise<void> {
+  const ledger = join(dataDir, LEDGER);
+  const before = parseProperties(await readPlain(ledger));
+  if (before.delete(name)) await replaceFile(ledger, formatProperties(before), owner);
+  if (value === undefined) return;
+  const target = join(dataDir, 'server.properties');
+  const file = parseProperties(await readPlain(target)).set(name, value);
+  await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
+}
+
 /** Accepts Minecraft's licence in the data root, as its owner did when the server was created. */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');

@@ -6,6 +6,16 @@ import type { Sql, Tx } from './writer.ts';
 /** What becomes of a backup after it was asked for. */
 export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
 
+/** The id of the backup that is no archive: the folder that a restore has put aside. */
+export const PREVIOUS = 'previous';
+
+/** A backup that has only been asked for. */
+export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
+  const make = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
+  const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '' };
+  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...make };
+}
+
 export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {
   await tx.manager.insert(backups, row);
 }

@@ -12,6 +12,7 @@ import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
 import { createMachines } from '../../src/actors/machines.ts';
+import { createPlayers } from '../../src/actors/players.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
 import { scheduleActions } from '../../src/actors/schedule-actions.ts';
 import { createSchedules } from '../../src/actors/schedules.ts';
@@ -33,11 +34,12 @@ import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { createMods } from '../../src/hosting/mods.ts';
+import { createPlayerListFiles } from '../../src/hosting/player-list-files.ts';
 import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
-import type { Mail } from '../../src/ports.ts';
+import type { Mail, Profiles } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
@@ -49,6 +51,7 @@ import { insertMember } from '../../src/store/members.ts';
 import type { ApiKeyRow, MemberRole } from '../../src/store/rows.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
+import { accountUuid } from '../support/accounts.ts';
 import { world } from '../support/world.ts';
 import type { World, WorldOptions } from '../support/world.ts';
 
@@ -106,6 +109,8 @@ export interface BrowserUnderTest {
 }
 
 export interface ApiTestOptions {
+  /** By default everybody has an account. */
+  profiles?: Profiles;
   diskQuota?: readonly QuotaTier[];
   world?: WorldOptions;
   services?: Partial<Services>;
@@ -124,6 +129,9 @@ const CONFIG: Services['config'] = {
   mysqlAddress: { host: 'mysql.example', port: 3_306 },
   signup: 'open',
 };
+
+/** Everybody has an account. */
+const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
 
 const EVER = 4_000_000_000_000;
 
@@ -244,6 +252,15 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     }),
     files,
     sftp,
+    players: createPlayers({
+      servers,
+      store,
+      clock,
+      console: games,
+      profiles: options.profiles ?? ACCOUNTS,
+      files: createPlayerListFiles({ files, dataDir: base.dataDir }),
+      rconPassword: () => 'secret',
+    }),
     serverEvents,
     metrics,
     backups,

@@ -60,6 +60,7 @@ const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
   DeletePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
   ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  KickPlayer: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
 };
 
 /** Bodies that will do, where an operation's own example will not. */

@@ -109,6 +109,7 @@ export async function startService(
           ENGINE: 'process',
           // Nothing outside this machine is asked for anything.
           VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
+          MOJANG_API_URL: 'http://127.0.0.1:9/',
           LOG_LEVEL: 'debug',
           ...env,
         },

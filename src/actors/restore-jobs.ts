@@ -1,0 +1,171 @@
+import { rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Failure } from '../../machines/server.ts';
+import { treeBytesOf } from '../hosting/archives.ts';
+import { syncDirectory } from '../hosting/backup-archive.ts';
+import { archivePath, discard, exists, removeTree, siblingsOf } from '../hosting/backup-files.ts';
+import { makeOf } from '../hosting/server-make.ts';
+import { restoredProperties } from '../hosting/worlds.ts';
+import { deleteBackup, emptyBackup, getBackup, insertBackup, PREVIOUS } from '../store/backups.ts';
+import type { BackupRow, ServerMake } from '../store/backups-table.ts';
+import { noteStep } from '../store/maintenance.ts';
+import type { ServerRow } from '../store/rows.ts';
+import { hasRunSince } from '../store/snapshots.ts';
+import type { EffectHost } from './effect-host.ts';
+import { filesMissing } from './backup-errors.ts';
+import { jobFailure } from './job-failure.ts';
+import type { Tools, Work } from './maintenance.ts';
+
+/** A job of the machine; see `createMaintenance`. */
+export type DoJob = (work: Work) => Promise<Failure | null>;
+
+/** The jobs that put other files in place of a server's own. */
+export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob } {
+  const { store, archives, clock, dataDir, disk, publish, onAside, at, attempt, release } = tools;
+
+  /** Staged beside the files, verified, then put in their place by renames; what was there is kept. */
+  async function restore({ job, row, host, signal }: Work): Promise<Failure | null> {
+    const { serverId, jobId } = job;
+    const { root, staged, previous, trash } = siblingsOf(dataDir, serverId);
+    const backup = await getBackup(store, serverId, job.target);
+    if (job.step === '') {
+      await at('asked');
+      await dropNeedless(serverId);
+      const failure = await attempt(signal, async () => {
+        if (backup?.state !== 'ready') throw filesMissing(job.target);
+        if (!(await exists(archivePath(dataDir, serverId, backup.id)))) throw filesMissing(job.target);
+        let told = false;
+        const progress = (percent: number) => {
+          publish(serverId, { id: backup.id, state: 'restoring', percent });
+          if (percent > 50 && !told) void ((told = true), at('extracting'));
+        };
+        await archives.stage(backup, { signal, progress });
+      });
+      if (failure !== null) {
+        await giveUp(serverId);
+        return failure;
+      }
+      await at('extracted');
+      await store.write((tx) => noteStep(tx, jobId, 'staged'));
+      await at('staged');
+    }
+    if (job.step === '' || job.step === 'staged') {
+      await release(serverId);
+      while (await exists(staged)) {
+        signal.throwIfAborted();
+        const failure = await attempt(signal, () => putAside(serverId));
+        if (failure !== null && (await exists(root))) {
+          await giveUp(serverId);
+          return failure;
+        }
+        await at('aside');
+        await move(staged, root);
+        await at('swapped');
+      }
+      const aside = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
+      const before = await makeOf(row, previous);
+      const kept = await getBackup(store, serverId, PREVIOUS);
+      await patchMake(host, row, backup, async (tx) => {
+        if (aside !== undefined && !kept) await insertBackup(tx, asideRow(serverId, before, aside));
+        await noteStep(tx, jobId, 'swapped');
+      });
+      if (aside !== undefined) onAside(serverId);
+      disk.freed(serverId);
+      await at('noted');
+    }
+    await removeTree(trash);
+    await at('cleaned');
+    publish(serverId, { id: job.target, state: 'restored', percent: 100 });
+    return null;
+  }
+
+  async function putAside(serverId: string): Promise<void> {
+    const { root, previous, trash } = siblingsOf(dataDir, serverId);
+    // What was put aside before, and no start has made needless since, is what nobody may lose.
+    if (await exists(previous)) await discard(root, trash);
+    else if (await exists(root)) await move(root, previous);
+  }
+
+  /** While the server's own files are in their place. */
+  async function giveUp(serverId: string): Promise<void> {
+    const { staged, trash } = siblingsOf(dataDir, serverId);
+    await removeTree(staged);
+    await removeTree(trash);
+  }
+
+  /** What an earlier restore has put aside goes once a start has succeeded; that may have been left undone. */
+  async function dropNeedless(serverId: string): Promise<void> {
+    const kept = await getBackup(store, serverId, PREVIOUS);
+    if (!kept || !(await hasRunSince(store, serverId, kept.createdAt))) return;
+    const { previous, trash } = siblingsOf(dataDir, serverId);
+    await discard(previous, trash);
+    await store.write((tx) => deleteBackup(tx, kept));
+  }
+
+  /** The folder that a restore has put aside comes back, and what was restored goes. */
+  async function undo({ job, row, host, signal }: Work): Promise<Failure | null> {
+    const { serverId, jobId } = job;
+    const { root, previous, trash } = siblingsOf(dataDir, serverId);
+    const backup = await getBackup(store, serverId, PREVIOUS);
+    if (job.step === '') {
+      if (!backup || !(await exists(previous))) return jobFailure(filesMissing(job.target));
+      await store.write((tx) => noteStep(tx, jobId, 'staged'));
+      await at('staged');
+    }
+    if (job.step === '' || job.step === 'staged') {
+      await release(serverId);
+      while (await exists(previous)) {
+        signal.throwIfAborted();
+        await discard(root, trash);
+        await at('aside');
+        await move(previous, root);
+        await at('swapped');
+      }
+      await patchMake(host, row, backup, async (tx) => {
+        await deleteBackup(tx, { serverId, id: PREVIOUS });
+        await noteStep(tx, jobId, 'swapped');
+      });
+      disk.freed(serverId);
+      await at('noted');
+    }
+    await removeTree(trash);
+    await at('cleaned');
+    return null;
+  }
+
+  function asideRow(serverId: string, make: ServerMake, bytes: number): BackupRow {
+    const now = clock.now();
+    const empty = emptyBackup({ serverId, id: PREVIOUS }, now);
+    return {
+      ...empty,
+      ...make,
+      kind: 'previous',
+      state: 'ready',
+      finishedAt: now,
+      sizeBytes: bytes,
+      treeBytes: bytes,
+    };
+  }
+
+  return { restore, undo };
+}
+
+/** The server's row tells of what lies in its folder now. */
+function patchMake(
+  host: EffectHost,
+  row: ServerRow,
+  make: ServerMake | undefined,
+  also: Parameters<EffectHost['patch']>[2],
+) {
+  if (make === undefined) return host.patch(row.id, {}, also);
+  const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = make;
+  const properties = restoredProperties(row.properties, levelName);
+  const fields = { type, version, modpackPlatform, modpackRef, modpackVersion, properties };
+  return host.patch(row.id, fields, also);
+}
+
+/** On disk before anything follows from it. */
+async function move(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  await syncDirectory(dirname(to));
+}

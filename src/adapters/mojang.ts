@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import type { Clock, Profile, Profiles } from '../ports.ts';
+import { StatusError } from '../status.ts';
+
+export interface MojangOptions {
+  /** Mojang's API or a mirror of it. */
+  apiUrl: string;
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+interface Known {
+  profile: Profile | undefined;
+  staleAt: number;
+}
+
+const FRESH_MS = 3_600_000;
+/** A name that nobody bears may be taken any minute. */
+const UNKNOWN_FRESH_MS = 60_000;
+const MOST_KNOWN = 4_096;
+/** Requests that wait for an answer at once, whoever asks. */
+const MOST_ASKED = 16;
+const FETCH_MS = 5_000;
+const MAX_BYTES = 16_384;
+/** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
+const BUSY_MS = 60_000;
+const MOST_BUSY_MS = 600_000;
+
+/** What is read of an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
+const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
+
+/** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */
+export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
+  const known = new Map<string, Known>();
+  const asking = new Map<string, Promise<Profile | undefined>>();
+  let busyUntil = -Infinity;
+
+  async function ask(name: string): Promise<Profile | undefined> {
+    const url = `${apiUrl.replace(/\/+$/, '')}/users/profiles/minecraft/${encodeURIComponent(name)}`;
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(FETCH_MS),
+      headers: { accept: 'application/json' },
+    });
+    if (response.status === 200) return profileIn(await textOf(response));
+    await response.body?.cancel();
+    if (response.status === 204 || response.status === 404) return undefined;
+    if (response.status === 429) {
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      busyUntil = clock.now() + (seconds > 0 ? Math.min(seconds * 1_000, MOST_BUSY_MS) : BUSY_MS);
+    }
+    throw new Error(`accounts: HTTP ${response.status}`);
+  }
+
+  async function found(key: string, name: string): Promise<Profile | undefined> {
+    try {
+      const profile = await ask(name);
+      known.delete(key);
+      known.set(key, { profile, staleAt: clock.now() + (profile ? FRESH_MS : UNKNOWN_FRESH_MS) });
+      if (known.size > MOST_KNOWN) known.delete(known.keys().next().value ?? '');
+      return profile;
+    } catch (error) {
+      throw unavailable(busyUntil - clock.now(), error);
+    } finally {
+      asking.delete(key);
+    }
+  }
+
+  return {
+    async find(name) {
+      const key = name.toLowerCase();
+      const kept = known.get(key);
+      if (kept && kept.staleAt > clock.now()) return kept.profile;
+      const asked = asking.get(key);
+      if (asked) return asked;
+      const busyMs = busyUntil - clock.now();
+      if (busyMs > 0 || asking.size >= MOST_ASKED) throw unavailable(busyMs);
+      const answer = found(key, name);
+      asking.set(key, answer);
+      return answer;
+    },
+  };
+}
+
+function profileIn(text: string): Profile {
+  const { id, name } = Answer.parse(JSON.parse(text));
+  return { name, uuid: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') };
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error('accounts: the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function unavailable(busyMs: number, cause?: unknown): StatusError {
+  return new StatusError(
+    'UNAVAILABLE',
+    'ACCOUNTS_UNAVAILABLE',
+    'Accounts of players cannot be looked up right now; nothing was changed. Try again.',
+    { retryAfterSeconds: Math.max(5, Math.ceil(busyMs / 1_000)), cause },
+  );
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { offlineUuid } from '../../src/hosting/player-profiles.ts';
+import { joinRaw } from '../support/bot.ts';
+import { startService } from '../support/service.ts';
+
+const VERSION = '1.20.4';
+
+interface Lists {
+  online: string[];
+  running: boolean;
+  whitelistEnforced: boolean;
+  whitelist: object[];
+  ops: object[];
+  banned: { created: string }[];
+  bannedIps: { created: string }[];
+}
+
+/** The same changes either way, which must come to the same; then the other way is asked. */
+const bothWays = test.macro({
+  title: (_given, way: 'asleep' | 'awake') => `P-01 lists changed ${way} are the same, and stay so`,
+  async exec(t, way: 'asleep' | 'awake') {
+    t.timeout(120_000);
+    const service = await startService(t);
+    await service.create('castle', VERSION);
+    const path = '/v1/servers/castle';
+    const set = (verb: string, body: object) => service.call<Lists>('POST', `${path}/players:${verb}`, body);
+    const lists = () => service.call<Lists>('GET', `${path}/players`);
+    const bring = async (to: 'asleep' | 'awake') => {
+      await service.call('POST', `${path}:${to === 'awake' ? 'start' : 'stop'}`, {});
+      await service.reach('castle', to === 'awake' ? 'running' : 'hibernated');
+    };
+    if (way === 'awake') await bring('awake');
+
+    await set('setWhitelist', { name: 'Steve', allowed: true });
+    await set('setWhitelist', { name: 'Steve', allowed: true });
+    await set('setWhitelist', { name: 'Gone', allowed: true });
+    await set('setWhitelist', { name: 'gone', allowed: false });
+    await set('setWhitelist', { name: 'Never', allowed: false });
+    await set('setOp', { name: 'Steve', op: true });
+    await set('setBan', { name: 'Mallory', banned: true, reason: '"§cbad"  luck; \\n' });
+    await set('setBan', { name: 'Mallory', banned: true, reason: 'worse' });
+    await set('setBan', { name: 'Trudy', banned: true });
+    await set('setBan', { name: 'Oops', banned: true });
+    await set('setBan', { name: 'Oops', banned: false });
+    await set('setIpBan', { ip: '203.0.113.7', banned: true, reason: 'spam' });
+    await set('setIpBan', { ip: '2001:DB8::1', banned: true });
+    await set('setIpBan', { ip: '2001:db8::1', banned: false });
+    const last = await set('setWhitelistEnforced', { enforced: true });
+
+    const rest = { created: '', source: 'Rcon', expires: 'forever' };
+    const player = (name: string) => ({ name, uuid: offlineUuid(name) });
+    const expected = {
+      online: [],
+      running: way === 'awake',
+      whitelistEnforced: true,
+      whitelist: [player('Steve')],
+      ops: [{ ...player('Steve'), level: 4, bypassesPlayerLimit: false }],
+      banned: [
+        { ...player('Mallory'), ...rest, reason: '"§cbad" luck; \\n' },
+        { ...player('Trudy'), ...rest, reason: 'Banned by an operator.' },
+      ],
+      bannedIps: [{ ip: '203.0.113.7', ...rest, reason: 'spam' }],
+    };
+    const undated = (now: Lists) => ({
+      ...now,
+      banned: now.banned.map((ban) => ({ ...ban, created: '' })),
+      bannedIps: now.bannedIps.map((ban) => ({ ...ban, created: '' })),
+    });
+    t.deepEqual<unknown, unknown>(undated(last), expected);
+    for (const ban of last.banned) t.regex(ban.created, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000$/);
+    const other = way === 'awake' ? 'asleep' : 'awake';
+    await bring(other);
+    t.deepEqual(await lists(), { ...last, running: other === 'awake' });
+
+    // And the game, or the door before it, goes by them.
+    const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
+    await t.throwsAsync(joinRaw({ ...address, name: 'Mallory' }), { message: /banned.*luck/s });
+    await t.throwsAsync(joinRaw({ ...address, name: 'Stranger' }), { message: /white-?list/ });
+    t.is((await service.call('GET', path)).state, other === 'awake' ? 'running' : 'hibernated', 'nobody has woken it');
+
+    const steve = await joinRaw({ ...address, name: 'Steve' });
+    t.deepEqual((await lists()).online, ['Steve']);
+    await set('kick', { name: 'steve', reason: 'Dinner is ready' });
+    t.deepEqual((await lists()).online, []);
+    await steve.end();
+    await t.throwsAsync(set('kick', { name: 'Steve' }), { message: /404.*PLAYER_NOT_ONLINE/ });
+
+    await set('setIpBan', { ip: '127.0.0.1', banned: true, reason: 'all of you' });
+    await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }), { message: /address is banned.*all of you/s });
+    await bring('asleep');
+    await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }), { message: /address is banned.*all of you/s });
+    t.is((await service.call('GET', path)).state, 'hibernated');
+    await set('setIpBan', { ip: '127.0.0.1', banned: false });
+    await (await joinRaw({ ...address, name: 'Steve' })).end();
+    await bring('asleep');
+
+    // A change and a start at once: what was said to be done, the game knows.
+    const names = ['Ann', 'Bob', 'Carol', 'Dave'];
+    const start = () => service.call('POST', `${path}:start`, {});
+    const add = (name: string) => set('setWhitelist', { name, allowed: true });
+    const outcomes = await Promise.allSettled([add('Ann'), add('Bob'), start(), add('Carol'), add('Dave')]);
+    await service.reach('castle', 'running');
+    const { output } = await service.call<{ output: string }>('POST', `${path}:command`, { command: 'whitelist list' });
+    const done = outcomes.toSpliced(2, 1).map(({ status }) => status === 'fulfilled');
+    t.deepEqual(
+      names.map((name) => output.includes(name)),
+      done,
+    );
+    t.notRegex(await readFile(join(service.dataDir, 'servers/castle/logs/latest.log'), 'utf8'), /Stranger|Mallory/);
+  },
+});
+
+test(bothWays, 'asleep');
+test(bothWays, 'awake');
