@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Service } from '../support/service.ts';
 import type { Code } from '../../src/status.ts';
 
@@ -59,6 +60,15 @@ const reach =
   (state: string, id = SERVER) =>
   (_: unknown, { service }: Walk) =>
     service.reach(id, state);
+
+async function backedUp({ id }: Reply, { noted, call }: Walk): Promise<void> {
+  noted.set('backupId', String(id));
+  for (const end = Date.now() + 30_000; Date.now() < end; await delay(100)) {
+    const { backups } = (await call('ListBackups', {})) as { backups: { id: string; state: string }[] };
+    if (backups.some((backup) => backup.id === id && backup.state === 'ready')) return;
+  }
+  throw new Error('the backup is not ready after 30 s');
+}
 
 /** Every operation, in an order in which each can succeed. */
 export const ROWS: readonly Row[] = [
@@ -186,7 +196,7 @@ export const ROWS: readonly Row[] = [
   { id: 'KickPlayer', before: (walk) => walk.join(), well: { body: { name: 'Steve' } }, bad: badBody({ name: 'a b' }) },
   { id: 'RestartServer', well: { body: {} }, bad: unknownServer, after: reach('running') },
 
-  { id: 'CreateBackup', well: { body: {} }, bad: unknownServer, after: note('backupId', 'id') },
+  { id: 'CreateBackup', well: { body: {} }, bad: unknownServer, after: backedUp },
   { id: 'ListBackups', bad: unknownServer },
   {
     id: 'SetBackupLocked',
