@@ -299,8 +299,9 @@ export const ROWS: readonly Row[] = [
   {
     id: 'SetModpack',
     server: MODDED,
-    well: { body: { platform: 'modrinth', ref: 'no-such-pack' } },
+    well: { body: { platform: 'modrinth', ref: 'pack' } },
     bad: badBody({ platform: 'attic', ref: 'x' }),
+    after: reach('hibernated', MODDED),
   },
   {
     id: 'RetryInstall',
