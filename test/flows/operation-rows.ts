@@ -21,7 +21,7 @@ export interface Walk {
   accountId: string;
   noted: Map<string, string>;
   /** Calls an operation well, where one is needed on the way. */
-  call(id: string, sent: Sent): Promise<Reply>;
+  call: (id: string, sent: Sent) => Promise<Reply>;
   /** A player comes into a server. */
   join(): Promise<void>;
 }

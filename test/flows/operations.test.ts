@@ -95,7 +95,7 @@ async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
   const { params = {}, query = {}, body, bytes, key = service.apiKey } = sent;
   const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
-  const response = await fetch(`${service.baseUrl}${address}?${new URLSearchParams(query)}`, {
+  const response = await fetch(`${service.baseUrl}${address}?${new URLSearchParams(query).toString()}`, {
     method,
     headers: {
       'x-api-key': key,
