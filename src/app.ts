@@ -279,13 +279,6 @@ export async function startApp(
         onLook: sessions.observed,
       }),
     );
-    const schedules = await createSchedules({
-      store,
-      clock,
-      log,
-      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
-    });
-    closers.push(() => schedules.close());
     const funds = createFunds({
       store,
       clock,
@@ -323,6 +316,14 @@ export async function startApp(
     };
     const node = await openNodeServices({ ...around, capacity });
     closers.push(() => node.close());
+    // Not before all that may refuse a start is there.
+    const schedules = await createSchedules({
+      store,
+      clock,
+      log,
+      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
+    });
+    closers.push(() => schedules.close());
     const checkouts = createCheckouts({
       store,
       clock,

@@ -372,7 +372,7 @@ export function createServers(options: ServersOptions): Servers {
         () => evict(entry),
         () => {},
       );
-      if (WAKES.some((each) => each === type)) onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
+      if (type === 'START' || type === 'JOIN') onRefusal(error instanceof StatusError ? error.reason : 'INTERNAL');
       throw error;
     }
   }

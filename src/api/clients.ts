@@ -28,7 +28,12 @@ const AppName = line(64)
 
 const Homepage = text(512).refine(isHomepage, 'must be an https URL without a user name');
 
-const ClientParams = message({ clientId: z.string().regex(/^[\w-]{1,64}$/) });
+const ClientParams = message({
+  clientId: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .describe('As it was given at registration.'),
+});
 
 export const listClientsOperation = operation({
   id: 'ListClients',

@@ -43,6 +43,7 @@ export function devicePaths(): Record<string, Json> {
         operationId: 'OAuthMetadata',
         tags: ['public'],
         summary: 'OAuth metadata (RFC 8414)',
+        description: 'All that an OAuth library needs to know of the device grant here.',
         security: [],
         responses: { '200': { description: 'Done.', ...content(JSON_TYPE, { type: 'object' }) } },
       },
@@ -52,22 +53,31 @@ export function devicePaths(): Record<string, Json> {
 
 const POLL_ERRORS = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'];
 
-const STARTED = object({
-  device_code: text,
-  user_code: text,
-  verify_url: { ...text, deprecated: true },
-  verification_uri: text,
-  verification_uri_complete: text,
-  expires_in: { type: 'integer', description: 'Seconds.' },
-  interval: { type: 'integer', description: 'Seconds.' },
-});
+const STARTED = object(
+  {
+    device_code: text,
+    user_code: text,
+    verify_url: { ...text, deprecated: true },
+    verification_uri: text,
+    verification_uri_complete: text,
+    expires_in: { type: 'integer', description: 'Seconds.' },
+    interval: { type: 'integer', description: 'Seconds.' },
+  },
+  ['device_code', 'user_code', 'verify_url', 'verification_uri', 'verification_uri_complete', 'expires_in', 'interval'],
+);
 
-const TOKEN = object({
-  access_token: text,
-  token_type: { ...text, description: '`Bearer`; `ApiKey` for the command line.' },
-  scope: text,
-  api_key: { ...text, description: 'For the command line only: the same as `access_token`, for the header x-api-key.' },
-});
+const TOKEN = object(
+  {
+    access_token: text,
+    token_type: { ...text, description: '`Bearer`; `ApiKey` for the command line.' },
+    scope: text,
+    api_key: {
+      ...text,
+      description: 'For the command line only: the same as `access_token`, for the header x-api-key.',
+    },
+  },
+  ['access_token', 'token_type', 'scope'],
+);
 
 interface Endpoint {
   description: string;

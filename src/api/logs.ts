@@ -32,7 +32,7 @@ export const getServerLogs = serverOperation({
     'The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.',
   params: ServerParams,
   query: message({
-    cursor: z.string().max(1024).default(''),
+    cursor: z.string().max(1024).default('').describe('Of the reply before: only lines behind it.'),
     tail: int32().default(100).describe('Clamped to 0..1000.'),
   }),
   reply: GetServerLogsResponse,

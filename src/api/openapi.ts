@@ -1,13 +1,15 @@
-import { devicePaths } from './device-openapi.ts';
 import { z } from 'zod';
 import { sessionCookieName } from '../access/session-cookie.ts';
+import { checkoutPaths } from './checkout-openapi.ts';
 import type { Declared } from './declared.ts';
+import { devicePaths } from './device-openapi.ts';
 import type { ApiConfig } from './services.ts';
 import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { CSRF_HEADER } from './session-mount.ts';
 import { PublicStatusReply } from './public-status.ts';
+import { sectionOf } from './sections.ts';
 import type { SessionOperation } from './session-operation.ts';
 import { sessionOperations } from './session-operations.ts';
 
@@ -59,6 +61,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
     (paths[operation.path] ??= {})[operation.method] = {
       operationId: operation.id,
       tags: [operation.tag],
+      ...(operation.tag === 'control' && { 'x-section': sectionOf(operation.path) }),
       summary: operation.summary,
       ...(operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation)),
       parameters: [
@@ -76,7 +79,12 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
   }
   return {
     openapi: '3.1.1',
-    info: { title: 'Dormouse', version: 'v1', description: DESCRIPTION },
+    info: {
+      title: 'Dormouse',
+      version: 'v1',
+      description: DESCRIPTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
@@ -135,22 +143,27 @@ function json(schema: Json): Json {
 
 /** What is no operation. */
 function furtherPaths(status: Json): Record<string, Json> {
-  const get = (operationId: string, summary: string, more: Json = {}): Json => ({
+  const get = (operationId: string, summary: string, description: string, more: Json = {}): Json => ({
     get: {
       operationId,
       tags: ['public'],
       summary,
+      description,
       security: [],
       responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...more },
     },
   });
   return {
-    '/healthz': get('Health', 'The process answers'),
-    '/readyz': get('Readiness', 'Every part of the service works', {
+    '/healthz': get('Health', 'The process answers', 'Asks no part of the service, so that it says nothing of them.'),
+    '/readyz': get('Readiness', 'Every part of the service works', 'Says part by part which does and which does not.', {
       '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
     }),
     '/v1/public/status/{publicSlug}': publicStatusPath(status),
-    '/openapi.json': get('OpenApi', 'This document'),
+    '/openapi.json': get(
+      'OpenApi',
+      'This document',
+      'Made from the operations themselves. The same for people: `/docs`.',
+    ),
     '/metrics': {
       get: {
         operationId: 'Metrics',
@@ -166,6 +179,7 @@ function furtherPaths(status: Json): Record<string, Json> {
       },
     },
     ...devicePaths(),
+    ...checkoutPaths(),
   };
 }
 

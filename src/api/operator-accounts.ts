@@ -33,7 +33,12 @@ const Account = z
   })
   .meta({ id: 'OperatorAccount' });
 
-const Params = message({ accountId: z.string().regex(/^[\w-]{1,64}$/) });
+const Params = message({
+  accountId: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .describe('Account id.'),
+});
 
 /** A signed 64-bit integer, as a number or a decimal string (protojson), within what money can be here. */
 const Micros = z.preprocess(
@@ -43,7 +48,8 @@ const Micros = z.preprocess(
     .min(-MOST_MICROS, `must be at least ${-MOST_MICROS}`)
     .max(MOST_MICROS, `must be at most ${MOST_MICROS}`)
     .refine((value) => value !== 0, 'must not be 0')
-    .meta({ format: 'int64' }),
+    // The form that replies have, and that numbers of JavaScript cannot spoil.
+    .meta({ type: ['integer', 'string'], format: 'int64' }),
 );
 
 const of = { scope: 'operator', tag: 'operator' } as const;
@@ -57,7 +63,7 @@ export const listAccountsOperation = operation({
   description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
   query: message({
     limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
-    after: text(64).default(''),
+    after: text(64).default('').describe('The last id of the page before.'),
   }),
   reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
 }).handle(async ({ principal, query }, services) => {

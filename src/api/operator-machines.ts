@@ -85,10 +85,10 @@ const listMachines = operation({
     stuckForSeconds: int32({ min: 0 })
       .optional()
       .describe('Only those that have been at least so long in a state that is meant to pass.'),
-    kind: z.enum(['', 'server', 'grant']).default(''),
+    kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
     search: text(100).default('').describe('Part of an id, a name or an account id.'),
     limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
-    after: text(200).default(''),
+    after: text(200).default('').describe('`next` of the page before.'),
   }),
   reply: z
     .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })

@@ -13,7 +13,7 @@ export const listServers = operation({
   tag: 'control',
   summary: 'List servers',
   description: 'All servers of the account that the key reaches. An `accountId` other than the own one is refused.',
-  query: message({ accountId: text(64).default('') }),
+  query: message({ accountId: text(64).default('').describe("Empty: the caller's own, which is the only one.") }),
   reply: z.object({ servers: z.array(Server).default([]) }).meta({ id: 'ListServersResponse' }),
 }).handle(async ({ query, principal }, services) => {
   const servers = await services.servers.listByAccount(ownAccount(principal, query.accountId));

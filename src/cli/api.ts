@@ -1,4 +1,6 @@
-import { notSignedIn, refused, wrongUsage } from './errors.ts';
+import { request } from './call.ts';
+import type { Method, PathOf, Reply, Sent, StreamPath } from './call.ts';
+import { notSignedIn, refused } from './errors.ts';
 import type { CommandError } from './errors.ts';
 import { exchange, openStream } from './http.ts';
 import type { Answer, Request } from './http.ts';
@@ -8,11 +10,10 @@ import type { Detail } from '../status.ts';
 export interface Api {
   /** Base address of the service. */
   readonly url: string;
-  get(path: string, query?: Record<string, string>): Promise<object>;
-  post(path: string, body?: object): Promise<object>;
-  delete(path: string): Promise<object>;
+  /** One operation by its method and path, as the API describes it. The reply is what it ought to be: `read` checks it. */
+  call<M extends Method, P extends PathOf<M>>(method: M, path: P, sent: Sent<M, P>): Promise<Reply<M, P>>;
   /** Undefined where the service has no such stream. */
-  stream(path: string, query: Record<string, string>): Promise<ReadableStream<Uint8Array> | undefined>;
+  stream<P extends StreamPath>(path: P, sent: Sent<'get', P>): Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
 /** `key` undefined: nobody is signed in, and no call is made. `signal` ends whatever is under way. */
@@ -22,33 +23,21 @@ export function createApi(url: string, key: string | undefined, signal: AbortSig
     return { ...request, key };
   }
 
-  async function call(request: Request): Promise<object> {
-    const answer = await exchange(url, signed(request), signal);
-    if (answer.status >= 200 && answer.status < 300) return answer.body;
-    throw refusal(answer, url);
-  }
-
   return {
     url,
-    get: (path, query = {}) => call({ method: 'GET', path: withQuery(path, query) }),
-    post: (path, body = {}) => call({ method: 'POST', path, body }),
-    delete: (path) => call({ method: 'DELETE', path }),
-    async stream(path, query) {
-      const opened = await openStream(url, signed({ method: 'GET', path: withQuery(path, query) }), signal);
+    async call<M extends Method, P extends PathOf<M>>(method: M, path: P, sent: Sent<M, P>) {
+      const answer = await exchange(url, signed(request(method, path, sent)), signal);
+      if (answer.status >= 200 && answer.status < 300) return answer.body as Reply<M, P>;
+      throw refusal(answer, url);
+    },
+    async stream(path, sent) {
+      const opened = await openStream(url, signed(request('get', path, sent)), signal);
       if (opened instanceof ReadableStream) return opened;
       // An unknown server is a 404 as well; whoever reads its log by other means will hear of it.
       if (opened.status === 404) return undefined;
       throw refusal(opened, url);
     },
   };
-}
-
-/** The path of a server, or of something below it. Throws wrong usage for what cannot be an id. */
-export function serverPath(id: string, rest = ''): string {
-  if (!/^[a-z0-9-]{1,64}$/.test(id)) {
-    throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
-  }
-  return `/v1/servers/${id}${rest}`;
 }
 
 /** An answer that is no success, as the error it is. */
@@ -70,9 +59,4 @@ const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 function retryInfo(details: unknown, seconds: number | undefined): Detail[] {
   if (seconds === undefined || JSON.stringify(details ?? []).includes(RETRY_INFO)) return [];
   return [{ '@type': RETRY_INFO, retryDelay: `${seconds}s` }];
-}
-
-function withQuery(path: string, query: Record<string, string>): string {
-  const text = new URLSearchParams(query).toString();
-  return text === '' ? path : `${path}?${text}`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal } from './api.ts';
+import { request } from './call.ts';
 import { failed, isTransient, unreachable } from './errors.ts';
 import type { CommandError } from './errors.ts';
 import { exchange } from './http.ts';
@@ -7,8 +8,6 @@ import type { Answer } from './http.ts';
 import { DEVICE, DEVICE_POLL, read } from './shapes.ts';
 import type { Device } from './shapes.ts';
 
-const START = '/v1/public/device/start';
-const POLL = '/v1/public/device/poll';
 /** RFC 8628 §3.5: what `slow_down` adds, for this and all later polls. */
 const SLOW_DOWN_S = 5;
 const LEAST_INTERVAL_S = 1;
@@ -17,7 +16,7 @@ const MOST_LIFETIME_S = 3600;
 
 /** Asks for a grant of the command-line client's own kind: it names no client_id, and yields a key with all scopes. */
 export async function startDeviceGrant(url: string, signal: AbortSignal): Promise<Device> {
-  const answer = await exchange(url, { method: 'POST', path: START, body: {} }, signal);
+  const answer = await exchange(url, request('post', '/v1/public/device/start', { body: {} }), signal);
   const device = read(DEVICE, answer.body);
   if (answer.status === 200 && device.device_code !== '' && device.user_code !== '') return device;
   if (answer.status === 404) {
@@ -63,7 +62,7 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
 /** Undefined: no answer. */
 async function poll(url: string, code: string, signal: AbortSignal): Promise<Answer | undefined> {
   try {
-    return await exchange(url, { method: 'POST', path: POLL, body: { device_code: code } }, signal);
+    return await exchange(url, request('post', '/v1/public/device/poll', { body: { device_code: code } }), signal);
   } catch (error) {
     if (isTransient(error)) return undefined;
     throw error;

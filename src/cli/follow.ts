@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { serverPath } from './api.ts';
 import type { Api } from './api.ts';
+import type { Messages, Sent } from './call.ts';
 import { isTransient, unreachable } from './errors.ts';
 import { unanswered } from './http.ts';
 import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';
 import { LOGS, read } from './shapes.ts';
 import { eventData } from './sse.ts';
 import { readServer } from './waiting.ts';
+
+type Query = Sent<'get', '/v1/servers/{id}/logs'>['query'];
 
 const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
@@ -85,7 +87,7 @@ async function awake({ api, id, note, signal }: Follow): Promise<void> {
 }
 
 async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGenerator<string> | undefined> {
-  const stream = await api.stream(serverPath(id, '/logs/stream'), { tail: String(tail) });
+  const stream = await api.stream('/v1/servers/{id}/logs/stream', { path: { id }, query: { tail } });
   return stream && eventData(unlessSilent(stream, api.url, signal));
 }
 
@@ -111,14 +113,16 @@ async function* unlessSilent(
 }
 
 async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator<string> {
-  const path = serverPath(id, '/logs');
-  let query: Record<string, string> = { tail: String(tail) };
+  let query: Query = { tail };
   let retryMs = LEAST_RETRY_MS;
   for (let missing = false; ; await delay(retryMs, undefined, { signal })) {
     try {
-      const reply = await api.get(path, query);
+      const reply: Messages['GetServerLogsResponse'] = await api.call('get', '/v1/servers/{id}/logs', {
+        path: { id },
+        query,
+      });
       const { cursor, containerMissing } = read(LOGS, reply);
-      if (cursor !== '') query = { cursor, tail: String(MAX_TAIL) };
+      if (cursor !== '') query = { cursor, tail: MAX_TAIL };
       yield* logLines(reply);
       if (containerMissing && !missing) note(`${id} sleeps; its log goes on when it wakes.`);
       missing = containerMissing;
@@ -132,7 +136,6 @@ async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator
 }
 
 /** The lines of a reply of the log, as they are. */
-export function logLines(reply: object): string[] {
-  const { lines } = reply as { lines?: unknown };
+export function logLines({ lines }: Pick<Messages['GetServerLogsResponse'], 'lines'>): string[] {
   return (Array.isArray(lines) ? lines : []).filter((line) => typeof line === 'string');
 }

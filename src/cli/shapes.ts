@@ -1,22 +1,33 @@
+import type { Messages, Reply } from './call.ts';
 import { printable } from './text.ts';
+
+/** What may come where `Shape` is wanted: the API's own messages, in which null is unset. */
+type Wire<Shape> = Shape extends string
+  ? string | null
+  : Shape extends readonly (infer Element)[]
+    ? readonly Wire<Element>[]
+    : Shape extends object
+      ? { [Key in keyof Shape]?: Wire<Shape[Key]> }
+      : Shape | null;
 
 /**
  * A reply's fields that this program uses, by example: the shape is the message with everything unset. What is missing or of
  * another type reads as unset, which is also how the API's own JSON means it (null, absent and default are one). An array is
  * described by one element.
  */
-export function read<Shape>(shape: Shape, value: unknown): Shape {
-  if (typeof shape === 'string') return (typeof value === 'string' ? printable(value) : shape) as Shape;
-  if (Array.isArray(shape)) {
-    return (Array.isArray(value) ? value.map((element) => read<unknown>(shape[0], element)) : []) as Shape;
-  }
-  if (typeof shape !== 'object' || shape === null) return typeof value === typeof shape ? (value as Shape) : shape;
-  const given: Record<string, unknown> = typeof value === 'object' && value !== null ? { ...value } : {};
-  return Object.fromEntries(
-    Object.entries(shape).map(([key, each]) => [key, read<unknown>(each, given[key])]),
-  ) as Shape;
+export function read<Shape>(shape: Shape, reply: Wire<NoInfer<Shape>>): Shape {
+  return fitted(shape, reply) as Shape;
 }
 
+function fitted(shape: unknown, value: unknown): unknown {
+  if (typeof shape === 'string') return typeof value === 'string' ? printable(value) : shape;
+  if (Array.isArray(shape)) return Array.isArray(value) ? value.map((element) => fitted(shape[0], element)) : [];
+  if (typeof shape !== 'object' || shape === null) return typeof value === typeof shape ? value : shape;
+  const given: Record<string, unknown> = typeof value === 'object' && value !== null ? { ...value } : {};
+  return Object.fromEntries(Object.entries(shape).map(([key, each]) => [key, fitted(each, given[key])]));
+}
+
+/** The messages as this program uses them: of each, the fields it reads, and what stands for unset. */
 export const SERVER = {
   id: '',
   name: '',
@@ -33,19 +44,33 @@ export const SERVER = {
   startErrorSuggestion: '',
   startupPhase: '',
   startupPercent: 0,
-};
+} satisfies Partial<Messages['Server']>;
 export type Server = typeof SERVER;
 
-const SUMMARY = { id: '', address: '', state: '', type: '', version: '', role: '', playersOnline: -1 };
+const SUMMARY = {
+  id: '',
+  address: '',
+  state: '',
+  type: '',
+  version: '',
+  role: '',
+  playersOnline: -1,
+} satisfies Partial<Messages['ServerSummary']>;
 /** The servers a user reaches; `playersOnline` is −1 where it is not known. */
 export const MY_SERVERS = { my: [SUMMARY], shared: [SUMMARY] };
 export type MyServers = typeof MY_SERVERS;
 
-export const WHO_AM_I = { accountId: '', email: '', emailVerified: false };
+export const WHO_AM_I = { accountId: '', email: '', emailVerified: false as boolean } satisfies Partial<
+  Messages['WhoAmIResponse']
+>;
 
-export const VERSIONS = { versions: [''], latest: '' };
+export const VERSIONS = { versions: [''], latest: '' } satisfies Partial<Messages['ListMinecraftVersionsResponse']>;
 
-export const LOGS = { cursor: '', containerMissing: false };
+export const LOGS = { cursor: '', containerMissing: false as boolean } satisfies Partial<
+  Messages['GetServerLogsResponse']
+>;
+
+export const COMMAND = { output: '' } satisfies Messages['RunCommandResponse'];
 
 export const MACHINE = {
   state: '',
@@ -53,7 +78,7 @@ export const MACHINE = {
   allowedEvents: [''],
   deadlines: [{ name: '', at: '' }],
   transitions: [{ at: '', event: '', from: '', to: '', cause: { kind: '', id: '', note: '' } }],
-};
+} satisfies Partial<Messages['Machine']>;
 export type Machine = typeof MACHINE;
 
 /** RFC 8628 §3.2; `interval` is 5 where nothing is said. */
@@ -64,7 +89,7 @@ export const DEVICE = {
   verification_uri_complete: '',
   expires_in: 0,
   interval: 5,
-};
+} satisfies Partial<Reply<'post', '/v1/public/device/start'>>;
 export type Device = typeof DEVICE;
 
 /** A poll's reply: a key, or an error (RFC 8628 §3.5). */

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { serverPath } from './api.ts';
 import type { Api } from './api.ts';
 import { isTransient } from './errors.ts';
 import { SERVER, read } from './shapes.ts';
@@ -19,7 +18,7 @@ export interface Seen {
 
 /** Reads a server. */
 export async function readServer(api: Api, id: string): Promise<Seen> {
-  const reply = await api.get(serverPath(id));
+  const reply = await api.call('get', '/v1/servers/{id}', { path: { id } });
   return { reply, server: read(SERVER, reply) };
 }
 

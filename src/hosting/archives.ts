@@ -6,7 +6,7 @@ import { type Archive, writeArchive } from './backup-archive.ts';
 import { extractArchive } from './backup-extract.ts';
 import { type Disk, withReserved } from './disk.ts';
 import { type Jail, openJail, type TreeEntry } from './jail.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { createTurns, type Turns } from '../turns.ts';
 import { StatusError } from '../status.ts';
 import { listBackups } from '../store/backups.ts';
 import type { BackupRow } from '../store/backups-table.ts';

@@ -14,17 +14,21 @@ const style = asset('style.css', 'text/css; charset=utf-8');
 const logo = asset('dormouse.svg', 'image/svg+xml');
 const machinesStyle = asset('machines.css', 'text/css; charset=utf-8');
 const machinesScript = asset('machines.js', 'text/javascript; charset=utf-8');
+const docsStyle = asset('docs.css', 'text/css; charset=utf-8');
+const docsScript = asset('docs.js', 'text/javascript; charset=utf-8');
 
-/** Where pages find the stylesheet, the picture of the sleeping dormouse, and what only the operators' pages have. */
+/** Where pages find the stylesheet, the picture of the sleeping dormouse, and what only some pages have. */
 export const ASSETS = {
   style: style.path,
   logo: logo.path,
   machinesStyle: machinesStyle.path,
   machinesScript: machinesScript.path,
+  docsStyle: docsStyle.path,
+  docsScript: docsScript.path,
 };
 
 export function mountAssets(router: Router): void {
-  for (const { path, type, content } of [style, logo, machinesStyle, machinesScript]) {
+  for (const { path, type, content } of [style, logo, machinesStyle, machinesScript, docsStyle, docsScript]) {
     router.get(path, (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
       ctx.set('X-Content-Type-Options', 'nosniff');

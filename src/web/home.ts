@@ -38,8 +38,7 @@ function homePage({ principal }: Visit): Page {
       <section class="card">
         <h2>Use it from anywhere</h2>
         <p>
-          Make a key in your <a href="/profile/keys">profile</a> and drive everything over the API. It describes itself:
-          <a href="/openapi.json">openapi.json</a>.
+          Make a key in your <a href="/profile/keys">profile</a> and drive everything over the <a href="/docs">API</a>.
         </p>
       </section>
     </div>`;

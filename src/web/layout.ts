@@ -33,7 +33,7 @@ export function layout({ title, main, style, script }: Page, visit: Surroundings
         <main id="main" tabindex="-1">${main}</main>
         <footer>
           <p>Dormouse hosts Minecraft servers that sleep until somebody joins.</p>
-          <p><a href="/">Home</a> · <a href="/openapi.json">API description</a></p>
+          <p><a href="/">Home</a> · <a href="/docs">The API</a></p>
         </footer>
       </body>
     </html> `;
@@ -43,11 +43,13 @@ function navigation({ principal, csrf, path, query }: Surroundings): Html {
   if (!principal) {
     const wanted = path.startsWith('/sign-') ? (query.get('next') ?? '') : path;
     return html`<nav aria-label="Main">
+      <a href="/docs">API</a>
       <a href="${signInPath(wanted)}">Sign in</a>
     </nav>`;
   }
   return html`<nav aria-label="Main">
     ${principal.operator && html`<a href="/operator">Machines</a>`}
+    <a href="/docs">API</a>
     <a href="/device">Connect a device</a>
     <a href="/profile">Profile</a>
     <form method="post" action="/sign-out">

@@ -5,6 +5,7 @@ import { mountCheckout } from './checkout.ts';
 import type { PageDeps } from './deps.ts';
 import { mountDevice } from './device.ts';
 import { pageErrors } from './errors.ts';
+import { mountDocs } from './docs.ts';
 import { mountHome } from './home.ts';
 import { mountMachine } from './machine.ts';
 import { mountMachines } from './machines.ts';
@@ -24,6 +25,7 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountStatus(router, deps);
   const serve = createServe(router, deps);
   mountHome(serve);
+  mountDocs(serve, deps);
   mountSignIn(serve, deps);
   mountVerifyEmail(serve, deps);
   mountDevice(serve, deps);

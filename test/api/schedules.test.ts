@@ -149,13 +149,14 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   t.is(begun, 1);
 });
 
-test('bad schedules are refused with what to do, and others do not see them', async (t) => {
+test('C01: bad schedules, six fields, @every or a megabyte, are refused with what to do, and others do not see them', async (t) => {
   const it = await api(t);
   await it.create('abc');
   const bad: [object, string][] = [
     [{ kind: 'dance', cronExpr: '* * * * *' }, 'kind'],
     [{ kind: 'start', cronExpr: '* * * * * *' }, 'cronExpr'],
     [{ kind: 'start', cronExpr: '0 0 31 2 *' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '@every 1s' }, 'cronExpr'],
     [{ kind: 'start', cronExpr: '@hourly' }, 'cronExpr'],
     [{ kind: 'start', cronExpr: `${'*'.repeat(200)} * * * *` }, 'cronExpr'],
     [{ kind: 'command', cronExpr: '* * * * *' }, 'command'],
@@ -167,6 +168,8 @@ test('bad schedules are refused with what to do, and others do not see them', as
     t.deepEqual([answer.status, answer.reason], [400, 'INVALID_FIELD'], answer.text);
     t.true(answer.text.includes(field), answer.text);
   }
+  const huge = await it.call('POST', PATH, { body: { kind: 'start', cronExpr: '*'.repeat(1_000_000) } });
+  t.deepEqual([huge.status, huge.reason], [413, 'BODY_TOO_LARGE']);
   await it.create('other');
   const { id } = await make(it, 'stop', '0 4 * * *');
   for (const verb of ['delete', 'run', 'setEnabled']) {

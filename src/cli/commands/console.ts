@@ -1,6 +1,6 @@
-import { serverPath } from '../api.ts';
 import { command } from '../command.ts';
 import type { Command } from '../command.ts';
+import { COMMAND, read } from '../shapes.ts';
 import { consoleText } from '../text.ts';
 
 /** `dormouse command`. */
@@ -14,10 +14,12 @@ stand behind --.
 Examples: npx dormouse command lobby say Hello there
           npx dormouse command lobby tp Steve -10 64 -3`,
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
-    const reply = await api.post(serverPath(id, ':command'), { command: words.join(' ') });
+    const reply = await api.call('post', '/v1/servers/{id}:command', {
+      path: { id },
+      body: { command: words.join(' ') },
+    });
     if (json) return document(reply);
-    const { output } = reply as { output?: unknown };
-    const text = consoleText(typeof output === 'string' ? output : '').trimEnd();
+    const text = consoleText(read(COMMAND, reply).output).trimEnd();
     if (text !== '') out.line(text);
   },
 });

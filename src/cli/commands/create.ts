@@ -25,13 +25,15 @@ export const createServer: Command = command({
   },
   details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
   async run({ api, json, document, terminal: { out } }, [name = ''], { type, version, ram, motd, property }) {
-    const reply = await api.post('/v1/servers', {
-      name,
-      ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
-      ...(type === undefined ? {} : { type }),
-      ...(version === undefined ? {} : { version }),
-      ...(motd === undefined ? {} : { motd }),
-      ...(property === undefined ? {} : { properties: properties(property) }),
+    const reply = await api.call('post', '/v1/servers', {
+      body: {
+        name,
+        ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
+        ...(type === undefined ? {} : { type }),
+        ...(version === undefined ? {} : { version }),
+        ...(motd === undefined ? {} : { motd }),
+        ...(property === undefined ? {} : { properties: properties(property) }),
+      },
     });
     if (json) return document(reply);
     const server = read(SERVER, reply);

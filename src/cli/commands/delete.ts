@@ -1,4 +1,3 @@
-import { serverPath } from '../api.ts';
 import { command } from '../command.ts';
 import type { Command } from '../command.ts';
 import { failed } from '../errors.ts';
@@ -22,7 +21,7 @@ export const deleteServer: Command = command({
       if (answer.trim() !== id)
         throw failed('NOT_CONFIRMED', 'Nothing was deleted: that was not its id.', { server: id });
     }
-    const reply = await api.delete(serverPath(id));
+    const reply = await api.call('delete', '/v1/servers/{id}', { path: { id } });
     if (json) return document(reply);
     terminal.out.line(`Deleted ${id}.`);
   },

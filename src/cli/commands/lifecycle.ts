@@ -1,4 +1,3 @@
-import { serverPath } from '../api.ts';
 import { command } from '../command.ts';
 import type { Command, Context } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
@@ -81,8 +80,8 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
   told(context, last);
 }
 
-async function send({ api }: Context, id: string, verb: string): Promise<Seen> {
-  const reply = await api.post(serverPath(id, `:${verb}`));
+async function send({ api }: Context, id: string, verb: 'start' | 'restart' | 'stop' | 'kill'): Promise<Seen> {
+  const reply = await api.call('post', `/v1/servers/{id}:${verb}`, { path: { id }, body: {} });
   return { reply, server: read(SERVER, reply) };
 }
 

@@ -1,4 +1,5 @@
 import { createApi } from '../api.ts';
+import type { Messages } from '../call.ts';
 import { command } from '../command.ts';
 import type { Command, Context } from '../command.ts';
 import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
@@ -36,7 +37,7 @@ async function keepGiven(context: Context): Promise<void> {
   const key = (await secretLine(input, signal)).trim();
   if (input.isTTY) terminal.err.line('');
   if (parseToken(key) !== 'key') throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
-  const reply = await createApi(url, key, signal).get('/v1/whoami');
+  const reply = await createApi(url, key, signal).call('get', '/v1/whoami', {});
   await keep(context, key);
   signedIn(context, reply);
 }
@@ -51,7 +52,7 @@ async function keepGranted(context: Context): Promise<void> {
   if (parseToken(key) !== 'key')
     throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
   await keep(context, key);
-  signedIn(context, await createApi(url, key, signal).get('/v1/whoami'));
+  signedIn(context, await createApi(url, key, signal).call('get', '/v1/whoami', {}));
 }
 
 async function keep({ url, credentials }: Context, key: string): Promise<void> {
@@ -59,7 +60,7 @@ async function keep({ url, credentials }: Context, key: string): Promise<void> {
   await credentials.save({ current: url, keys: { ...keys, [url]: key } });
 }
 
-function signedIn({ url, json, document, terminal: { out } }: Context, reply: object): void {
+function signedIn({ url, json, document, terminal: { out } }: Context, reply: Messages['WhoAmIResponse']): void {
   if (json) return document(reply);
   out.line(`Signed in at ${url} as ${out.style('bold', oneLine(read(WHO_AM_I, reply).email))}.`);
 }

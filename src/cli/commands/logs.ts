@@ -1,4 +1,3 @@
-import { serverPath } from '../api.ts';
 import { command } from '../command.ts';
 import type { Command } from '../command.ts';
 import { followLog, logLines } from '../follow.ts';
@@ -34,7 +33,7 @@ export const logs: Command = command({
       }
       return;
     }
-    const reply = await api.get(serverPath(id, '/logs'), { tail: String(tail) });
+    const reply = await api.call('get', '/v1/servers/{id}/logs', { path: { id }, query: { tail } });
     if (json) return document(reply);
     const lines = logLines(reply);
     for (const line of lines) out.line(logLine(line, out.colours));

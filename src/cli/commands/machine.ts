@@ -1,4 +1,3 @@
-import { serverPath } from '../api.ts';
 import { command } from '../command.ts';
 import type { Command } from '../command.ts';
 import { relative, stateWord, words } from '../format.ts';
@@ -22,7 +21,7 @@ export const machine: Command = command({
   },
   async run({ api, json, document, terminal: { out } }, [id = ''], { last }) {
     const shown = wholeNumber('last', last, MOST) ?? SHOWN;
-    const reply = await api.get(serverPath(id, '/machine'));
+    const reply = await api.call('get', '/v1/servers/{id}/machine', { path: { id } });
     if (json) return document(reply);
     for (const line of machineLines(read(MACHINE, reply), shown, out)) out.line(line);
   },

@@ -15,7 +15,7 @@ export const servers: Command = command({
   summary: 'List your servers, and those of others that you were let into.',
   details: 'With --json: the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
-    const reply = await api.get('/v1/servers');
+    const reply = await api.call('get', '/v1/servers', {});
     if (json) return document(reply);
     const { servers } = read({ servers: [SERVER] }, reply);
     const { my, shared } = await reachable(api);
@@ -49,7 +49,7 @@ export const servers: Command = command({
 /** Who plays where, and on whose servers, is told where it can be: an older service, or a narrow key, has no such list. */
 async function reachable(api: Context['api']): Promise<MyServers> {
   try {
-    return read(MY_SERVERS, await api.get('/v1/me/servers'));
+    return read(MY_SERVERS, await api.call('get', '/v1/me/servers', {}));
   } catch (error) {
     if (error instanceof CommandError) return { my: [], shared: [] };
     throw error;

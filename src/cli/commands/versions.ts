@@ -9,7 +9,7 @@ export const versions: Command = command({
   name: 'versions',
   summary: 'List the versions of Minecraft, newest first.',
   async run({ api, json, document, terminal: { out } }) {
-    const reply = await api.get('/v1/minecraft/versions');
+    const reply = await api.call('get', '/v1/minecraft/versions', {});
     if (json) return document(reply);
     const { versions, latest } = read(VERSIONS, reply);
     const names = versions.map((version) => oneLine(version));

@@ -1,0 +1,5933 @@
+// Generated from the API description by `npm run client`; not to be edited.
+
+export interface paths {
+    "/v1/whoami": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who am I?
+         * @description The account and the user behind the credential of this call.
+         *
+         *     Any valid credential will do.
+         */
+        get: operations["WhoAmI"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the servers you reach
+         * @description Your own (`my`), and those of others that you were let into (`shared`), without their owners.
+         *
+         *     Needs the scope `servers:read`. Apps need the scope `servers:list`.
+         */
+        get: operations["ListMyServers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the wallet
+         * @description What the account has: the sum of its ledger at every moment.
+         *
+         *     Needs the scope `billing:read`.
+         */
+        get: operations["GetWallet"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the ledger
+         * @description Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that hour or the session is over; all others never change.
+         *
+         *     Needs the scope `billing:read`.
+         */
+        get: operations["ListLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/spend-cap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the spend cap
+         * @description What may be spent, what has been, and how long the wallet lasts.
+         *
+         *     Needs the scope `billing:read`.
+         */
+        get: operations["GetSpendCap"];
+        put?: never;
+        /**
+         * Set the spend cap
+         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too.
+         *
+         *     Needs the scope `billing:write`.
+         */
+        post: operations["SetSpendCap"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an account's limits
+         * @description How much RAM the awake servers of the account may have together.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["GetAccountLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/checkout-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open a checkout
+         * @description Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.
+         *
+         *     Needs the scope `billing:read`.
+         */
+        post: operations["CreateCheckoutLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the account's audit log
+         * @description Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.
+         *
+         *     Needs the scope `account:read`.
+         */
+        get: operations["ListAccountAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/capacity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get capacity
+         * @description What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["GetCapacity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List regions
+         * @description Where servers can be, whether anything runs there now, and what room is left.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["ListRegions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/minecraft/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Minecraft versions
+         * @description The releases of Minecraft (Java), newest first. Which of them a core offers is up to the core.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["ListMinecraftVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List servers
+         * @description All servers of the account that the key reaches. An `accountId` other than the own one is refused.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["ListServers"];
+        put?: never;
+        /**
+         * Create a server
+         * @description Costs nothing and starts nothing; with a mod pack it is installed first, for which the machine needs as much room as for a start. Start it, or just join it.
+         *
+         *     Needs the scope `servers:write`.
+         */
+        post: operations["CreateServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a server
+         * @description Poll it while the server starts, until `state` is `running`.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["GetServer"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a server
+         * @description Permanent: its world, backups and settings go with it. Gone from reads at once.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `owner`.
+         */
+        delete: operations["DeleteServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a server
+         * @description Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `limited`.
+         */
+        post: operations["StartServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a server
+         * @description Saves and stops; metered billing ends, data stays. A server that sleeps already is left as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `limited`.
+         */
+        post: operations["StopServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:restart": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restart a server
+         * @description Stops the server and starts it again. Refused for one that sleeps.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["RestartServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:retryInstall": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry an install
+         * @description Runs the install again. Only in `install_failed`.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["RetryInstall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change name, RAM or plan
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["UpdateServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kill a server
+         * @description Ends a start or a stop that hangs, without saving.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["KillServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:keepAwake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep a server awake
+         * @description No stop for idleness for so many minutes, 0 to 1440; 0 ends it. Only while `running`.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["KeepAwake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:command": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a console command
+         * @description Runs it on the game and returns what the game says. Needs a running server; does not wake it.
+         *
+         *     Needs the scope `console`. On the server, needs the role `member`.
+         */
+        post: operations["RunCommand"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the log
+         * @description The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["GetServerLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/logs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the log
+         * @description Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the
+         *     stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at
+         *     once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.
+         *
+         *     Needs the scope `servers:read`. Takes API keys only; a Bearer token is no credential here (401). On the server, needs the role `limited`.
+         */
+        get: operations["StreamServerLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what it needs and how it runs
+         * @description The newest reading of a running server, taken every minute, and those of the last 24 hours.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["GetServerMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a server's audit log
+         * @description Who did what with the server, newest first. Who was let in is for its owner only.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["ListServerAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what happens
+         * @description Server-sent events with ids; the data is JSON with the instant `at`. `state`: `state`, `cause`, and, where it failed,
+         *     `error` with `code`, `summary`, `suggestion`. `progress` of a start: `phase`, `percent`. `players`: `online`. Also
+         *     `tick`, `quota`, `backup`; and `alert`: `alert` is `tps.low`, or `tps.recovered` with `slowSeconds`, both with `tps`,
+         *     `mspt`, `players`; more may come. With `Last-Event-ID` the stream goes on behind that event; without,
+         *     or where it is not known any more, it begins with a `state`. Pings, the end after 30 minutes and the number of streams
+         *     are those of StreamServerLogs, counted apart.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["StreamServerEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/diagnostics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List past failures
+         * @description Installs and starts that failed, and crashes, with what to do about them: the last 50, newest first.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["ListDiagnostics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/machine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look into a server's machine
+         * @description Its state, what it would do next, why it did what it did, and the statechart that decides.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["InspectMachine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a server's usage
+         * @description When it was awake, who woke it and what that cost, oldest first. At most the newest 1000 of the span.
+         *
+         *     Needs the scope `billing:read`. On the server, needs the role `owner`.
+         */
+        get: operations["GetServerUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/database": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the server's MySQL database
+         * @description `present` is false, and the rest empty, where it has none. UNIMPLEMENTED where this service offers no databases.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        get: operations["GetServerDatabase"];
+        put?: never;
+        /**
+         * Give the server a MySQL database
+         * @description Of its own, with a user who may do anything in it and nothing elsewhere. UNIMPLEMENTED where this service offers no databases.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["CreateServerDatabase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/database:drop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drop the server's MySQL database
+         * @description For good, with everything in it; sessions end. A later one has another name.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["DropServerDatabase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/database:rotatePassword": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the database's password
+         * @description Sessions that are open end; plugins need the new password before they can sign in again.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `owner`.
+         */
+        post: operations["RotateServerDatabasePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List members
+         * @description Who beside you has been let into the server, or invited, in that order.
+         *
+         *     Needs the scope `members`. On the server, needs the role `owner`.
+         */
+        get: operations["ListMembers"];
+        put?: never;
+        /**
+         * Invite a member
+         * @description Writes to the address; a user who has verified it may accept. A `member` may do all but delete the server and see to its members, bill, database password and SFTP; a `limited` one may look, start and stop.
+         *
+         *     Needs the scope `members`. On the server, needs the role `owner`.
+         */
+        post: operations["InviteMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/members:setRole": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change what a member may do
+         * @description At once: what the member holds open and may no longer see ends.
+         *
+         *     Needs the scope `members`. On the server, needs the role `owner`.
+         */
+        post: operations["SetMemberRole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/members:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a member
+         * @description Or take an invitation back. At once: what the member holds open on the server ends.
+         *
+         *     Needs the scope `members`. On the server, needs the role `owner`.
+         */
+        post: operations["RemoveMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List nodes
+         * @description The machines that servers run on, what they have left, and whether they take new starts.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/nodes:drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain a node
+         * @description From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake stay until they stop; their owners may still restart them.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["DrainNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/nodes:resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a node
+         * @description It takes new starts again.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["ResumeNode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/servers/{id}:setDiskQuota": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a server's disk quota
+         * @description In place of the quota of the installation, in MB; 0 takes it away again. In force at once: a running server that takes more is stopped, one that was stopped for it may wake.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SetDiskQuota"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/servers/{id}:suspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Suspend a server
+         * @description Saves and stops it, and lets nothing wake it until it is unsuspended; its data stays. The owner reads the reason as `startErrorSummary`, with the code `suspended`; players read that it is closed.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SuspendServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/servers/{id}:unsuspend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End the suspension of a server
+         * @description It may wake again, and is not started by this. Nothing happens to a server that is not suspended.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["UnsuspendServer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List state machines
+         * @description Every server and device grant, a page at a time: ask again with `after` the `next` of the last page until it is empty.
+         *     First those on their way somewhere, the one that has been there longest at the top; then failed, running, waiting
+         *     grants, sleeping servers, and grants that are over. Read from what is stored: looking wakes nothing.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListMachines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/machines/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Look into any machine
+         * @description As InspectMachine, of every account, with the persisted snapshot and the events that an operator may send.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["GetMachine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/machines/{id}:send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an event to a machine
+         * @description Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,
+         *     which names those. It is kept in the history and in the audit log of the account, as an operator’s deed, with the reason,
+         *     which the owner can read. ALARM does at once what is due when the time is up, or tries again what hangs; KILL ends the
+         *     game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SendToMachine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/machines:stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow every transition
+         * @description Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),
+         *     `fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that does not keep up is cut off: connect
+         *     again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,
+         *     counted apart.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["StreamMachines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List apps
+         * @description The registered third-party apps, oldest first, disabled ones too.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListClients"];
+        put?: never;
+        /**
+         * Register an app
+         * @description Gives a third-party app the `client_id` with which it may start device grants.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["RegisterClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/clients/{clientId}:disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable an app
+         * @description From now on it gets no grant, those under way end, and its tokens are refused.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["DisableClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/clients/{clientId}:enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable an app
+         * @description It may start grants again, and the tokens that it has are good again.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["EnableClient"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List accounts
+         * @description All accounts by id, a page at a time: ask again with `after` the last id until none comes.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListAccounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts/{accountId}:credit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change an account's balance
+         * @description Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, asking again changes nothing.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["CreditAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/accounts/{accountId}:setLimits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set an account's limits
+         * @description What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["SetAccountLimits"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/ledger:reconcile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hold wallets against the ledger
+         * @description Lists the accounts whose wallet is not the sum of their ledger: none, unless the database was edited.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["ReconcileLedger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/orphans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orphans
+         * @description Games, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself; files are kept until an operator removes them.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListOrphans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/orphans:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove an orphan
+         * @description For good. Only what the list names; a game that runs goes before its files.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["RemoveOrphan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who is signed in?
+         * @description The user of this browser's session, and the token its changes need.
+         */
+        get: operations["GetMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:signUp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an account
+         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address.
+         */
+        post: operations["SignUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:signIn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in
+         * @description Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out.
+         */
+        post: operations["SignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:signOut": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out
+         * @description Ends this session.
+         */
+        post: operations["SignOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:changePassword": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the password
+         * @description Ends all other sessions. API keys and connected apps stay: revoke them where that is meant.
+         */
+        post: operations["ChangePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:sendVerification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the letter again
+         * @description Another letter with a link that verifies the address; nothing where it is verified.
+         */
+        post: operations["SendVerification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/me:verifyEmail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Verify an e-mail address
+         * @description Takes the token of the link in the letter. It works once, for a day, in any browser.
+         */
+        post: operations["VerifyEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions
+         * @description Where you are signed in, the session used last first.
+         */
+        get: operations["ListSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/sessions:end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a session
+         * @description Its browser is signed out at its next call.
+         */
+        post: operations["EndSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/sessions:endOthers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End all other sessions
+         * @description Leaves only the session of this call.
+         */
+        post: operations["EndOtherSessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List API keys
+         * @description The keys of the account that are not revoked, oldest first. A key itself is shown only when it is made.
+         */
+        get: operations["ListKeys"];
+        put?: never;
+        /**
+         * Make an API key
+         * @description The key is in the reply, and is never shown again.
+         */
+        post: operations["MintKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/keys:revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke an API key
+         * @description Its next call is refused, and what it holds open ends.
+         */
+        post: operations["RevokeKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List connected apps
+         * @description The apps you have let in, in the order you did.
+         */
+        get: operations["ListConnectedApps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/apps:revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disconnect an app
+         * @description Its next call is refused.
+         */
+        post: operations["DisconnectApp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations
+         * @description Servers of others that you may join in running, newest first; none before your address is verified.
+         */
+        get: operations["ListInvitations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/invitations:accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation
+         * @description The server is among your shared ones from now on.
+         */
+        post: operations["AcceptInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/invitations:decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decline an invitation
+         * @description Or leave a server whose invitation you have accepted.
+         */
+        post: operations["DeclineInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/device:lookUp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look a code up
+         * @description Who waits under the code that a device shows, and for what. Changes nothing.
+         */
+        post: operations["LookUpDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/device:approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a device in
+         * @description It gets its token with its next poll.
+         */
+        post: operations["ApproveDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/device:deny": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decline a device
+         * @description It is told so with its next poll.
+         */
+        post: operations["DenyDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The process answers
+         * @description Asks no part of the service, so that it says nothing of them.
+         */
+        get: operations["Health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Every part of the service works
+         * @description Says part by part which does and which does not.
+         */
+        get: operations["Readiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This document
+         * @description Made from the operations themselves. The same for people: `/docs`.
+         */
+        get: operations["OpenApi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures for Prometheus
+         * @description In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.
+         */
+        get: operations["Metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/public/device/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a device grant
+         * @description RFC 8628 §3.2 with a JSON body of at most 4 KiB. Without `client_id` it is the command line’s own grant, which yields an API key of full scope. At most 20 an hour by client address.
+         */
+        post: operations["StartDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/public/device/poll": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for the token
+         * @description RFC 8628 §3.4 with a JSON body. The token is given once. On `slow_down` add 5 s to the interval.
+         */
+        post: operations["PollDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device_authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a device grant, as RFC 8628 has it
+         * @description RFC 8628 §3.1, for registered apps. Shares its limit with `/v1/public/device/start`.
+         */
+        post: operations["DeviceAuthorization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for the token, as RFC 8628 has it
+         * @description RFC 8628 §3.4, for registered apps.
+         */
+        post: operations["DeviceToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * OAuth metadata (RFC 8414)
+         * @description All that an OAuth library needs to know of the device grant here.
+         */
+        get: operations["OAuthMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/public/checkout/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What a payment provider reports
+         * @description For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no concern; told again, it changes nothing.
+         */
+        post: operations["CheckoutCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description google.rpc.Status; the first detail is a google.rpc.ErrorInfo. */
+        ErrorStatus: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            code: number;
+            /** @default  */
+            message: string;
+            /** @default [] */
+            details: ({
+                "@type": string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        };
+        WhoAmIResponse: {
+            /**
+             * @description Account of the key; empty for an app token.
+             * @default
+             */
+            accountId: string;
+            /** @default  */
+            email: string;
+            /** @default false */
+            emailVerified: boolean;
+        };
+        ListMyServersResponse: {
+            /** @default [] */
+            my: components["schemas"]["ServerSummary"][];
+            /** @default [] */
+            shared: components["schemas"]["ServerSummary"][];
+        };
+        ServerSummary: {
+            /** @default  */
+            id: string;
+            /**
+             * @description Where players connect.
+             * @default
+             */
+            address: string;
+            /** @default  */
+            state: string;
+            /** @default  */
+            type: string;
+            /** @default  */
+            version: string;
+            /** @default  */
+            region: string;
+            /**
+             * @description What you are on it: `owner`, `member` or `limited`.
+             * @default
+             */
+            role: string;
+            /**
+             * Format: int32
+             * @description Absent: there is no live reading.
+             */
+            playersOnline?: number;
+        };
+        Wallet: {
+            /** @default  */
+            accountId: string;
+            /**
+             * Format: int64
+             * @description Millionths of the currency.
+             */
+            balanceMicros: string;
+        };
+        ListLedgerResponse: {
+            /** @default [] */
+            entries: components["schemas"]["LedgerEntry"][];
+        };
+        LedgerEntry: {
+            /** Format: int64 */
+            id: string;
+            /** @default  */
+            accountId: string;
+            /**
+             * @description Empty where it is not about a server.
+             * @default
+             */
+            serverId: string;
+            /**
+             * @description `usage`, `flat`, `topup`, `credit`, `refund` or `adjustment`; more may come.
+             * @default
+             */
+            kind: string;
+            /**
+             * Format: int64
+             * @description Negative where it was spent.
+             */
+            amountMicros: string;
+            /** @default  */
+            note: string;
+            /** Format: date-time */
+            ts: string | null;
+        };
+        SpendCap: {
+            /**
+             * Format: int64
+             * @description Per calendar month, UTC; 0: no cap.
+             */
+            monthlyMicros: string;
+            /**
+             * Format: int64
+             * @description Of this month so far.
+             */
+            spentMicros: string;
+            /**
+             * @description `notify` or `stop`.
+             * @default
+             */
+            action: string;
+            /**
+             * Format: int64
+             * @description What the awake servers cost; flat ones by their share of 30 days.
+             */
+            burnMicrosPerHour: string;
+            /**
+             * Format: int32
+             * @description Until the wallet cannot pay if all goes on as it is; -1: nothing is spent.
+             * @default 0
+             */
+            runwayMinutes: number;
+        };
+        SetSpendCapRequest: {
+            /**
+             * Format: int64
+             * @description 0: no cap.
+             */
+            monthlyMicros: string | number;
+            /**
+             * @default notify
+             * @enum {string}
+             */
+            action?: "notify" | "stop";
+        };
+        AccountLimits: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            maxRamMb: number;
+        };
+        CreateCheckoutLinkRequest: {
+            /**
+             * Format: int32
+             * @description Whole US dollars.
+             */
+            amountUsd: number;
+        };
+        CreateCheckoutLinkResponse: {
+            /** @default  */
+            checkoutUrl: string;
+        };
+        AccountAuditList: {
+            /** @default [] */
+            entries: components["schemas"]["AuditEntry"][];
+        };
+        AuditEntry: {
+            /**
+             * @description Whose log it is in.
+             * @default
+             */
+            accountId: string;
+            /**
+             * @description Empty where no user did it: a player, a schedule, the service itself.
+             * @default
+             */
+            userId: string;
+            /**
+             * @description `server.start`, `server.wake`, `key.mint`, `member.invite`, …; more may come.
+             * @default
+             */
+            action: string;
+            /**
+             * @description Through what it was done (`key key_…`, `session`, `player Steve`), then what exactly.
+             * @default
+             */
+            detail: string;
+            /**
+             * @description RFC 3339.
+             * @default
+             */
+            createdAt: string;
+        };
+        CapacityResponse: {
+            /**
+             * @description Servers are started here now.
+             * @default false
+             */
+            available: boolean;
+            /**
+             * Format: int32
+             * @description Awake, waking or going to sleep.
+             * @default 0
+             */
+            activeServers: number;
+            /**
+             * Format: double
+             * @default 0
+             */
+            coresUsable: number;
+            /**
+             * Format: double
+             * @description Promised to awake servers. Servers share cores, so this may be more than there are.
+             * @default 0
+             */
+            coresUsed: number;
+            /**
+             * Format: double
+             * @description The most that one server gets.
+             * @default 0
+             */
+            cpusPerServer: number;
+            /**
+             * Format: int64
+             * @description For games: what the system and the service need is left out.
+             */
+            ramUsableMb: string;
+            /**
+             * Format: int64
+             * @description Reserved by awake servers.
+             */
+            ramUsedMb: string;
+            /** Format: int64 */
+            diskFreeMb: string;
+            /**
+             * Format: int64
+             * @description 0: could not be read.
+             */
+            diskTotalMb: string;
+            /**
+             * Format: int32
+             * @description The caller's; 0: no limit.
+             * @default 0
+             */
+            maxServersPerAccount: number;
+            /**
+             * @description CPU time by RAM, up to each; the last is for all above as well.
+             * @default []
+             */
+            cpuTiers: components["schemas"]["CpuTier"][];
+        };
+        CpuTier: {
+            /** Format: int64 */
+            ramMb: string;
+            /**
+             * Format: double
+             * @description The most CPU time, in cores.
+             * @default 0
+             */
+            cpus: number;
+        };
+        ListRegionsResponse: {
+            /** @default [] */
+            regions: components["schemas"]["RegionInfo"][];
+        };
+        RegionInfo: {
+            /** @default  */
+            region: string;
+            /**
+             * @description For people.
+             * @default
+             */
+            label: string;
+            /**
+             * @description A machine there can be reached and starts servers.
+             * @default false
+             */
+            available: boolean;
+            /** @description All zero where not available. */
+            capacity: components["schemas"]["CapacityResponse"];
+        };
+        ListMinecraftVersionsResponse: {
+            /**
+             * @description Newest first.
+             * @default []
+             */
+            versions: string[];
+            /**
+             * @description Latest release.
+             * @default
+             */
+            latest: string;
+        };
+        ListServersResponse: {
+            /** @default [] */
+            servers: components["schemas"]["Server"][];
+        };
+        Server: {
+            /**
+             * @description A slug; also the first label of its host name.
+             * @default
+             */
+            id: string;
+            /** @default  */
+            name: string;
+            /**
+             * @description First label of the address.
+             * @default
+             */
+            hostname: string;
+            /**
+             * @description Owning account.
+             * @default
+             */
+            accountId: string;
+            /**
+             * @description Where players connect.
+             * @default
+             */
+            addr: string;
+            /** @default  */
+            container: string;
+            /**
+             * @description `hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.
+             * @default
+             */
+            state: string;
+            /**
+             * @description Core type.
+             * @default
+             */
+            type: string;
+            /**
+             * @description Minecraft version.
+             * @default
+             */
+            version: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            ramMb: number;
+            /**
+             * @description `metered` or `flat`.
+             * @default
+             */
+            plan: string;
+            /** @default  */
+            region: string;
+            /** @default  */
+            nodeLabel: string;
+            /**
+             * @description Applies on next start; empty: the default.
+             * @default
+             */
+            motd: string;
+            /**
+             * @description Editable subset of server.properties; applies on next start.
+             * @default {}
+             */
+            properties: {
+                [key: string]: string;
+            };
+            /**
+             * Format: int32
+             * @description 0: the node's default.
+             * @default 0
+             */
+            idleTimeoutMinutes: number;
+            /**
+             * @description Empty: alerts are off.
+             * @default
+             */
+            alertWebhookUrl: string;
+            /**
+             * Format: date-time
+             * @description First successful boot; null: the world is still being prepared.
+             */
+            bakedAt: string | null;
+            /** Format: date-time */
+            createdAt: string | null;
+            /** Format: date-time */
+            updatedAt: string | null;
+            /** Format: date-time */
+            lastActiveAt: string | null;
+            /** @default [] */
+            ports: components["schemas"]["PortMapping"][];
+            /** @default  */
+            modpackPlatform: string;
+            /** @default  */
+            modpackRef: string;
+            /** @default  */
+            modpackVersion: string;
+            /** @default  */
+            installError: string;
+            /** @default  */
+            installErrorCode: string;
+            /** @default  */
+            installErrorSummary: string;
+            /** @default  */
+            installErrorSuggestion: string;
+            /**
+             * @description Last lines of the failed start; empty: none failed.
+             * @default
+             */
+            startError: string;
+            /** @default  */
+            startErrorCode: string;
+            /**
+             * @description Title, then detail.
+             * @default
+             */
+            startErrorSummary: string;
+            /** @default  */
+            startErrorSuggestion: string;
+            /**
+             * @description While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.
+             * @default
+             */
+            startupPhase: string;
+            /**
+             * Format: int32
+             * @description World generation; 100 when ready; else 0.
+             * @default 0
+             */
+            startupPercent: number;
+            /**
+             * Format: int64
+             * @description The larger of what is allocated and the lengths of the files; as last measured.
+             */
+            diskUsageMb: string;
+            /**
+             * @description False: never measured.
+             * @default false
+             */
+            diskUsageKnown: boolean;
+            /**
+             * Format: int64
+             * @description Set by an operator; 0: none.
+             */
+            diskQuotaOverrideMb: string;
+            /**
+             * Format: int64
+             * @description In force; 0: no quota.
+             */
+            diskQuotaEffectiveMb: string;
+            /**
+             * @description It is stopped, and does not start before space is freed.
+             * @default false
+             */
+            quotaExceeded: boolean;
+            /** @default false */
+            sftpEnabled: boolean;
+            /** @default false */
+            publicStatusEnabled: boolean;
+            /** @default false */
+            publicShowAddress: boolean;
+            /** @default  */
+            publicSlug: string;
+        };
+        PortMapping: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            slot: number;
+            /**
+             * Format: int32
+             * @description Port inside the container.
+             * @default 0
+             */
+            containerPort: number;
+            /**
+             * Format: int32
+             * @description Derived, display only.
+             * @default 0
+             */
+            hostPort: number;
+            /**
+             * @description `tcp` or `udp`.
+             * @default
+             */
+            proto: string;
+            /** @default  */
+            label: string;
+        };
+        CreateServerRequest: {
+            /**
+             * @description Empty: derived from the name.
+             * @default
+             */
+            id?: string;
+            /** @description For people. */
+            name: string;
+            /**
+             * @description First label of the address; empty: the id.
+             * @default
+             */
+            hostname?: string;
+            /**
+             * @description Empty: the id.
+             * @default
+             */
+            container?: string;
+            /**
+             * @description Ignored; the address follows from the host name.
+             * @default
+             */
+            addr?: string;
+            /**
+             * @description Empty or the caller's.
+             * @default
+             */
+            accountId?: string;
+            /** Format: int32 */
+            ramMb: number;
+            /**
+             * @description Core type; empty: `sandbox`.
+             * @default
+             */
+            type?: string;
+            /**
+             * @description Minecraft version; may be empty for the sandbox and with a mod pack.
+             * @default
+             */
+            version?: string;
+            /**
+             * @description `metered` (default) or `flat`.
+             * @default
+             */
+            plan?: string;
+            /**
+             * @description Empty: the installation's.
+             * @default
+             */
+            region?: string;
+            /** @default  */
+            motd?: string;
+            /**
+             * @description Subset of server.properties.
+             * @default {}
+             */
+            properties?: {
+                [key: string]: string;
+            };
+            /**
+             * @description `modrinth`, `curseforge` or `ftb`.
+             * @default
+             */
+            modpackPlatform?: string;
+            /** @default  */
+            modpackRef?: string;
+            /** @default  */
+            modpackVersion?: string;
+        };
+        EmptyReply: Record<string, never>;
+        Empty: Record<string, never>;
+        UpdateServerRequest: {
+            name?: string;
+            /** Format: int32 */
+            ramMb?: number;
+            /** @description `metered` or `flat`. */
+            plan?: string;
+        };
+        RunCommandRequest: {
+            command: string;
+        };
+        RunCommandResponse: {
+            /**
+             * @description The reply of RCON.
+             * @default
+             */
+            output: string;
+        };
+        GetServerLogsResponse: {
+            /**
+             * @description Oldest first.
+             * @default []
+             */
+            lines: string[];
+            /**
+             * @description Pass it back to receive only lines newer than these.
+             * @default
+             */
+            cursor: string;
+            /**
+             * @description There is no running container.
+             * @default false
+             */
+            containerMissing: boolean;
+        };
+        ServerMetrics: {
+            /**
+             * Format: double
+             * @description -1: unknown.
+             * @default -1
+             */
+            cpuPercent: number;
+            /**
+             * Format: double
+             * @default 0
+             */
+            memUsedMb: number;
+            /**
+             * Format: double
+             * @description 0: there is no reading.
+             * @default 0
+             */
+            memLimitMb: number;
+            /**
+             * Format: double
+             * @description Milliseconds a tick takes; 0: the game did not say.
+             * @default 0
+             */
+            mspt: number;
+            /**
+             * Format: double
+             * @description Ticks a second, at most 20; 0: the game did not say.
+             * @default 0
+             */
+            tps: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            players: number;
+            /**
+             * @description The game itself answered of late.
+             * @default false
+             */
+            live: boolean;
+            /**
+             * @description One a minute for which it ran, of the last 24 h, oldest first.
+             * @default []
+             */
+            series: components["schemas"]["MetricSample"][];
+        };
+        MetricSample: {
+            /**
+             * @description RFC 3339.
+             * @default
+             */
+            ts: string;
+            /**
+             * Format: double
+             * @description -1: unknown.
+             * @default -1
+             */
+            cpuPercent: number;
+            /**
+             * Format: double
+             * @default 0
+             */
+            memUsedMb: number;
+            /**
+             * Format: double
+             * @description 0: there is no reading.
+             * @default 0
+             */
+            memLimitMb: number;
+            /**
+             * Format: double
+             * @description Milliseconds a tick takes; 0: the game did not say.
+             * @default 0
+             */
+            mspt: number;
+            /**
+             * Format: double
+             * @description Ticks a second, at most 20; 0: the game did not say.
+             * @default 0
+             */
+            tps: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            players: number;
+        };
+        ServerAuditList: {
+            /** @default [] */
+            entries: components["schemas"]["AuditEntry"][];
+        };
+        DiagnosticList: {
+            /** @default [] */
+            entries: components["schemas"]["Diagnostic"][];
+        };
+        Diagnostic: {
+            /** Format: date-time */
+            at: string | null;
+            /**
+             * @description `install`, `start` or `crash`.
+             * @default
+             */
+            kind: string;
+            /**
+             * @description As in `startErrorCode` and `installErrorCode`.
+             * @default
+             */
+            code: string;
+            /**
+             * @description Title, then detail.
+             * @default
+             */
+            summary: string;
+            /** @default  */
+            suggestion: string;
+            /**
+             * @description The lines of the log that show it.
+             * @default []
+             */
+            evidence: string[];
+        };
+        Machine: {
+            /** @default  */
+            state: string;
+            /**
+             * Format: date-time
+             * @description When the state was entered.
+             */
+            since: string | null;
+            /**
+             * @description Commands that would be taken now.
+             * @default []
+             */
+            allowedEvents: string[];
+            /** @default [] */
+            deadlines: {
+                /** @default  */
+                name: string;
+                /** Format: date-time */
+                at: string | null;
+            }[];
+            /**
+             * @description The last 50, newest first.
+             * @default []
+             */
+            transitions: {
+                /** Format: date-time */
+                at: string | null;
+                /** @default  */
+                event: string;
+                /** @default  */
+                from: string;
+                /** @default  */
+                to: string;
+                cause: {
+                    /**
+                     * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
+                     * @default
+                     */
+                    kind: string;
+                    /** @default  */
+                    id: string;
+                    /** @default  */
+                    note: string;
+                };
+            }[];
+            /** @description The statechart. */
+            definition: unknown;
+        };
+        ServerUsage: {
+            /** @default [] */
+            sessions: components["schemas"]["AwakeSession"][];
+            /** @default 0 */
+            gbHours: number;
+            /** Format: int64 */
+            amountMicros: string;
+        };
+        AwakeSession: {
+            /**
+             * Format: date-time
+             * @description When it was woken.
+             */
+            startedAt: string | null;
+            /**
+             * Format: date-time
+             * @description From then on it was metered; null: it never got ready, and was free.
+             */
+            readyAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null: awake now.
+             */
+            endedAt: string | null;
+            /**
+             * @description `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `cancelled`, `funds`, …; empty: awake now.
+             * @default
+             */
+            ending: string;
+            /** @description Who or what woke it. */
+            cause: {
+                /**
+                 * @description `player`, `key`, `user`, `schedule`, `operator` or `system`.
+                 * @default
+                 */
+                kind: string;
+                /** @default  */
+                id: string;
+                /** @default  */
+                note: string;
+            };
+            /** @default  */
+            plan: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            ramMb: number;
+            /**
+             * Format: int32
+             * @description Charged, each when it was full.
+             * @default 0
+             */
+            minutes: number;
+            /** @default 0 */
+            gbHours: number;
+            /** Format: int64 */
+            amountMicros: string;
+        };
+        ServerDatabase: {
+            /** @default  */
+            serverId: string;
+            /**
+             * @description As game servers reach it.
+             * @default
+             */
+            host: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            port: number;
+            /** @default  */
+            dbName: string;
+            /** @default  */
+            dbUser: string;
+            /**
+             * @description Shown to the owner; empty for members.
+             * @default
+             */
+            dbPassword: string;
+            /** @default false */
+            present: boolean;
+        };
+        ListMembersResponse: {
+            /** @default [] */
+            members: components["schemas"]["Member"][];
+        };
+        Member: {
+            /** @default  */
+            memberId: string;
+            /** @default  */
+            email: string;
+            /**
+             * @description `member` or `limited`.
+             * @default
+             */
+            role: string;
+            /**
+             * @description Invited, and has not accepted yet.
+             * @default false
+             */
+            pending: boolean;
+        };
+        InviteMemberRequest: {
+            email: string;
+            /** @enum {string} */
+            role: "member" | "limited";
+        };
+        SetMemberRoleRequest: {
+            memberId: string;
+            /** @enum {string} */
+            role: "member" | "limited";
+        };
+        RemoveMemberRequest: {
+            memberId: string;
+        };
+        ListNodesResponse: {
+            /** @default [] */
+            nodes: components["schemas"]["Node"][];
+        };
+        Node: {
+            /** @default  */
+            node: string;
+            /** @default  */
+            region: string;
+            /**
+             * @description Its engine answers.
+             * @default false
+             */
+            reachable: boolean;
+            /**
+             * @description It takes no new starts.
+             * @default false
+             */
+            drained: boolean;
+            /** @default  */
+            drainReason: string;
+            /** Format: date-time */
+            drainedAt: string | null;
+            capacity: components["schemas"]["CapacityResponse"];
+        };
+        NodeRequest: {
+            /** @description As the list names it. */
+            node: string;
+            /** @description Owners who start a server read it. */
+            reason: string;
+        };
+        SetDiskQuotaRequest: {
+            /** Format: int32 */
+            quotaMb: number;
+            reason: string;
+        };
+        SuspendServerRequest: {
+            /** @description Its owner reads it. */
+            reason: string;
+        };
+        UnsuspendServerRequest: {
+            reason: string;
+        };
+        ListMachinesResponse: {
+            /** @default [] */
+            machines: components["schemas"]["OperatorMachine"][];
+            /**
+             * @description Empty on the last page.
+             * @default
+             */
+            next: string;
+        };
+        OperatorMachine: {
+            /** @default  */
+            id: string;
+            /**
+             * @description `server` or `grant`.
+             * @default
+             */
+            kind: string;
+            /**
+             * @description A server's name, or the app that asks for a grant.
+             * @default
+             */
+            name: string;
+            /**
+             * @description Empty for a grant.
+             * @default
+             */
+            accountId: string;
+            /**
+             * @description As owners see it; also `deleting`. Of a grant, the answer to its device.
+             * @default
+             */
+            state: string;
+            /**
+             * @description Where in the statechart: `stopping.halting`.
+             * @default
+             */
+            path: string;
+            /**
+             * Format: date-time
+             * @description When the state was entered.
+             */
+            since: string | null;
+            /**
+             * @description The state is meant to pass.
+             * @default false
+             */
+            passing: boolean;
+            /** @description Who or what led here. */
+            cause: {
+                /**
+                 * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
+                 * @default
+                 */
+                kind: string;
+                /** @default  */
+                id: string;
+                /** @default  */
+                note: string;
+            };
+            /** @default [] */
+            waitsFor: {
+                /**
+                 * @description The active invoke, or the event that is awaited.
+                 * @default
+                 */
+                name: string;
+                /**
+                 * @description The same in words.
+                 * @default
+                 */
+                what: string;
+                /**
+                 * Format: date-time
+                 * @description When it is given up.
+                 */
+                until: string | null;
+            }[];
+            /** Format: date-time */
+            deadlineAt: string | null;
+        };
+        OperatorMachineDetail: {
+            /** @default  */
+            id: string;
+            /**
+             * @description `server` or `grant`.
+             * @default
+             */
+            kind: string;
+            /**
+             * @description A server's name, or the app that asks for a grant.
+             * @default
+             */
+            name: string;
+            /**
+             * @description Empty for a grant.
+             * @default
+             */
+            accountId: string;
+            /**
+             * @description As owners see it; also `deleting`. Of a grant, the answer to its device.
+             * @default
+             */
+            state: string;
+            /**
+             * @description Where in the statechart: `stopping.halting`.
+             * @default
+             */
+            path: string;
+            /**
+             * Format: date-time
+             * @description When the state was entered.
+             */
+            since: string | null;
+            /**
+             * @description The state is meant to pass.
+             * @default false
+             */
+            passing: boolean;
+            /** @description Who or what led here. */
+            cause: {
+                /**
+                 * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
+                 * @default
+                 */
+                kind: string;
+                /** @default  */
+                id: string;
+                /** @default  */
+                note: string;
+            };
+            /** @default [] */
+            waitsFor: {
+                /**
+                 * @description The active invoke, or the event that is awaited.
+                 * @default
+                 */
+                name: string;
+                /**
+                 * @description The same in words.
+                 * @default
+                 */
+                what: string;
+                /**
+                 * Format: date-time
+                 * @description When it is given up.
+                 */
+                until: string | null;
+            }[];
+            /** Format: date-time */
+            deadlineAt: string | null;
+            /**
+             * @description What SendToMachine takes now.
+             * @default []
+             */
+            legalEvents: string[];
+            /** @default [] */
+            deadlines: {
+                /** @default  */
+                name: string;
+                /** Format: date-time */
+                at: string | null;
+            }[];
+            /**
+             * @description The last 50, newest first.
+             * @default []
+             */
+            transitions: {
+                /** Format: date-time */
+                at: string | null;
+                /** @default  */
+                event: string;
+                /** @default  */
+                from: string;
+                /** @default  */
+                to: string;
+                cause: {
+                    /**
+                     * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
+                     * @default
+                     */
+                    kind: string;
+                    /** @default  */
+                    id: string;
+                    /** @default  */
+                    note: string;
+                };
+            }[];
+            /** @description As persisted; what could be secret is redacted. */
+            snapshot: unknown;
+            /** @description The statechart. */
+            definition: unknown;
+        };
+        SendToMachineRequest: {
+            /** @enum {string} */
+            event: "ALARM" | "KILL" | "STOP" | "START" | "RESTART" | "RETRY_INSTALL" | "REINSTALL" | "DELETE" | "DENY";
+            reason: string;
+        };
+        SendToMachineResponse: {
+            /** @description Absent once it is gone. */
+            machine?: components["schemas"]["OperatorMachineDetail"];
+        };
+        ListClientsResponse: {
+            /** @default [] */
+            clients: components["schemas"]["Client"][];
+        };
+        Client: {
+            /**
+             * @description What the app sends as `client_id`. No secret.
+             * @default
+             */
+            clientId: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            homepage: string;
+            /** @default [] */
+            scopes: string[];
+            /** Format: date-time */
+            createdAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null: enabled.
+             */
+            disabledAt: string | null;
+        };
+        RegisterClientRequest: {
+            name: string & (unknown & unknown);
+            homepage: string;
+            /**
+             * @default [
+             *       "servers:list"
+             *     ]
+             */
+            scopes?: "servers:list"[];
+        };
+        ListAccountsResponse: {
+            /** @default [] */
+            accounts: components["schemas"]["OperatorAccount"][];
+        };
+        OperatorAccount: {
+            /** @default  */
+            accountId: string;
+            /** @default  */
+            name: string;
+            /**
+             * @description Of its first user.
+             * @default
+             */
+            email: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /** Format: int64 */
+            balanceMicros: string;
+            /**
+             * Format: int32
+             * @description How many it has, asleep or awake.
+             * @default 0
+             */
+            servers: number;
+            /**
+             * Format: int32
+             * @description In force.
+             * @default 0
+             */
+            maxRamMb: number;
+            /**
+             * Format: int32
+             * @description In force; 0: no limit.
+             * @default 0
+             */
+            maxServers: number;
+        };
+        CreditAccountRequest: {
+            /** Format: int64 */
+            amountMicros: number | string;
+            /**
+             * @default credit
+             * @enum {string}
+             */
+            kind?: "credit" | "refund" | "adjustment";
+            note: string;
+            /**
+             * @description Of your choice; one entry of a kind each. Empty: none.
+             * @default
+             */
+            ref?: string;
+        };
+        SetAccountLimitsRequest: {
+            /**
+             * Format: int32
+             * @description RAM of its awake servers together.
+             */
+            maxRamMb?: number;
+            /**
+             * Format: int32
+             * @description 0: no limit.
+             */
+            maxServers?: number;
+        };
+        ReconcileLedgerResponse: {
+            /** @default [] */
+            mismatches: {
+                /** @default  */
+                accountId: string;
+                /** Format: int64 */
+                balanceMicros: string;
+                /** Format: int64 */
+                ledgerMicros: string;
+            }[];
+        };
+        ListOrphansResponse: {
+            /** @default [] */
+            orphans: components["schemas"]["Orphan"][];
+            /**
+             * @description Kinds that could not be looked for now.
+             * @default []
+             */
+            unread: string[];
+        };
+        Orphan: {
+            /**
+             * @description `game` (a container or process), `data` or `backups` (a folder); more may come.
+             * @default
+             */
+            kind: string;
+            /**
+             * @description Of the server it once belonged to.
+             * @default
+             */
+            id: string;
+            /**
+             * @description A game that runs.
+             * @default false
+             */
+            up: boolean;
+            /**
+             * Format: date-time
+             * @description When a game began, or a folder was last changed; null: not known.
+             */
+            at: string | null;
+        };
+        RemoveOrphanRequest: {
+            kind: string;
+            id: string;
+            reason: string;
+        };
+        RemoveOrphanResponse: Record<string, never>;
+        Me: {
+            /** @default  */
+            userId: string;
+            /** @default  */
+            accountId: string;
+            /** @default  */
+            email: string;
+            /** @default false */
+            emailVerified: boolean;
+            /**
+             * @description May run this installation.
+             * @default false
+             */
+            operator: boolean;
+            /**
+             * @description To be sent as `x-csrf-token` with every change by this session.
+             * @default
+             */
+            csrfToken: string;
+        };
+        SignUpRequest: {
+            email: string;
+            password: string;
+        };
+        SignInRequest: {
+            email: string;
+            password: string;
+        };
+        ChangePasswordRequest: {
+            current: string;
+            replacement: string;
+        };
+        VerifyEmailRequest: {
+            token: string;
+        };
+        ListSessionsResponse: {
+            /** @default [] */
+            sessions: components["schemas"]["Session"][];
+        };
+        Session: {
+            /** @default  */
+            sessionId: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute.
+             */
+            seenAt: string | null;
+            /**
+             * Format: date-time
+             * @description If it is not used before.
+             */
+            expiresAt: string | null;
+            /**
+             * @description From where it was opened.
+             * @default
+             */
+            address: string;
+            /**
+             * @description What its browser says it is.
+             * @default
+             */
+            userAgent: string;
+            /**
+             * @description The session of this call.
+             * @default false
+             */
+            current: boolean;
+        };
+        EndSessionRequest: {
+            sessionId: string;
+        };
+        EndOtherSessionsResponse: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            ended: number;
+        };
+        ListKeysResponse: {
+            /** @default [] */
+            keys: components["schemas"]["Key"][];
+        };
+        Key: {
+            /** @default  */
+            keyId: string;
+            /** @default  */
+            name: string;
+            /**
+             * @description What every API key begins with.
+             * @default
+             */
+            prefix: string;
+            /**
+             * @description The last four characters of this one.
+             * @default
+             */
+            last4: string;
+            /** @default [] */
+            scopes: string[];
+            /**
+             * @description The only servers it reaches; empty: all that you do.
+             * @default []
+             */
+            serverIds: string[];
+            /** Format: date-time */
+            createdAt: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute; null: never.
+             */
+            lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null: never.
+             */
+            expiresAt: string | null;
+        };
+        MintKeyRequest: {
+            name: string;
+            scopes: ("servers:read" | "servers:write" | "console" | "backups" | "files:read" | "files:write" | "billing:read" | "billing:write" | "members" | "account:read" | "operator")[];
+            /**
+             * Format: date-time
+             * @description Absent: never.
+             */
+            expiresAt?: string;
+            /** @description The only servers it is to reach. Absent: all that you do. */
+            serverIds?: string[];
+        };
+        MintKeyResponse: {
+            key: components["schemas"]["Key"];
+            /**
+             * @description The key itself, to be sent as `x-api-key`.
+             * @default
+             */
+            apiKey: string;
+        };
+        RevokeKeyRequest: {
+            keyId: string;
+        };
+        ListConnectedAppsResponse: {
+            /** @default [] */
+            apps: components["schemas"]["ConnectedApp"][];
+        };
+        ConnectedApp: {
+            /** @default  */
+            clientId: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            homepage: string;
+            /** @default [] */
+            scopes: string[];
+            /** Format: date-time */
+            connectedAt: string | null;
+            /**
+             * Format: date-time
+             * @description To the minute; null: never.
+             */
+            lastUsedAt: string | null;
+        };
+        DisconnectAppRequest: {
+            clientId: string;
+        };
+        ListInvitationsResponse: {
+            /** @default [] */
+            invitations: components["schemas"]["Invitation"][];
+        };
+        Invitation: {
+            /** @default  */
+            memberId: string;
+            /** @default  */
+            serverId: string;
+            /** @default  */
+            serverName: string;
+            /**
+             * @description `member` or `limited`.
+             * @default
+             */
+            role: string;
+            /** Format: date-time */
+            createdAt: string | null;
+        };
+        InvitationRequest: {
+            memberId: string;
+        };
+        LookUpDeviceRequest: {
+            userCode: string;
+        };
+        DeviceRequest: {
+            /** @default  */
+            userCode: string;
+            /**
+             * @description Null: the command line, which asks for full access.
+             * @default null
+             */
+            client: {
+                /** @default  */
+                clientId: string;
+                /** @default  */
+                name: string;
+                /** @default  */
+                homepage: string;
+            } | null;
+            /** @default [] */
+            scopes: string[];
+            /** @default  */
+            ip: string;
+            /** @default  */
+            userAgent: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /** Format: date-time */
+            expiresAt: string | null;
+        };
+        ApproveDeviceRequest: {
+            userCode: string;
+        };
+        DenyDeviceRequest: {
+            userCode: string;
+        };
+    };
+    responses: {
+        /** @description Refused or failed. */
+        Error: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorStatus"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    WhoAmI: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhoAmIResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListMyServers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMyServersResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetWallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wallet"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListLedger: {
+        parameters: {
+            query?: {
+                /** @description 0: 100; at most 1000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListLedgerResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetSpendCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendCap"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetSpendCap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "monthlyMicros": "5000000",
+                 *       "action": "notify"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetSpendCapRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SpendCap"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetAccountLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountLimits"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateCheckoutLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amountUsd": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateCheckoutLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateCheckoutLinkResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListAccountAudit: {
+        parameters: {
+            query?: {
+                /** @description 0: 100; at most 1000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountAuditList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetCapacity: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CapacityResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListRegions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListRegionsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListMinecraftVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMinecraftVersionsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListServers: {
+        parameters: {
+            query?: {
+                /** @description Empty: the caller's own, which is the only one. */
+                accountId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListServersResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "My Server",
+                 *       "ramMb": 2048,
+                 *       "type": "paper",
+                 *       "version": "1.21.8",
+                 *       "properties": {
+                 *         "difficulty": "hard"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateServerRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeleteServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StartServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StopServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RestartServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RetryInstall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    UpdateServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UpdateServerRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    KillServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    KeepAwake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** Format: int32 */
+                    minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RunCommand: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "command": "say hello"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RunCommandRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunCommandResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetServerLogs: {
+        parameters: {
+            query?: {
+                /** @description Of the reply before: only lines behind it. */
+                cursor?: string;
+                /** @description Clamped to 0..1000. */
+                tail?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GetServerLogsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StreamServerLogs: {
+        parameters: {
+            query?: {
+                /** @description Clamped to 0..1000. */
+                tail?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetServerMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerMetrics"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListServerAudit: {
+        parameters: {
+            query?: {
+                /** @description 0: 100; at most 1000. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerAuditList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StreamServerEvents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListDiagnostics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiagnosticList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    InspectMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Machine"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetServerUsage: {
+        parameters: {
+            query?: {
+                /** @description RFC 3339. Default: 30 days before `to`. */
+                from?: string;
+                /** @description RFC 3339. Default: now. */
+                to?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerUsage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetServerDatabase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerDatabase"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateServerDatabase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerDatabase"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DropServerDatabase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RotateServerDatabasePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerDatabase"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMembersResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    InviteMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "friend@example.com",
+                 *       "role": "limited"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InviteMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetMemberRole: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetMemberRoleRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Member"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveMember: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoveMemberRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListNodes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListNodesResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DrainNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "node": "node-1",
+                 *       "reason": "Maintenance until 18:00 UTC"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ResumeNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "node": "node-1",
+                 *       "reason": "Maintenance done"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NodeRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetDiskQuota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quotaMb": 20480,
+                 *       "reason": "A large modpack"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetDiskQuotaRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SuspendServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Abuse report 4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SuspendServerRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    UnsuspendServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Settled"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UnsuspendServerRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListMachines: {
+        parameters: {
+            query?: {
+                /** @description As in `state` of the reply. */
+                state?: string;
+                /** @description Only those that have been at least so long in a state that is meant to pass. */
+                stuckForSeconds?: number;
+                /** @description Empty: all. */
+                kind?: "" | "server" | "grant";
+                /** @description Part of an id, a name or an account id. */
+                search?: string;
+                /** @description Default 50, at most 200. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListMachinesResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A server's or a grant's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorMachineDetail"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SendToMachine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A server's or a grant's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "ALARM",
+                 *       "reason": "The engine hung and was restarted"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SendToMachineRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SendToMachineResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StreamMachines: {
+        parameters: {
+            query?: {
+                /** @description Only this machine. */
+                id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListClients: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListClientsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RegisterClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Launcher",
+                 *       "homepage": "https://launcher.example",
+                 *       "scopes": [
+                 *         "servers:list"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["RegisterClientRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DisableClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was given at registration. */
+                clientId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    EnableClient: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description As it was given at registration. */
+                clientId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Client"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListAccounts: {
+        parameters: {
+            query?: {
+                /** @description Default 100, at most 1000. */
+                limit?: number;
+                /** @description The last id of the page before. */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListAccountsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreditAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amountMicros": "5000000",
+                 *       "kind": "credit",
+                 *       "note": "Sorry for the outage"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreditAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccount"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetAccountLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Account id. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "maxRamMb": 32768,
+                 *       "maxServers": 20
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetAccountLimitsRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorAccount"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ReconcileLedger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReconcileLedgerResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListOrphans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListOrphansResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveOrphan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "data",
+                 *       "id": "old-lobby",
+                 *       "reason": "Its owner left in 2024"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveOrphanRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoveOrphanResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetMe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignUpRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignInRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SignOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ChangePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SendVerification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    VerifyEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VerifyEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSessionsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    EndSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndSessionRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    EndOtherSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndOtherSessionsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListKeysResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    MintKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "backup script",
+                 *       "scopes": [
+                 *         "servers:read",
+                 *         "backups"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MintKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MintKeyResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RevokeKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListConnectedApps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListConnectedAppsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DisconnectApp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DisconnectAppRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListInvitationsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    AcceptInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeclineInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    LookUpDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LookUpDeviceRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceRequest"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ApproveDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApproveDeviceRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DenyDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DenyDeviceRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    Health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    Readiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description At least one part does not. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    OpenApi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    Metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    StartDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    client_id?: string;
+                    /** @default servers:list */
+                    scope?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        device_code: string;
+                        user_code: string;
+                        /** @deprecated */
+                        verify_url: string;
+                        verification_uri: string;
+                        verification_uri_complete: string;
+                        /** @description Seconds. */
+                        expires_in: number;
+                        /** @description Seconds. */
+                        interval: number;
+                    };
+                };
+            };
+            /** @description Refused, or not decided yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "invalid_client" | "invalid_scope" | "invalid_request" | "invalid body";
+                    };
+                };
+            };
+            /** @description Too many. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "rate_limited";
+                    };
+                };
+            };
+            /** @description Trouble here; try again. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "server_error";
+                    };
+                };
+            };
+        };
+    };
+    PollDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    device_code: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        access_token: string;
+                        /** @description `Bearer`; `ApiKey` for the command line. */
+                        token_type: string;
+                        scope: string;
+                        /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
+                        api_key?: string;
+                    };
+                };
+            };
+            /** @description Refused, or not decided yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "authorization_pending" | "slow_down" | "access_denied" | "expired_token" | "invalid_request" | "invalid body";
+                    };
+                };
+            };
+            /** @description Trouble here; try again. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "server_error";
+                    };
+                };
+            };
+        };
+    };
+    DeviceAuthorization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    client_id: string;
+                    scope?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        device_code: string;
+                        user_code: string;
+                        /** @deprecated */
+                        verify_url: string;
+                        verification_uri: string;
+                        verification_uri_complete: string;
+                        /** @description Seconds. */
+                        expires_in: number;
+                        /** @description Seconds. */
+                        interval: number;
+                    };
+                };
+            };
+            /** @description Refused, or not decided yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "invalid_client" | "invalid_scope" | "invalid_request";
+                    };
+                };
+            };
+            /** @description Too many. */
+            429: {
+                headers: {
+                    /** @description Seconds. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "rate_limited";
+                    };
+                };
+            };
+            /** @description Trouble here; try again. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "server_error";
+                    };
+                };
+            };
+        };
+    };
+    DeviceToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    grant_type: string;
+                    device_code: string;
+                    client_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        access_token: string;
+                        /** @description `Bearer`; `ApiKey` for the command line. */
+                        token_type: string;
+                        scope: string;
+                        /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
+                        api_key?: string;
+                    };
+                };
+            };
+            /** @description Refused, or not decided yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "authorization_pending" | "slow_down" | "access_denied" | "expired_token" | "invalid_client" | "invalid_grant" | "invalid_request" | "unsupported_grant_type";
+                    };
+                };
+            };
+            /** @description Trouble here; try again. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "server_error";
+                    };
+                };
+            };
+        };
+    };
+    OAuthMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    CheckoutCallback: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Over the raw body, as Stripe makes it. */
+                "stripe-signature": string;
+            };
+            path: {
+                /** @description `stripe`. */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+}

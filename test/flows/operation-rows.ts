@@ -1,0 +1,320 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Service } from '../support/service.ts';
+import type { Code } from '../../src/status.ts';
+
+/** A call but for its address, which the document tells. */
+export interface Sent {
+  params?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: unknown;
+  /** A file's content in place of a body. */
+  bytes?: string;
+  /** In place of the operator's. */
+  key?: string;
+}
+
+type Reply = Record<string, unknown>;
+
+/** Where the walk is: what earlier rows have left for later ones. */
+export interface Walk {
+  service: Service;
+  accountId: string;
+  noted: Map<string, string>;
+  /** Calls an operation well, where one is needed on the way. */
+  call: (id: string, sent: Sent) => Promise<Reply>;
+  /** A player comes into a server. */
+  join(): Promise<void>;
+}
+
+/** One operation, called once badly and then once well. */
+export interface Row {
+  id: string;
+  /** Another server than the walk's own. */
+  server?: string;
+  before?: (walk: Walk) => Promise<unknown>;
+  well?: Sent | ((walk: Walk) => Sent);
+  /** What is changed of the call that would do, and the code that answers it. */
+  bad: Sent & { code: Code };
+  /** Keeps of the reply what later rows need, and waits for what the call began. */
+  after?: (reply: Reply, walk: Walk) => unknown;
+}
+
+export const SERVER = 'walk';
+const MODDED = 'modded';
+const PACKED = 'packed';
+
+const unknownServer = { params: { id: 'nobody' }, code: 'NOT_FOUND' } as const;
+const unknownKey = { key: 'dmk_nonsense', code: 'UNAUTHENTICATED' } as const;
+const otherAccount = { params: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } as const;
+const badBody = (body: object) => ({ body, code: 'INVALID_ARGUMENT' }) as const;
+const badQuery = (query: Record<string, string>) => ({ query, code: 'INVALID_ARGUMENT' }) as const;
+const note =
+  (name: string, field = name) =>
+  (reply: Reply, { noted }: Walk) =>
+    noted.set(name, String(reply[field]));
+const noted =
+  (name: string, ...more: string[]) =>
+  ({ noted }: Walk) =>
+    Object.fromEntries([name, ...more].map((each) => [each, noted.get(each) ?? '']));
+const reach =
+  (state: string, id = SERVER) =>
+  (_: unknown, { service }: Walk) =>
+    service.reach(id, state);
+
+async function backedUp({ id }: Reply, { noted, call }: Walk): Promise<void> {
+  noted.set('backupId', String(id));
+  for (const end = Date.now() + 30_000; Date.now() < end; await delay(100)) {
+    const { backups } = (await call('ListBackups', {})) as { backups: { id: string; state: string }[] };
+    if (backups.some((backup) => backup.id === id && backup.state === 'ready')) return;
+  }
+  throw new Error('the backup is not ready after 30 s');
+}
+
+/** Every operation, in an order in which each can succeed. */
+export const ROWS: readonly Row[] = [
+  { id: 'WhoAmI', bad: unknownKey },
+  { id: 'GetWallet', bad: otherAccount },
+  { id: 'ListLedger', well: { query: { limit: '10' } }, bad: badQuery({ limit: 'many' }) },
+  { id: 'GetAccountLimits', bad: otherAccount },
+  { id: 'CreateCheckoutLink', well: { body: { amountUsd: 5 } }, bad: badBody({ amountUsd: 0 }) },
+  { id: 'GetSpendCap', bad: otherAccount },
+  { id: 'SetSpendCap', well: { body: { monthlyMicros: '9000000' } }, bad: badBody({ monthlyMicros: '-1' }) },
+  { id: 'ListAccountAudit', bad: badQuery({ limit: 'many' }) },
+  { id: 'GetCapacity', bad: unknownKey },
+  { id: 'ListRegions', bad: unknownKey },
+  { id: 'ListMinecraftVersions', bad: unknownKey },
+  {
+    id: 'CreateServer',
+    well: { body: { id: SERVER, name: 'Walk', type: 'sandbox', version: '1.21.4', ramMb: 256 } },
+    bad: badBody({ name: '', ramMb: 256 }),
+  },
+  { id: 'ListServers', bad: { query: { accountId: 'acc_other' }, code: 'PERMISSION_DENIED' } },
+  { id: 'ListMyServers', bad: unknownKey },
+  { id: 'GetServer', bad: unknownServer },
+  { id: 'UpdateServer', well: { body: { name: 'A walk', ramMb: 320 } }, bad: badBody({ ramMb: -1 }) },
+  { id: 'UpdateServerVersion', well: { body: { version: '1.21.4' } }, bad: badBody({ version: '1.21.4\n' }) },
+  {
+    id: 'SetServerProperties',
+    well: { body: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard' } } },
+    bad: badBody({ properties: { 'server-port': '1' } }),
+  },
+  { id: 'SetServerMotd', well: { body: { motd: '<gold>Walk' } }, bad: badBody({ motd: 'x'.repeat(2_000) }) },
+  { id: 'SetServerAlertWebhook', well: { body: { url: '' } }, bad: badBody({ url: 'http://127.0.0.1/' }) },
+  { id: 'SetPublicStatus', well: { body: { enabled: true } }, bad: badBody({ enabled: 'maybe' }) },
+  { id: 'SetWakePolicy', well: { body: { mode: 'anyone' } }, bad: badBody({ mode: 'strangers' }) },
+  {
+    id: 'AddServerPort',
+    well: { body: { containerPort: 24_454, label: 'Voice', proto: 'udp' } },
+    bad: badBody({ containerPort: 0, proto: 'udp' }),
+  },
+  { id: 'RemoveServerPort', well: { body: { slot: 0 } }, bad: { body: { slot: 99 }, code: 'NOT_FOUND' } },
+
+  { id: 'CreateServerDatabase', well: { body: {} }, bad: unknownServer },
+  { id: 'GetServerDatabase', bad: unknownServer },
+  { id: 'RotateServerDatabasePassword', well: { body: {} }, bad: unknownServer },
+  { id: 'DropServerDatabase', well: { body: {} }, bad: unknownServer },
+
+  { id: 'EnableSftp', well: { body: {} }, bad: unknownServer },
+  { id: 'GetSftp', bad: unknownServer },
+  { id: 'RotateSftpPassword', well: { body: {} }, bad: unknownServer },
+  { id: 'DisableSftp', well: { body: {} }, bad: unknownServer },
+
+  { id: 'MakeDirectory', well: { body: { path: 'notes' } }, bad: badBody({ path: '../out' }) },
+  {
+    id: 'WriteFile',
+    well: { body: { path: 'notes/a.txt', content: 'aGVsbG8=' } },
+    bad: badBody({ path: 'notes/a.txt', content: '%' }),
+  },
+  { id: 'ListFiles', well: { query: { path: 'notes' } }, bad: { query: { path: 'none' }, code: 'NOT_FOUND' } },
+  { id: 'ReadFile', well: { query: { path: 'notes/a.txt' } }, bad: badQuery({ path: '../../secret' }) },
+  { id: 'CopyPath', well: { body: { from: 'notes', to: 'copy' } }, bad: badBody({ from: 'notes', to: '/../x' }) },
+  {
+    id: 'RenamePath',
+    well: { body: { from: 'copy/a.txt', to: 'copy/b.txt' } },
+    bad: { body: { from: 'none', to: 'there' }, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'UploadFile',
+    well: { query: { path: 'copy/up.bin' }, bytes: 'uploaded' },
+    bad: { query: { path: '../up.bin' }, bytes: 'uploaded', code: 'INVALID_ARGUMENT' },
+  },
+  { id: 'DownloadPath', well: { query: { path: 'copy/up.bin' } }, bad: badQuery({ path: 'a\0b' }) },
+  {
+    id: 'ArchivePaths',
+    well: { body: { paths: ['copy'], to: 'copy.tar.zst' } },
+    bad: badBody({ paths: [], to: 'none.tar.zst' }),
+  },
+  {
+    id: 'ExtractArchive',
+    well: { body: { path: 'copy.tar.zst', to: 'again' } },
+    bad: { body: { path: 'none.tar.zst', to: 'again' }, code: 'NOT_FOUND' },
+  },
+  { id: 'DeletePath', well: { body: { path: 'again' } }, bad: badBody({ path: '' }) },
+
+  { id: 'GetPlayerLists', bad: unknownServer },
+  { id: 'SetWhitelistEntry', well: { body: { name: 'Steve', allowed: true } }, bad: badBody({ name: 'No One!' }) },
+  { id: 'SetWhitelistEnforced', well: { body: { enforced: false } }, bad: badBody({ enforced: 'maybe' }) },
+  {
+    id: 'SetBanEntry',
+    well: { body: { name: 'Griefer', banned: true } },
+    bad: badBody({ name: 'a\nb', banned: true }),
+  },
+  { id: 'SetIpBanEntry', well: { body: { ip: '203.0.113.7', banned: true } }, bad: badBody({ ip: '300.1.1.1' }) },
+  { id: 'SetOpEntry', well: { body: { name: 'Steve', op: true } }, bad: badBody({ name: '' }) },
+
+  {
+    id: 'CreateSchedule',
+    well: { body: { kind: 'start', cronExpr: '0 4 * * *' } },
+    bad: badBody({ kind: 'start', cronExpr: 'now and then' }),
+    after: note('scheduleId', 'id'),
+  },
+  { id: 'ListSchedules', bad: unknownServer },
+  {
+    id: 'SetScheduleEnabled',
+    well: (walk) => ({ body: { ...noted('scheduleId')(walk), enabled: true } }),
+    bad: { body: { scheduleId: 'none', enabled: true }, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'RunScheduleNow',
+    well: (walk) => ({ body: noted('scheduleId')(walk) }),
+    bad: { body: { scheduleId: 'none' }, code: 'NOT_FOUND' },
+    after: reach('running'),
+  },
+  {
+    id: 'DeleteSchedule',
+    well: (walk) => ({ body: noted('scheduleId')(walk) }),
+    bad: { body: { scheduleId: 'none' }, code: 'NOT_FOUND' },
+  },
+
+  { id: 'StartServer', well: { body: {} }, bad: unknownServer, after: reach('running') },
+  { id: 'RunCommand', well: { body: { command: 'list' } }, bad: badBody({ command: '' }) },
+  { id: 'KeepAwake', well: { body: { minutes: 5 } }, bad: badBody({ minutes: 1_441 }) },
+  { id: 'GetServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
+  { id: 'StreamServerLogs', well: { query: { tail: '5' } }, bad: badQuery({ tail: 'all' }) },
+  { id: 'GetServerMetrics', bad: unknownServer },
+  { id: 'StreamServerEvents', bad: unknownServer },
+  { id: 'KickPlayer', before: (walk) => walk.join(), well: { body: { name: 'Steve' } }, bad: badBody({ name: 'a b' }) },
+  { id: 'RestartServer', well: { body: {} }, bad: unknownServer, after: reach('running') },
+
+  { id: 'CreateBackup', well: { body: {} }, bad: unknownServer, after: backedUp },
+  { id: 'ListBackups', bad: unknownServer },
+  {
+    id: 'SetBackupLocked',
+    well: (walk) => ({ params: noted('backupId')(walk), body: { locked: false } }),
+    bad: { body: { locked: 'maybe' }, code: 'INVALID_ARGUMENT' },
+  },
+  { id: 'SetBackupRetention', well: { body: { keepLast: 5 } }, bad: badBody({ keepLast: -1 }) },
+  {
+    id: 'DownloadBackup',
+    well: (walk) => ({ params: noted('backupId')(walk) }),
+    bad: { params: { backupId: 'none' }, code: 'NOT_FOUND' },
+  },
+  { id: 'StopServer', well: { body: {} }, bad: unknownServer, after: reach('hibernated') },
+  {
+    id: 'RestoreBackup',
+    well: (walk) => ({ params: noted('backupId')(walk), body: {} }),
+    bad: { params: { backupId: 'none' }, code: 'NOT_FOUND' },
+    after: reach('hibernated'),
+  },
+  {
+    id: 'DeleteBackup',
+    well: (walk) => ({ params: noted('backupId')(walk), body: {} }),
+    bad: { params: { backupId: 'none' }, code: 'NOT_FOUND' },
+  },
+
+  {
+    id: 'ListServerWorlds',
+    before: ({ call }) => call('CopyPath', { body: { from: 'world', to: 'other' } }),
+    bad: unknownServer,
+  },
+  { id: 'SetActiveWorld', well: { body: { name: 'other' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
+  { id: 'DeleteServerWorld', well: { body: { name: 'world' } }, bad: { body: { name: 'none' }, code: 'NOT_FOUND' } },
+  { id: 'ResetServerWorld', well: { body: {} }, bad: unknownServer },
+
+  { id: 'ListTemplates', bad: unknownKey },
+  {
+    id: 'CreateTemplate',
+    well: { body: { serverId: SERVER, name: 'Our usual' } },
+    bad: badBody({ serverId: SERVER, name: '' }),
+    after: note('templateId', 'id'),
+  },
+  {
+    id: 'CreateServerFromTemplate',
+    well: (walk) => ({ params: noted('templateId')(walk), body: { name: 'Copy' } }),
+    bad: { params: { templateId: 'none' }, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'DeleteTemplate',
+    well: (walk) => ({ params: noted('templateId')(walk), body: {} }),
+    bad: { params: { templateId: 'none' }, code: 'NOT_FOUND' },
+  },
+
+  {
+    id: 'InviteMember',
+    well: { body: { email: 'guest@example.com', role: 'member' } },
+    bad: badBody({ email: 'nobody', role: 'member' }),
+    after: note('memberId'),
+  },
+  { id: 'ListMembers', bad: unknownServer },
+  {
+    id: 'SetMemberRole',
+    well: (walk) => ({ body: { ...noted('memberId')(walk), role: 'limited' } }),
+    bad: badBody({ memberId: 'mem_x', role: 'king' }),
+  },
+  {
+    id: 'RemoveMember',
+    well: (walk) => ({ body: noted('memberId')(walk) }),
+    bad: { body: { memberId: 'mem_none' }, code: 'NOT_FOUND' },
+  },
+
+  {
+    id: 'KillServer',
+    before: ({ call }) => call('StartServer', { body: {} }),
+    well: { body: {} },
+    bad: unknownServer,
+    after: reach('hibernated'),
+  },
+  { id: 'ListServerAudit', well: { query: { limit: '5' } }, bad: badQuery({ limit: 'many' }) },
+  { id: 'ListDiagnostics', bad: unknownServer },
+  { id: 'InspectMachine', bad: unknownServer },
+  { id: 'GetServerUsage', bad: badQuery({ from: 'yesterday' }) },
+
+  { id: 'SearchMods', well: { query: { query: 'lithium' } }, bad: badQuery({ source: 'attic' }) },
+  {
+    id: 'AddServerMod',
+    server: MODDED,
+    before: ({ call }) =>
+      call('CreateServer', { body: { id: MODDED, name: 'Modded', type: 'fabric', version: '1.21.4', ramMb: 512 } }),
+    well: { body: { projectId: 'lithium' } },
+    bad: badBody({ projectId: '../lithium' }),
+  },
+  { id: 'ListServerMods', server: MODDED, bad: unknownServer },
+  { id: 'UpdateServerMods', server: MODDED, well: { body: { dryRun: true } }, bad: badBody({ dryRun: 'maybe' }) },
+  {
+    id: 'RemoveServerMod',
+    server: MODDED,
+    well: { body: { projectId: 'lithium' } },
+    bad: { body: { projectId: 'none' }, code: 'NOT_FOUND' },
+  },
+  {
+    id: 'SetModpack',
+    server: MODDED,
+    well: { body: { platform: 'modrinth', ref: 'pack' } },
+    bad: badBody({ platform: 'attic', ref: 'x' }),
+    after: reach('hibernated', MODDED),
+  },
+  {
+    id: 'RetryInstall',
+    server: PACKED,
+    // No such pack: it is accepted, and its install fails.
+    async before({ call, service }) {
+      const pack = { modpackPlatform: 'modrinth', modpackRef: 'no-such-pack' };
+      const server = { id: PACKED, name: 'Packed', type: 'fabric', version: '1.21.4', ramMb: 512 };
+      await call('CreateServer', { body: { ...server, ...pack } });
+      await service.reach(PACKED, 'install_failed', 60_000);
+    },
+    well: { body: {} },
+    bad: unknownServer,
+  },
+  { id: 'DeleteServer', bad: unknownServer },
+];

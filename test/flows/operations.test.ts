@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { operations } from '../../src/api/operations.ts';
+import { openapiDocument } from '../../src/api/openapi.ts';
+import { CODES } from '../../src/status.ts';
+import { joinRaw } from '../support/bot.ts';
+import { startMariadb } from '../support/mariadb.ts';
+import { needs } from '../support/needs.ts';
+import { REFERENCE } from '../support/reference.ts';
+import { startService } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
+import { ROWS, SERVER } from './operation-rows.ts';
+import type { Sent, Walk } from './operation-rows.ts';
+
+interface Schema {
+  $ref?: string;
+  required?: string[];
+}
+
+/** What the document says of an operation, as far as a walk needs it. */
+interface Described {
+  id: string;
+  method: string;
+  path: string;
+  /** What each of its replies must have; undefined where it answers with no JSON. */
+  fields: string[] | undefined;
+}
+
+interface Answer {
+  status: number;
+  json: Record<string, unknown>;
+}
+
+/** Where nothing answers: what is asked of others is none of this test's business. */
+const NOBODY = 'http://127.0.0.1:9/';
+
+const described = new Map(describe().map((operation) => [operation.id, operation]));
+
+test('every operation of the reference has its row, and each row an operation', (t) => {
+  t.deepEqual(ROWS.map(({ id }) => id).toSorted(), REFERENCE.map(({ id }) => id).toSorted());
+});
+
+test('every control operation, once with bad input and once well, on the whole service', async (t) => {
+  if (!(await needs(t, 'mariadb'))) return;
+  t.timeout(240_000);
+  const mariadb = await startMariadb();
+  t.teardown(() => mariadb.remove());
+  const service = await startService(t, { MYSQL_ADMIN_URL: mariadb.adminUrl, MODRINTH_URL: NOBODY });
+  const walk = await begin(t, service);
+  const here = new Set(operations.map(({ id }) => id));
+  for (const row of ROWS.filter(({ id }) => here.has(id))) {
+    const { id, server = SERVER, well = {}, bad, before, after } = row;
+    await before?.(walk);
+    const { code, ...change } = bad;
+    const sent = typeof well === 'function' ? well(walk) : well;
+    const good = { ...sent, params: { id: server, accountId: walk.accountId, ...sent.params } };
+    const refused = await ask(service, id, { ...good, ...change, params: { ...good.params, ...change.params } });
+    t.deepEqual(
+      [refused.status, refused.json['code'], Array.isArray(refused.json['details'])],
+      [CODES[code][1], CODES[code][0], true],
+      `${id}, badly: ${JSON.stringify(refused.json)}`,
+    );
+    const done = await ask(service, id, good);
+    t.is(done.status, 200, `${id}: ${JSON.stringify(done.json)}`);
+    const missing = described.get(id)?.fields?.filter((field) => !Object.hasOwn(done.json, field)) ?? [];
+    t.deepEqual(missing, [], `${id}: what the document promises`);
+    await after?.(done.json, walk);
+  }
+  t.like(await ask(service, 'GetServer', { params: { id: SERVER } }), { status: 404 });
+});
+
+async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
+  const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
+  return {
+    service,
+    accountId,
+    noted: new Map(),
+    async call(id, sent) {
+      const { status, json } = await ask(service, id, { ...sent, params: { id: SERVER, ...sent.params } });
+      t.is(status, 200, `${id}, on the way: ${JSON.stringify(json)}`);
+      return json;
+    },
+    async join() {
+      const { playersPort: port } = service;
+      const bot = await joinRaw({ port, version: '1.21.4', name: 'Steve', fakeHost: `${SERVER}.localhost` });
+      t.teardown(() => bot.end());
+    },
+  };
+}
+
+/** Calls an operation where the document says it is, as fast as it may. Of a stream only its beginning is waited for. */
+async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
+  const { method, path } = described.get(id)!;
+  const { params = {}, query = {}, body, bytes, key = service.apiKey } = sent;
+  const address = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+  const content = bytes ?? (body === undefined ? undefined : JSON.stringify(body));
+  const response = await fetch(`${service.baseUrl}${address}?${new URLSearchParams(query).toString()}`, {
+    method,
+    headers: {
+      'x-api-key': key,
+      ...(content !== undefined && {
+        'content-type': bytes === undefined ? 'application/json' : 'application/octet-stream',
+      }),
+    },
+    ...(content !== undefined && { body: content }),
+    signal: AbortSignal.timeout(60_000),
+  });
+  if (response.status === 429) {
+    await response.body?.cancel();
+    await delay(Number(response.headers.get('retry-after')) * 1_000);
+    return ask(service, id, sent);
+  }
+  if (response.headers.get('content-type')?.startsWith('application/json')) {
+    return { status: response.status, json: (await response.json()) as Answer['json'] };
+  }
+  await response.body?.cancel();
+  return { status: response.status, json: {} };
+}
+
+function describe(): Described[] {
+  const document = openapiDocument({ baseUrl: 'http://localhost:8080' }) as unknown as {
+    paths: Record<string, Record<string, { operationId: string; responses: Responses }>>;
+    components: { schemas: Record<string, Schema> };
+  };
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId, responses }]) => {
+      const schema = responses['200']?.content['application/json']?.schema;
+      const named = document.components.schemas[schema?.$ref?.replace(/^.*\//, '') ?? ''] ?? schema;
+      return { id: operationId, method: method.toUpperCase(), path, fields: schema && (named?.required ?? []) };
+    }),
+  );
+}
+
+type Responses = Record<string, { content: Record<string, { schema: Schema }> }>;

@@ -1,0 +1,19 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { openapiDocument } from '../../src/api/openapi.ts';
+
+/** Where the command line finds the types of the API; `npm run client` writes it. */
+export const API_TYPES = join(import.meta.dirname, '../../src/cli/api-types.ts');
+
+const HEAD = '// Generated from the API description by `npm run client`; not to be edited.\n\n';
+
+/** The API's paths and messages as TypeScript, from the description as it is now. */
+export async function apiTypes(): Promise<string> {
+  const document = openapiDocument({ baseUrl: 'http://localhost:8080' });
+  // A field with a default may be left out of a request.
+  const ast = await openapiTS(JSON.stringify(document), { defaultNonNullable: false, silent: true });
+  return `${HEAD}${astToString(ast)}`;
+}
+
+if (import.meta.main) await writeFile(API_TYPES, await apiTypes());
