@@ -148,7 +148,8 @@ export const reconcileLedger = operation({
 });
 
 /** Wallet, ledger and spend cap, in the reference's order. */
-export const billingOperations = [getWallet, listLedgerOperation, getSpendCap, setSpendCapOperation] as const;
+export const walletOperations = [getWallet, listLedgerOperation] as const;
+export const spendCapOperations = [getSpendCap, setSpendCapOperation] as const;
 
 function spending(accountId: string, { store, servers, prices, clock }: Services): Promise<Spending> {
   return spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });

@@ -161,7 +161,7 @@ const searchMods = operation({
   summary: 'Search mods, plugins and mod packs',
   description: 'In a registry, for what runs on servers; the most fitting first.',
   query: message({
-    query: line(128).default(''),
+    query: line(128).default('').describe('Words of its name; empty: whatever is popular.'),
     source,
     kind: z.enum(['', 'mod', 'plugin', 'modpack']).default('').describe('Empty: any.'),
     loader: z
@@ -174,7 +174,7 @@ const searchMods = operation({
       .regex(/^[\w.+-]{0,32}$/, 'must be a Minecraft version')
       .default('')
       .describe('Minecraft version; empty: any.'),
-    limit: int32({ min: 1, max: 100 }).default(20),
+    limit: int32({ min: 1, max: 100 }).default(20).describe('At most so many.'),
   }),
   reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
 }).handle(async ({ query: { source: from, version, ...asked }, signal }, { mods }) => {

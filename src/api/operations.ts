@@ -1,6 +1,6 @@
 import { listAccountAuditOperation, listServerAuditOperation } from './audit.ts';
 import { backupOperations } from './backups.ts';
-import { billingOperations, reconcileLedger } from './billing.ts';
+import { reconcileLedger, spendCapOperations, walletOperations } from './billing.ts';
 import { getCapacity } from './capacity.ts';
 import { listMinecraftVersions } from './catalogue.ts';
 import { createCheckoutLink } from './checkout.ts';
@@ -59,9 +59,10 @@ import { worldOperations } from './worlds.ts';
 export const operations: readonly Operation[] = [
   whoAmI,
   listMyServers,
-  ...billingOperations,
+  ...walletOperations,
   getAccountLimits,
   createCheckoutLink,
+  ...spendCapOperations,
   listAccountAuditOperation,
   getCapacity,
   listRegions,
@@ -99,12 +100,12 @@ export const operations: readonly Operation[] = [
   createServerDatabase,
   dropServerDatabase,
   rotateServerDatabasePassword,
-  ...modOperations,
-  ...backupOperations,
   getSftp,
   enableSftp,
   disableSftp,
   rotateSftpPassword,
+  ...modOperations,
+  ...backupOperations,
   listFiles,
   readFile,
   writeFile,
@@ -121,10 +122,6 @@ export const operations: readonly Operation[] = [
   deleteSchedule,
   runScheduleNow,
   setScheduleEnabled,
-  listTemplates,
-  createServerFromTemplate,
-  createTemplate,
-  deleteTemplate,
   ...worldOperations,
   getPlayerLists,
   setWhitelistEnforced,
@@ -133,6 +130,10 @@ export const operations: readonly Operation[] = [
   setIpBanEntry,
   setOpEntry,
   kickPlayer,
+  listTemplates,
+  createServerFromTemplate,
+  createTemplate,
+  deleteTemplate,
   listMembers,
   inviteMember,
   setMemberRole,

@@ -89,34 +89,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/accounts/{accountId}/spend-cap": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Read the spend cap
-         * @description What may be spent, what has been, and how long the wallet lasts.
-         *
-         *     Needs the scope `billing:read`.
-         */
-        get: operations["GetSpendCap"];
-        put?: never;
-        /**
-         * Set the spend cap
-         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too.
-         *
-         *     Needs the scope `billing:write`.
-         */
-        post: operations["SetSpendCap"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/accounts/{accountId}/limits": {
         parameters: {
             query?: never;
@@ -155,6 +127,34 @@ export interface paths {
          *     Needs the scope `billing:read`.
          */
         post: operations["CreateCheckoutLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{accountId}/spend-cap": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the spend cap
+         * @description What may be spent, what has been, and how long the wallet lasts.
+         *
+         *     Needs the scope `billing:read`.
+         */
+        get: operations["GetSpendCap"];
+        put?: never;
+        /**
+         * Set the spend cap
+         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too.
+         *
+         *     Needs the scope `billing:write`.
+         */
+        post: operations["SetSpendCap"];
         delete?: never;
         options?: never;
         head?: never;
@@ -393,6 +393,116 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/servers/{id}:updateVersion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change core type or Minecraft version
+         * @description Only while the server is stopped; applied at the next start. What is absent stays as it is. A newer version upgrades the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["UpdateServerVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setProperties": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set idle timeout and server.properties
+         * @description What is absent stays as it is. `properties` replaces what was set before: a property left out of it goes back to the game's default, and the empty map resets all. Properties apply at the next start. Ports, RCON and the like are the service's own, and refused; so is what the server's version does not know.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetServerProperties"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setMotd": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the description in the server list
+         * @description Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`); two lines of 128 characters at most. Shown at once while the server sleeps, and by the game from its next start on. Empty: the default.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetServerMotd"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setAlertWebhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set where alerts go
+         * @description A webhook of a chat platform, at a public https address. Empty: alerts are off.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetServerAlertWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setPublicStatus": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show or hide the public status page
+         * @description While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the address only with `showAddress`. The slug is minted at the first enabling and stays.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetPublicStatus"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/servers/{id}:update": {
         parameters: {
             query?: never;
@@ -453,6 +563,94 @@ export interface paths {
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
         post: operations["KeepAwake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setWakePolicy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set who may wake the server by joining
+         * @description What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetWakePolicy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}:setModpack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Install a mod pack
+         * @description On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack brings its loader and its Minecraft version; files of the server's pack before this one give way.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetModpack"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/ports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Open another port
+         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["AddServerPort"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/ports:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close a port
+         * @description From the next start of the server on; its number may be given to another server then.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["RemoveServerPort"];
         delete?: never;
         options?: never;
         head?: never;
@@ -730,6 +928,960 @@ export interface paths {
          *     Needs the scope `servers:write`. On the server, needs the role `owner`.
          */
         post: operations["RotateServerDatabasePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/sftp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how to reach the files over SFTP
+         * @description All but the password, which is shown only when it is made. The user name is empty before the first time.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `owner`.
+         */
+        get: operations["GetSftp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/sftp:enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let somebody in over SFTP
+         * @description Makes a password for the server's one SFTP user, whether the server is awake or asleep. Ends all sessions that are open, also those of the password before.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `owner`.
+         */
+        post: operations["EnableSftp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/sftp:disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let nobody in over SFTP
+         * @description The password is void for good. Ends all sessions that are open, also those of the password before.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `owner`.
+         */
+        post: operations["DisableSftp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/sftp:rotatePassword": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a new SFTP password
+         * @description The one before is void: rotate it when somebody who had it leaves. Ends all sessions that are open, also those of the password before.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `owner`.
+         */
+        post: operations["RotateSftpPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/mods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List mods and plugins
+         * @description Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["ListServerMods"];
+        put?: never;
+        /**
+         * Add a mod or plugin
+         * @description Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is awake goes on with what it has loaded: the new files count from its next start. A project that is there already gets the new `versionSpec`.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["AddServerMod"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/mods:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a mod or plugin
+         * @description With what only it needed. One that others need stays until they go. A game that is awake has it until its next start.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["RemoveServerMod"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/mods:update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update mods and plugins
+         * @description Chooses anew by each one's `versionSpec`, as after a change of the server's version. Tells what changes; with `dryRun` it only tells.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["UpdateServerMods"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/mods/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search mods, plugins and mod packs
+         * @description In a registry, for what runs on servers; the most fitting first.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["SearchMods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List backups
+         * @description Newest first; those that wait, are being made or have failed too.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        get: operations["ListBackups"];
+        put?: never;
+        /**
+         * Make a backup
+         * @description Of all files of the server, asleep or running; a running game writes its world down first and leaves it alone until the archive is made. Answers at once: watch `state`, or the events of type `backup`. One at a time for each server.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        post: operations["CreateBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups/{backupId}:delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a backup
+         * @description Also one that is being made, which is then given up. A locked one is unlocked first.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        post: operations["DeleteBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups/{backupId}:restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore a backup
+         * @description All files of the server become those of the backup, and its core, version and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        post: operations["RestoreBackup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups/{backupId}:download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a backup
+         * @description The archive, a tar compressed with Zstandard, also in part (`Range`, kept valid by `If-Range` with its `ETag`). `Repr-Digest` is its SHA-256 (RFC 9530). Passwords in `server.properties` are starred out.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        get: operations["DownloadBackup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups/{backupId}:setLocked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lock or unlock a backup
+         * @description A locked one is neither deleted nor removed by the rules of retention.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        post: operations["SetBackupLocked"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/backups:setRetention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set how many backups are kept
+         * @description The newest, and the newest of so many hours, days, weeks and months (UTC); the rest go when a backup has been made. Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.
+         *
+         *     Needs the scope `backups`. On the server, needs the role `member`.
+         */
+        post: operations["SetBackupRetention"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a directory
+         * @description What is in a directory, by name; the root without `path`. Works in every state. Symbolic links are shown but never followed.
+         *
+         *     Needs the scope `files:read`. On the server, needs the role `member`.
+         */
+        get: operations["ListFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a file
+         * @description The first 4 MiB of a file. Passwords in `server.properties` are starred out. For all of it: DownloadPath.
+         *
+         *     Needs the scope `files:read`. On the server, needs the role `member`.
+         */
+        get: operations["ReadFile"];
+        put?: never;
+        /**
+         * Write a file
+         * @description Makes or replaces a file of at most 4 MiB, whole or not at all, with the directories above it. For more: UploadFile.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["WriteFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Copy a file or directory
+         * @description With all that is in it, but for links. There must be nothing at `to` yet. Ends when the caller goes away.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["CopyPath"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rename or move a file or directory
+         * @description There must be nothing at `to` yet, but for the directory above it.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["RenamePath"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a file or directory
+         * @description With all that is in it. A symbolic link is deleted itself, never what it points to.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["DeletePath"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:mkdir": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a directory
+         * @description With the directories above it.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["MakeDirectory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a file, or a directory as zip
+         * @description A file as it is, also in part (`Range`, kept valid by `If-Range` with its `ETag`); a directory as a zip, made while it is sent. Passwords in `server.properties` are starred out.
+         *
+         *     Needs the scope `files:read`. On the server, needs the role `member`.
+         */
+        get: operations["DownloadPath"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:upload": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload a file
+         * @description The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["UploadFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pack files and directories into an archive
+         * @description Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["ArchivePaths"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/file:extract": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unpack an archive
+         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. Ends when the caller goes away.
+         *
+         *     Needs the scope `files:write`. On the server, needs the role `member`.
+         */
+        post: operations["ExtractArchive"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List schedules
+         * @description Oldest first, with how the last run of each ended.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `member`.
+         */
+        get: operations["ListSchedules"];
+        put?: never;
+        /**
+         * Do something again and again
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["CreateSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/schedules:delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a schedule
+         * @description A run that has begun goes on.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["DeleteSchedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/schedules:run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a schedule now
+         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["RunScheduleNow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/schedules:setEnabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable or disable a schedule
+         * @description What came due while it was disabled is not made up for.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetScheduleEnabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/worlds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List worlds
+         * @description The folders with a `level.dat` in the server's own folder, by name.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["ListServerWorlds"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/worlds:setActive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Choose the world
+         * @description Sets the property `level-name`; a running game goes on in its own world until it is started anew.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetActiveWorld"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/worlds:delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a world
+         * @description With its nether and end, for good. Not the active one while the server is awake.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["DeleteServerWorld"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/worlds:reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset the world
+         * @description Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["ResetServerWorld"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get whitelist, operators, bans and who is online
+         * @description The game's own lists, whatever they were changed by, in every state of the server.
+         *
+         *     Needs the scope `servers:read`. On the server, needs the role `limited`.
+         */
+        get: operations["GetPlayerLists"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:setWhitelistEnforced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Turn the whitelist on or off
+         * @description The property `white-list`. While it is on, nobody else wakes the server either. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetWhitelistEnforced"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:setWhitelist": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Put a player on the whitelist, or take them off
+         * @description Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetWhitelistEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:setBan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ban a player, or lift their ban
+         * @description Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetBanEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:setIpBan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ban an address, or lift its ban
+         * @description Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetIpBanEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:setOp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a player an operator, or no longer
+         * @description Of the level that `op-permission-level` says. Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.
+         *
+         *     Needs the scope `servers:write`. On the server, needs the role `member`.
+         */
+        post: operations["SetOpEntry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/servers/{id}/players:kick": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Throw a player out
+         * @description Of a running server; they may come back. To keep them out: SetBanEntry.
+         *
+         *     Needs the scope `console`. On the server, needs the role `member`.
+         */
+        post: operations["KickPlayer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List templates
+         * @description The built-in ones, then your own, oldest first.
+         *
+         *     Needs the scope `servers:read`.
+         */
+        get: operations["ListTemplates"];
+        put?: never;
+        /**
+         * Save a server as a template
+         * @description Its settings, not its world nor its files.
+         *
+         *     Needs the scope `servers:write`.
+         */
+        post: operations["CreateTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates/{templateId}:createServer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a server from a template
+         * @description As CreateServer does, with what the template says and you override.
+         *
+         *     Needs the scope `servers:write`.
+         */
+        post: operations["CreateServerFromTemplate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/templates/{templateId}:delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete a template
+         * @description One of your own; servers made from it stay as they are.
+         *
+         *     Needs the scope `servers:write`.
+         */
+        post: operations["DeleteTemplate"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1684,6 +2836,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/public/status/{publicSlug}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A server as its owner shows it to everybody
+         * @description For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.
+         */
+        get: operations["GetPublicStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/openapi.json": {
         parameters: {
             query?: never;
@@ -1946,6 +3118,24 @@ export interface components {
             /** Format: date-time */
             ts: string | null;
         };
+        AccountLimits: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            maxRamMb: number;
+        };
+        CreateCheckoutLinkRequest: {
+            /**
+             * Format: int32
+             * @description Whole US dollars.
+             */
+            amountUsd: number;
+        };
+        CreateCheckoutLinkResponse: {
+            /** @default  */
+            checkoutUrl: string;
+        };
         SpendCap: {
             /**
              * Format: int64
@@ -1985,24 +3175,6 @@ export interface components {
              * @enum {string}
              */
             action?: "notify" | "stop";
-        };
-        AccountLimits: {
-            /**
-             * Format: int32
-             * @default 0
-             */
-            maxRamMb: number;
-        };
-        CreateCheckoutLinkRequest: {
-            /**
-             * Format: int32
-             * @description Whole US dollars.
-             */
-            amountUsd: number;
-        };
-        CreateCheckoutLinkResponse: {
-            /** @default  */
-            checkoutUrl: string;
         };
         AccountAuditList: {
             /** @default [] */
@@ -2378,7 +3550,10 @@ export interface components {
              * @default
              */
             region?: string;
-            /** @default  */
+            /**
+             * @description As by SetServerMotd.
+             * @default
+             */
             motd?: string;
             /**
              * @description Subset of server.properties.
@@ -2399,12 +3574,90 @@ export interface components {
         };
         EmptyReply: Record<string, never>;
         Empty: Record<string, never>;
+        UpdateServerVersionRequest: {
+            /** @description Core type. */
+            type?: string;
+            /** @description Minecraft version. */
+            version?: string;
+        };
+        SetServerPropertiesRequest: {
+            /**
+             * Format: int32
+             * @description 0: the node's default.
+             */
+            idleTimeoutMinutes?: number;
+            /** @description Subset of server.properties; empty: all defaults. */
+            properties?: {
+                [key: string]: string;
+            };
+        };
+        SetServerMotdRequest: {
+            /** @default  */
+            motd?: string;
+        };
+        SetServerAlertWebhookRequest: {
+            /** @default  */
+            url?: string;
+        };
+        SetPublicStatusRequest: {
+            /** @default false */
+            enabled?: boolean;
+            /** @default false */
+            showAddress?: boolean;
+        };
         UpdateServerRequest: {
             name?: string;
             /** Format: int32 */
             ramMb?: number;
             /** @description `metered` or `flat`. */
             plan?: string;
+        };
+        SetWakePolicyRequest: {
+            /**
+             * @description `anyone`; `known`: who is on the whitelist, an operator or has played here; `whitelist`; `verified`: who has proved a Minecraft account to the proxy; `nobody`.
+             * @enum {string}
+             */
+            mode?: "anyone" | "known" | "whitelist" | "verified" | "nobody";
+            /**
+             * Format: int32
+             * @description By joins, counted from midnight UTC; 0: no cap.
+             */
+            maxWakesPerDay?: number;
+            /** @description Shown in the server list while asleep; empty: the usual. */
+            asleepMotd?: string;
+            /** @description Not empty: joins wake nothing, and who tries reads this. */
+            maintenanceText?: string;
+        };
+        WakePolicy: {
+            /**
+             * @description `anyone`; `known`: who is on the whitelist, an operator or has played here; `whitelist`; `verified`: who has proved a Minecraft account to the proxy; `nobody`.
+             * @default
+             */
+            mode: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            maxWakesPerDay: number;
+            /** @default  */
+            asleepMotd: string;
+            /** @default  */
+            maintenanceText: string;
+        };
+        AddServerPortRequest: {
+            /**
+             * Format: int32
+             * @description Where the game listens.
+             */
+            containerPort: number;
+            /** @default  */
+            label?: string;
+            /** @enum {string} */
+            proto: "tcp" | "udp";
+        };
+        RemoveServerPortRequest: {
+            /** Format: int32 */
+            slot: number;
         };
         RunCommandRequest: {
             command: string;
@@ -2685,6 +3938,612 @@ export interface components {
             dbPassword: string;
             /** @default false */
             present: boolean;
+        };
+        SftpAccess: {
+            /** @default false */
+            enabled: boolean;
+            /** @default  */
+            host: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            port: number;
+            /**
+             * @description Of this server alone.
+             * @default
+             */
+            username: string;
+            /**
+             * Format: int32
+             * @description Connections open at present.
+             * @default 0
+             */
+            sessions: number;
+            /**
+             * @description What clients show on the first connection, to be compared.
+             * @default
+             */
+            hostKeyFingerprint: string;
+        };
+        SftpCredential: {
+            /** @default  */
+            host: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            port: number;
+            /**
+             * @description Of this server alone.
+             * @default
+             */
+            username: string;
+            /**
+             * @description Shown this once.
+             * @default
+             */
+            password: string;
+        };
+        ListServerModsResponse: {
+            /** @default [] */
+            mods: components["schemas"]["ServerMod"][];
+        };
+        ServerMod: {
+            /** @default  */
+            name: string;
+            /** @default  */
+            projectId: string;
+            /** @default  */
+            source: string;
+            /**
+             * @description As it was asked for.
+             * @default
+             */
+            versionSpec: string;
+            /**
+             * @description The version it has.
+             * @default
+             */
+            version: string;
+            /**
+             * @description Its place among the server's files.
+             * @default
+             */
+            file: string;
+            /**
+             * @description Nobody asked for it: another mod needs it, and it goes with that.
+             * @default false
+             */
+            dependency: boolean;
+        };
+        ServerModRequest: {
+            /**
+             * @description For people; empty: the project's title.
+             * @default
+             */
+            name?: string;
+            /** @description The registry's id of the project, or its short name. */
+            projectId: string;
+            /**
+             * @description `modrinth` (default) or `curseforge`, where its operator has set it up.
+             * @default modrinth
+             * @enum {string}
+             */
+            source?: "modrinth" | "curseforge";
+            /**
+             * @description Empty: the newest that fits the server, releases first. `release`, `beta`, `alpha`: the newest that is at least so steady. Anything else: the id or number of one version, which updates leave alone.
+             * @default
+             */
+            versionSpec?: string;
+        };
+        UpdateServerModsResponse: {
+            /** @default [] */
+            changes: components["schemas"]["ModChange"][];
+        };
+        ModChange: {
+            /** @default  */
+            projectId: string;
+            /** @default  */
+            source: string;
+            /**
+             * @description Version; empty: it was not there.
+             * @default
+             */
+            from: string;
+            /**
+             * @description Version; empty: it goes.
+             * @default
+             */
+            to: string;
+        };
+        SearchModsResponse: {
+            /** @default [] */
+            projects: components["schemas"]["ModProject"][];
+        };
+        ModProject: {
+            /** @default  */
+            projectId: string;
+            /**
+             * @description Its short name, which may change.
+             * @default
+             */
+            slug: string;
+            /** @default  */
+            source: string;
+            /**
+             * @description `mod`, `plugin` or `modpack`.
+             * @default
+             */
+            kind: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            description: string;
+            /** @default  */
+            author: string;
+            /** Format: int64 */
+            downloads: string;
+            /** @default  */
+            iconUrl: string;
+        };
+        ListBackupsResponse: {
+            /** @default [] */
+            backups: components["schemas"]["Backup"][];
+        };
+        Backup: {
+            /**
+             * @description `previous`: the folder from before the last restore, until a start has succeeded.
+             * @default
+             */
+            id: string;
+            /** @default  */
+            serverId: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /**
+             * Format: int64
+             * @description Of the archive.
+             */
+            sizeBytes: string;
+            /**
+             * @description `queued`, `running`, `ready` or `failed`; more may come.
+             * @default
+             */
+            state: string;
+            /**
+             * @description `manual`, `schedule`, `install`, `reset` or `previous`; more may come.
+             * @default
+             */
+            kind: string;
+            /**
+             * @description Why it failed.
+             * @default
+             */
+            error: string;
+            /**
+             * @description Can neither be deleted nor go by the rules of retention.
+             * @default false
+             */
+            locked: boolean;
+            /** Format: date-time */
+            finishedAt: string | null;
+            /**
+             * Format: int64
+             * @description Of what is in it.
+             */
+            treeBytes: string;
+            /**
+             * @description Of the archive, in hex.
+             * @default
+             */
+            sha256: string;
+            /**
+             * @description The server's core when it was made; a restore brings it back.
+             * @default
+             */
+            type: string;
+            /** @default  */
+            version: string;
+            /** @default  */
+            modpackPlatform: string;
+            /** @default  */
+            modpackRef: string;
+            /** @default  */
+            modpackVersion: string;
+        };
+        SetBackupLockedRequest: {
+            /** @default false */
+            locked?: boolean;
+        };
+        SetBackupRetentionRequest: {
+            /** Format: int32 */
+            keepLast?: number;
+            /** Format: int32 */
+            hourly?: number;
+            /** Format: int32 */
+            daily?: number;
+            /** Format: int32 */
+            weekly?: number;
+            /** Format: int32 */
+            monthly?: number;
+        };
+        BackupRetention: {
+            /**
+             * Format: int32
+             * @default 0
+             */
+            keepLast: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            hourly: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            daily: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            weekly: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            monthly: number;
+        };
+        ListFilesResponse: {
+            /** @default [] */
+            entries: components["schemas"]["FileEntry"][];
+        };
+        FileEntry: {
+            /** @default  */
+            name: string;
+            /** @default false */
+            isDir: boolean;
+            /**
+             * Format: int64
+             * @description In bytes; 0 for anything but a file.
+             */
+            size: string;
+        };
+        ReadFileResponse: {
+            /**
+             * Format: byte
+             * @description Base64.
+             * @default
+             */
+            content: string;
+            /**
+             * @description The file is longer.
+             * @default false
+             */
+            truncated: boolean;
+        };
+        WriteFileRequest: {
+            path: string;
+            /**
+             * Format: byte
+             * @description Base64; empty: an empty file.
+             */
+            content?: string;
+        };
+        CopyPathRequest: {
+            from: string;
+            to: string;
+        };
+        CopyPathResponse: {
+            /**
+             * Format: int64
+             * @description In bytes.
+             */
+            copied: string;
+        };
+        RenamePathRequest: {
+            from: string;
+            to: string;
+        };
+        DeletePathRequest: {
+            path: string;
+        };
+        MakeDirectoryRequest: {
+            path: string;
+        };
+        ArchivePathsRequest: {
+            paths: string[];
+            to: string;
+        };
+        ExtractArchiveRequest: {
+            path: string;
+            /**
+             * @description Empty: the server's root.
+             * @default
+             */
+            to?: string;
+        };
+        ExtractArchiveResponse: {
+            /**
+             * Format: int64
+             * @description In bytes.
+             */
+            extracted: string;
+        };
+        ScheduleList: {
+            /** @default [] */
+            schedules: components["schemas"]["Schedule"][];
+        };
+        Schedule: {
+            /** @default  */
+            id: string;
+            /** @default  */
+            serverId: string;
+            /**
+             * @description `command`, `start`, `stop`, `restart` or `backup`; more may come.
+             * @default
+             */
+            kind: string;
+            /** @default  */
+            command: string;
+            /**
+             * @description Five fields, in UTC.
+             * @default
+             */
+            cronExpr: string;
+            /**
+             * @description `ok`, `error` or `skipped`; empty before the first run and while one goes on.
+             * @default
+             */
+            lastStatus: string;
+            /** @default  */
+            lastError: string;
+            /** @default  */
+            createdAt: string;
+            /**
+             * @description RFC 3339; empty: never.
+             * @default
+             */
+            lastRunAt: string;
+            /**
+             * @description RFC 3339; empty while disabled.
+             * @default
+             */
+            nextRunAt: string;
+            /** @default false */
+            enabled: boolean;
+        };
+        CreateScheduleRequest: {
+            /** @enum {string} */
+            kind: "command" | "start" | "stop" | "restart" | "backup";
+            /** @default  */
+            command?: string;
+            cronExpr: string;
+        };
+        ServerWorldList: {
+            /** @default [] */
+            worlds: components["schemas"]["ServerWorld"][];
+        };
+        ServerWorld: {
+            /**
+             * @description Its folder; those of its nether and end belong to it.
+             * @default
+             */
+            name: string;
+            /**
+             * @description The world of the next start (`level-name`), yet to be made where it is empty.
+             * @default false
+             */
+            active: boolean;
+            /**
+             * @description The running game has it open.
+             * @default false
+             */
+            loaded: boolean;
+            /** Format: int64 */
+            sizeBytes: string;
+        };
+        PlayerLists: {
+            /**
+             * @description Who is playing, by name.
+             * @default []
+             */
+            online: string[];
+            /** @default false */
+            running: boolean;
+            /**
+             * @description Only who is on the whitelist, and operators, may come in.
+             * @default false
+             */
+            whitelistEnforced: boolean;
+            /** @default [] */
+            whitelist: components["schemas"]["WhitelistEntry"][];
+            /** @default [] */
+            ops: components["schemas"]["OpEntry"][];
+            /**
+             * @description Bans in force.
+             * @default []
+             */
+            banned: components["schemas"]["BanEntry"][];
+            /**
+             * @description Bans in force.
+             * @default []
+             */
+            bannedIps: components["schemas"]["IpBanEntry"][];
+        };
+        WhitelistEntry: {
+            /** @default  */
+            name: string;
+            /** @default  */
+            uuid: string;
+        };
+        OpEntry: {
+            /** @default  */
+            name: string;
+            /** @default  */
+            uuid: string;
+            /**
+             * Format: int32
+             * @description 1 to 4.
+             * @default 0
+             */
+            level: number;
+            /**
+             * @description Comes in where the server is full.
+             * @default false
+             */
+            bypassesPlayerLimit: boolean;
+        };
+        BanEntry: {
+            /** @default  */
+            uuid: string;
+            /** @default  */
+            name: string;
+            /**
+             * @description In the game's own words: `2026-11-20 20:00:00 +0000`.
+             * @default
+             */
+            created: string;
+            /**
+             * @description Who banned; `Rcon` for this API.
+             * @default
+             */
+            source: string;
+            /**
+             * @description A date as in `created`, or `forever`.
+             * @default
+             */
+            expires: string;
+            /**
+             * @description Shown to who is refused.
+             * @default
+             */
+            reason: string;
+        };
+        IpBanEntry: {
+            /** @default  */
+            ip: string;
+            /**
+             * @description In the game's own words: `2026-11-20 20:00:00 +0000`.
+             * @default
+             */
+            created: string;
+            /**
+             * @description Who banned; `Rcon` for this API.
+             * @default
+             */
+            source: string;
+            /**
+             * @description A date as in `created`, or `forever`.
+             * @default
+             */
+            expires: string;
+            /**
+             * @description Shown to who is refused.
+             * @default
+             */
+            reason: string;
+        };
+        SetWhitelistEnforcedRequest: {
+            /** @default false */
+            enforced?: boolean;
+        };
+        SetWhitelistEntryRequest: {
+            /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
+            name: string;
+            /** @default false */
+            allowed?: boolean;
+        };
+        SetBanEntryRequest: {
+            /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
+            name: string;
+            /** @default false */
+            banned?: boolean;
+            reason?: string & (unknown & unknown);
+        };
+        SetIpBanEntryRequest: {
+            ip: string;
+            /** @default false */
+            banned?: boolean;
+            reason?: string & (unknown & unknown);
+        };
+        SetOpEntryRequest: {
+            /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
+            name: string;
+            /** @default false */
+            op?: boolean;
+        };
+        KickPlayerRequest: {
+            /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
+            name: string;
+            reason?: string & (unknown & unknown);
+        };
+        ListTemplatesResponse: {
+            /** @default [] */
+            templates: components["schemas"]["Template"][];
+        };
+        Template: {
+            /** @default  */
+            id: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            description: string;
+            /** @default  */
+            motd: string;
+            /** @default  */
+            plan: string;
+            /** @default  */
+            serverType: string;
+            /** @default  */
+            version: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            ramMb: number;
+            /** @default {} */
+            properties: {
+                [key: string]: string;
+            };
+            /**
+             * @default {
+             *       "platform": "",
+             *       "ref": "",
+             *       "version": ""
+             *     }
+             */
+            modpack: components["schemas"]["TemplateModpack"];
+        };
+        TemplateModpack: {
+            /** @default  */
+            platform: string;
+            /** @default  */
+            ref: string;
+            /** @default  */
+            version: string;
+        };
+        CreateServerFromTemplateRequest: {
+            name: string;
+            overrides?: components["schemas"]["TemplateOverrides"];
+        };
+        /** @description Empty and 0: as in the template. */
+        TemplateOverrides: {
+            /** @default  */
+            plan?: string;
+            /** @default  */
+            region?: string;
+            /** @default  */
+            version?: string;
+            /** Format: int32 */
+            ramMb?: number;
+        };
+        CreateTemplateRequest: {
+            serverId: string;
+            name: string;
+            /** @default  */
+            description?: string;
         };
         ListMembersResponse: {
             /** @default [] */
@@ -3331,6 +5190,47 @@ export interface components {
         DenyDeviceRequest: {
             userCode: string;
         };
+        PublicStatus: {
+            /** @default  */
+            name: string;
+            /**
+             * @description As of a Server.
+             * @default
+             */
+            state: string;
+            /**
+             * @description Minecraft version.
+             * @default
+             */
+            version: string;
+            /**
+             * Format: int32
+             * @description Absent without a live reading.
+             */
+            playersOnline?: number;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            playersMax: number;
+            /**
+             * @description With `§` codes.
+             * @default
+             */
+            motd: string;
+            /**
+             * @description The words alone.
+             * @default
+             */
+            motdText: string;
+            /**
+             * @description While its owner works on it: the owner's words.
+             * @default
+             */
+            maintenance: string;
+            /** @description Where players connect; absent unless its owner shows it. */
+            address?: string;
+        };
     };
     responses: {
         /** @description Refused or failed. */
@@ -3443,6 +5343,63 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    GetAccountLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccountLimits"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateCheckoutLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The caller's own. */
+                accountId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amountUsd": 10
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateCheckoutLinkRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreateCheckoutLinkResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     GetSpendCap: {
         parameters: {
             query?: never;
@@ -3496,63 +5453,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SpendCap"];
-                };
-            };
-            default: components["responses"]["Error"];
-        };
-    };
-    GetAccountLimits: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The caller's own. */
-                accountId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AccountLimits"];
-                };
-            };
-            default: components["responses"]["Error"];
-        };
-    };
-    CreateCheckoutLink: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The caller's own. */
-                accountId: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "amountUsd": 10
-                 *     }
-                 */
-                "application/json": components["schemas"]["CreateCheckoutLinkRequest"];
-            };
-        };
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CreateCheckoutLinkResponse"];
                 };
             };
             default: components["responses"]["Error"];
@@ -3872,6 +5772,176 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    UpdateServerVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": "1.21.8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateServerVersionRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetServerProperties: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "idleTimeoutMinutes": 20,
+                 *       "properties": {
+                 *         "difficulty": "hard",
+                 *         "view-distance": "12"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetServerPropertiesRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetServerMotd: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "motd": "<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetServerMotdRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetServerAlertWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://discord.com/api/webhooks/1/example"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetServerAlertWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetPublicStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": true,
+                 *       "showAddress": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetPublicStatusRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     UpdateServer: {
         parameters: {
             query?: never;
@@ -3945,6 +6015,153 @@ export interface operations {
                     /** Format: int32 */
                     minutes?: number;
                 };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetWakePolicy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "mode": "known",
+                 *       "maxWakesPerDay": 20,
+                 *       "asleepMotd": "<gray>Asleep. Friends may wake me."
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetWakePolicyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WakePolicy"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetModpack: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "platform": "modrinth",
+                 *       "ref": "fabulously-optimized"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description `modrinth`, `curseforge` or `ftb`. */
+                    platform: string;
+                    /** @description The platform's id or short name of the pack. */
+                    ref: string;
+                    /**
+                     * @description Id of a version; empty: the newest. The pack decides on Minecraft's.
+                     * @default
+                     */
+                    version?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    AddServerPort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "containerPort": 24454,
+                 *       "label": "Voice chat",
+                 *       "proto": "udp"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AddServerPortRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveServerPort: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "slot": 0
+                 *     }
+                 */
+                "application/json": components["schemas"]["RemoveServerPortRequest"];
             };
         };
         responses: {
@@ -4304,6 +6521,1524 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServerDatabase"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetSftp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SftpAccess"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    EnableSftp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SftpCredential"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DisableSftp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RotateSftpPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SftpCredential"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListServerMods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListServerModsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    AddServerMod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "projectId": "lithium"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServerModRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveServerMod: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "projectId": "lithium"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description The registry's id of the project, or its short name. */
+                    projectId: string;
+                    /**
+                     * @description `modrinth` (default) or `curseforge`, where its operator has set it up.
+                     * @default modrinth
+                     * @enum {string}
+                     */
+                    source?: "modrinth" | "curseforge";
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    UpdateServerMods: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "dryRun": true
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * @description Empty: all.
+                     * @default []
+                     */
+                    projectIds?: string[];
+                    /** @default false */
+                    dryRun?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateServerModsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SearchMods: {
+        parameters: {
+            query?: {
+                /** @description Words of its name; empty: whatever is popular. */
+                query?: string;
+                /** @description `modrinth` (default) or `curseforge`, where its operator has set it up. */
+                source?: "modrinth" | "curseforge";
+                /** @description Empty: any. */
+                kind?: "" | "mod" | "plugin" | "modpack";
+                /** @description `fabric`, `neoforge`, `paper`, …; empty: any. */
+                loader?: string;
+                /** @description Minecraft version; empty: any. */
+                version?: string;
+                /** @description At most so many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchModsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListBackups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBackupsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeleteBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+                /** @description Backup id. */
+                backupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RestoreBackup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+                /** @description Backup id. */
+                backupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DownloadBackup: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description One range of bytes (RFC 9110 §14.2), kept valid by `If-Range`. */
+                Range?: string;
+            };
+            path: {
+                /** @description Server id. */
+                id: string;
+                /** @description Backup id. */
+                backupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The range asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not changed since the version that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such range. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetBackupLocked: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+                /** @description Backup id. */
+                backupId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "locked": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetBackupLockedRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetBackupRetention: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "keepLast": 10,
+                 *       "daily": 7,
+                 *       "weekly": 4
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetBackupRetentionRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BackupRetention"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListFiles: {
+        parameters: {
+            query?: {
+                /** @description Relative to the server's root; '/' separates. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListFilesResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ReadFile: {
+        parameters: {
+            query?: {
+                /** @description Relative to the server's root; '/' separates. */
+                path?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadFileResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    WriteFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "ops.json",
+                 *       "content": "W10="
+                 *     }
+                 */
+                "application/json": components["schemas"]["WriteFileRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CopyPath: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "world",
+                 *       "to": "world-before"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CopyPathRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CopyPathResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RenamePath: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "world",
+                 *       "to": "world-old"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RenamePathRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeletePath: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "world-old"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeletePathRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    MakeDirectory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "plugins/maps"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MakeDirectoryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DownloadPath: {
+        parameters: {
+            query?: {
+                /** @description Empty: the whole server. */
+                path?: string;
+            };
+            header?: {
+                /** @description One range of bytes (RFC 9110 §14.2), kept valid by `If-Range`. */
+                Range?: string;
+            };
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The range asked for. */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not changed since the version that `If-None-Match` names. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description No such range. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    UploadFile: {
+        parameters: {
+            query: {
+                /** @description Where it is to be. */
+                path: string;
+                /** @description Whether a file that is there already gives way. */
+                overwrite?: boolean;
+            };
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileEntry"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ArchivePaths: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "paths": [
+                 *         "world",
+                 *         "plugins"
+                 *       ],
+                 *       "to": "before-update.tar.zst"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ArchivePathsRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileEntry"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ExtractArchive: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "path": "before-update.tar.zst",
+                 *       "to": "restored"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ExtractArchiveRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExtractArchiveResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListSchedules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "command",
+                 *       "command": "say Good night",
+                 *       "cronExpr": "0 22 * * *"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateScheduleRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeleteSchedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    scheduleId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RunScheduleNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    scheduleId: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetScheduleEnabled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    scheduleId: string;
+                    /** @default false */
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListServerWorlds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerWorldList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetActiveWorld: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "world"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerWorldList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeleteServerWorld: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "world"
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerWorldList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ResetServerWorld: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerWorldList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    GetPlayerLists: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetWhitelistEnforced: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "enforced": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetWhitelistEnforcedRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetWhitelistEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Steve",
+                 *       "allowed": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetWhitelistEntryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetBanEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Herobrine",
+                 *       "banned": true,
+                 *       "reason": "Took the torches"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetBanEntryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetIpBanEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "ip": "203.0.113.7",
+                 *       "banned": true,
+                 *       "reason": "Spam"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetIpBanEntryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    SetOpEntry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Steve",
+                 *       "op": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetOpEntryRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    KickPlayer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Server id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Steve",
+                 *       "reason": "Dinner is ready"
+                 *     }
+                 */
+                "application/json": components["schemas"]["KickPlayerRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListTemplates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListTemplatesResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "serverId": "my-server",
+                 *       "name": "Our usual",
+                 *       "description": "Hard, ten players"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateTemplateRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Template"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    CreateServerFromTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A built-in one, or one of your own. */
+                templateId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "My Server",
+                 *       "overrides": {
+                 *         "ramMb": 2048
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateServerFromTemplateRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Server"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    DeleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A built-in one, or one of your own. */
+                templateId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Empty"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
                 };
             };
             default: components["responses"]["Error"];
@@ -5567,6 +9302,30 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+        };
+    };
+    GetPublicStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the Server. */
+                publicSlug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicStatus"];
+                };
+            };
+            default: components["responses"]["Error"];
         };
     };
     OpenApi: {

@@ -223,14 +223,19 @@ function exitLines({ lines }: Box): Line[] {
 }
 
 function wrap(list: readonly string[], room: number, first: string): string[] {
+  const words = list.map((word, nth) => (nth < list.length - 1 ? `${word}, ` : word));
   const lines = [first];
-  for (const [nth, word] of list.entries()) {
-    const text = nth < list.length - 1 ? `${word}, ` : word;
+  for (const text of words.flatMap((word) => (word.trimEnd().length > room ? splitAtGuard(word) : [word]))) {
     const last = lines.length - 1;
     if (lines[last]! !== '' && lines[last]!.length + text.trimEnd().length > room) lines.push(text);
     else lines[last] += text;
   }
   return lines.map((line) => line.trimEnd());
+}
+
+function splitAtGuard(word: string): string[] {
+  const at = word.indexOf('[');
+  return at > 0 ? [word.slice(0, at), word.slice(at)] : [word];
 }
 
 /** The innermost state, but the machine itself, in which both are, or which is one of them. */

@@ -6,6 +6,7 @@ import { openapiDocument } from '../../src/api/openapi.ts';
 import { CODES } from '../../src/status.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startMariadb } from '../support/mariadb.ts';
+import { modrinth, mrpack } from '../support/modrinth.ts';
 import { needs } from '../support/needs.ts';
 import { REFERENCE } from '../support/reference.ts';
 import { startService } from '../support/service.ts';
@@ -32,9 +33,6 @@ interface Answer {
   json: Record<string, unknown>;
 }
 
-/** Where nothing answers: what is asked of others is none of this test's business. */
-const NOBODY = 'http://127.0.0.1:9/';
-
 const described = new Map(describe().map((operation) => [operation.id, operation]));
 
 test('every operation of the reference has its row, and each row an operation', (t) => {
@@ -46,7 +44,11 @@ test('every control operation, once with bad input and once well, on the whole s
   t.timeout(240_000);
   const mariadb = await startMariadb();
   t.teardown(() => mariadb.remove());
-  const service = await startService(t, { MYSQL_ADMIN_URL: mariadb.adminUrl, MODRINTH_URL: NOBODY });
+  const mods = await modrinth(t);
+  mods.project('lithium', [{ id: 'lithium1', loaders: ['fabric'], gameVersions: ['1.21.4'] }]);
+  const pack = await mrpack({ dependencies: { minecraft: '1.21.4', 'fabric-loader': '0.16.9' }, files: [] });
+  mods.project('Pack', [{ id: 'p1', content: pack, filename: 'p.mrpack' }], { project_type: 'modpack' });
+  const service = await startService(t, { MYSQL_ADMIN_URL: mariadb.adminUrl, MODRINTH_URL: mods.url });
   const walk = await begin(t, service);
   const here = new Set(operations.map(({ id }) => id));
   for (const row of ROWS.filter(({ id }) => here.has(id))) {
