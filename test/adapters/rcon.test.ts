@@ -77,7 +77,7 @@ function console(t: ExecutionContext, timeoutMs?: number) {
   return rcon;
 }
 
-test('replies come whole, whatever their length, over one connection', async (t) => {
+test('P-07, P-08: replies come whole, whatever their length, over one connection', async (t) => {
   const fake = await fakeConsole(t, (command) => 'é§x'.repeat(Number(command)).slice(0, Number(command)));
   const rcon = console(t);
   for (const length of [0, 1, 4095, 4096, 4097, 8192, 50_000]) {
@@ -87,7 +87,7 @@ test('replies come whole, whatever their length, over one connection', async (t)
   t.is(fake.connections, 1);
 });
 
-test('commands given at once are answered in turn', async (t) => {
+test('P-07: commands given at once are answered in turn', async (t) => {
   const fake = await fakeConsole(t, async (command) => {
     await sleep(Math.random() * 5);
     return `did ${command}`;
