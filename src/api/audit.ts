@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { listAccountAudit, listServerAudit } from '../store/audit.ts';
 import type { AuditRow } from '../store/rows.ts';
 import { int32, message, reply, rfc3339 } from './fields.ts';
-import { operation, serverOperation } from './operation.ts';
+import { operation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { AccountParams, ServerParams } from './schemas.ts';
 import { ownAccount, requireWholeAccount } from './services.ts';
 

@@ -4,7 +4,7 @@ import { doerOf } from '../access/audit.ts';
 import type { BackupRow } from '../store/backups-table.ts';
 import { int32, message, reply } from './fields.ts';
 import type { Download } from './download.ts';
-import { serverDownload, serverOperation } from './operation.ts';
+import { serverDownload, serverOperation } from './server-operation.ts';
 import { Nothing, ServerId, ServerParams } from './schemas.ts';
 import { causeOf } from './services.ts';
 

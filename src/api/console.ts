@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { commandProblem, rconOf, runOnGame } from '../actors/game-console.ts';
 import { invalidFields } from './errors.ts';
 import { line, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { recordOnServer } from './services.ts';
 

@@ -3,7 +3,7 @@ import type { Role } from '../access/members.ts';
 import type { DatabaseAccess, ServerDatabases } from '../hosting/databases.ts';
 import { StatusError } from '../status.ts';
 import { reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 import { recordOnServer } from './services.ts';
 import type { Services } from './services.ts';

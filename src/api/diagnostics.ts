@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { listDiagnostics } from '../store/diagnostics.ts';
 import type { DiagnosticRow } from '../store/rows.ts';
 import { reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const Diagnostic = z

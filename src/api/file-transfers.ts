@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Download } from './download.ts';
 import { changeFiles, entryView, FileEntry, filePath, inTransfer } from './file-fields.ts';
 import { message, queryFlag, reply } from './fields.ts';
-import { serverDownload, serverOperation, serverUpload } from './operation.ts';
+import { serverDownload, serverOperation, serverUpload } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const MAX_PATHS = 1_000;

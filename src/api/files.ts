@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { changeFiles, entryView, FileEntry, filePath, inTransfer } from './file-fields.ts';
 import { base64, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 
 /** What one message carries of a file; more is for uploads and downloads. */

@@ -1,7 +1,7 @@
 import type { ServerCommand } from '../../machines/server.ts';
 import { int32, message } from './fields.ts';
 import type { Role } from '../access/members.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { causeOf } from './services.ts';
 import { serverView } from './views.ts';

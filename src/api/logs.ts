@@ -4,7 +4,7 @@ import { EngineError } from '../ports.ts';
 import type { LogLine, LogQuery } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { int32, message, reply } from './fields.ts';
-import { serverOperation, serverStream } from './operation.ts';
+import { serverOperation, serverStream } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import type { Services } from './services.ts';
 import { dataFrame } from './sse.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { TransitionRow } from '../store/rows.ts';
 import { StatusError } from '../status.ts';
 import { reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const Cause = z.object({

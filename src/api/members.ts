@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../access/members.ts';
 import type { MemberRow } from '../store/rows.ts';
 import { message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Email, MemberId, MemberRole } from './people-fields.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MetricSample as Sample } from '../actors/metrics.ts';
 import { reply, rfc3339 } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const figure = z.number().default(0).meta({ format: 'double' });

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { StatusError } from '../status.ts';
 import { int32, line, message, reply } from './fields.ts';
-import { operation, serverOperation } from './operation.ts';
+import { operation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 import { recordOnServer } from './services.ts';
 

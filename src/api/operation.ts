@@ -1,14 +1,11 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Role } from '../access/members.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Scope } from '../access/scopes.ts';
-import type { ServerNow } from '../actors/effect-host.ts';
 import { declare } from './declared.ts';
-import type { Checked, Declaration, Declared, Sent, Upload } from './declared.ts';
+import type { Checked, Declaration, Declared, Sent } from './declared.ts';
 import type { Download } from './download.ts';
 import type { Empty } from './fields.ts';
-import type { ServerParams } from './schemas.ts';
-import { reachServer } from './services.ts';
 import type { Services } from './services.ts';
 import type { EventSource } from './sse.ts';
 
@@ -41,13 +38,6 @@ export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends
   /** Fires when the caller goes away. */
   signal: AbortSignal;
 };
-
-/** A call on one server: `server` as it is now, and what the caller is on it. */
-export type ServerCall<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Call<
-  Params,
-  Query,
-  Body
-> & { server: ServerNow; role: Role };
 
 /** A call as it comes in. */
 export interface RawCall extends Sent {
@@ -118,34 +108,6 @@ export function operation<
   };
 }
 
-/**
- * Declares an operation on one server, whose path begins with `/v1/servers/{id}`. Its handler is called only for those who
- * are at least `role` on the server: NOT_FOUND SERVER_NOT_FOUND for who is nothing there, PERMISSION_DENIED ROLE_TOO_LOW.
- */
-export function serverOperation<
-  Reply extends z.ZodType,
-  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
-  Query extends z.ZodType = typeof Empty,
-  Body extends z.ZodType = typeof Empty,
->(spec: OperationSpec<Params, Query, Body, Reply> & { params: Params; role: Role }) {
-  type Handler = (call: ServerCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
-  return {
-    handle(handler: Handler): MessageOperation {
-      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
-      return {
-        ...declared,
-        answers: 'message',
-        async run(sent, services) {
-          const { principal, signal } = sent;
-          const checked = await check(sent);
-          const reached = await reachServer(services, principal, checked.params.id, spec.role);
-          return spec.reply.parse(await handler({ ...checked, ...reached, principal, signal }, services));
-        },
-      };
-    },
-  };
-}
-
 /** Declares an operation that answers with a stream of events. Who watches may do so as long as they may call it. */
 export function streamOperation<Query extends z.ZodType = typeof Empty>(
   spec: OperationSpec<typeof Empty, Query, typeof Empty, z.ZodString>,
@@ -161,89 +123,6 @@ export function streamOperation<Query extends z.ZodType = typeof Empty>(
           const { principal, signal } = sent;
           const source = await handler({ ...(await check(sent)), principal, signal }, services);
           return { ...source, check: async () => {} };
-        },
-      };
-    },
-  };
-}
-
-/** The same for an operation to which a file's content is sent; its handler gets it as `upload`. */
-export function serverUpload<
-  Reply extends z.ZodType,
-  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
-  Query extends z.ZodType = typeof Empty,
->(spec: OperationSpec<Params, Query, typeof Empty, Reply> & { params: Params; role: Role }) {
-  type Handler = (
-    call: ServerCall<Params, Query, typeof Empty> & { upload: Upload },
-    services: Services,
-  ) => Promise<z.input<Reply>>;
-  return {
-    handle(handler: Handler): MessageOperation {
-      const { declared, check } = declare<Params, Query, typeof Empty, typeof spec>({ ...spec, takes: 'bytes' });
-      return {
-        ...declared,
-        answers: 'message',
-        async run(sent, services) {
-          const { principal, signal } = sent;
-          const checked = await check(sent);
-          const reached = await reachServer(services, principal, checked.params.id, spec.role);
-          const call = { ...checked, ...reached, principal, signal, upload: sent.upload() };
-          return spec.reply.parse(await handler(call, services));
-        },
-      };
-    },
-  };
-}
-
-/** Declares an operation on one server that answers with a file's content, for those who are at least `role` on it. */
-export function serverDownload<
-  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
-  Query extends z.ZodType = typeof Empty,
->(spec: Omit<OperationSpec<Params, Query, typeof Empty, z.ZodType>, 'reply'> & { params: Params; role: Role }) {
-  type Handler = (call: ServerCall<Params, Query, typeof Empty>, services: Services) => Promise<Download>;
-  const whole = { ...spec, reply: Bytes };
-  return {
-    handle(handler: Handler): DownloadOperation {
-      const { declared, check } = declare<Params, Query, typeof Empty, typeof whole>(whole);
-      return {
-        ...declared,
-        answers: 'bytes',
-        async open(sent, services) {
-          const { principal, signal } = sent;
-          const checked = await check(sent);
-          const reached = await reachServer(services, principal, checked.params.id, spec.role);
-          return await handler({ ...checked, ...reached, principal, signal }, services);
-        },
-      };
-    },
-  };
-}
-
-/** A file's content, as the documentation shows it. */
-const Bytes = z.string().meta({ format: 'binary' });
-
-/** Declares an operation on one server that answers with a stream of events, for those who are at least `role` on it. */
-export function serverStream<
-  Params extends z.ZodType<{ id: string }> = typeof ServerParams,
-  Query extends z.ZodType = typeof Empty,
->(spec: OperationSpec<Params, Query, typeof Empty, z.ZodString> & { params: Params; role: Role }) {
-  type Handler = (
-    call: ServerCall<Params, Query, typeof Empty> & Pick<RawCall, 'lastEventId'>,
-    services: Services,
-  ) => Promise<EventSource>;
-  return {
-    handle(handler: Handler): StreamOperation {
-      const { declared, check } = declare<Params, Query, typeof Empty, typeof spec>(spec);
-      return {
-        ...declared,
-        answers: 'events',
-        async open(sent, services) {
-          const { principal, signal, lastEventId } = sent;
-          const checked = await check(sent);
-          const { id } = checked.params;
-          const reached = await reachServer(services, principal, id, spec.role);
-          const source = await handler({ ...checked, ...reached, principal, signal, lastEventId }, services);
-          return { ...source, check: (known) => reachServer(services, known, id, spec.role) };
         },
       };
     },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GAME_PORT, RCON_PORT } from '../hosting/container.ts';
 import { invalidFields } from './errors.ts';
 import { int32, line, message } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { recordOnServer } from './services.ts';
 import { serverView } from './views.ts';

@@ -14,7 +14,7 @@ import type { ScheduleKind, ScheduleRow } from '../store/schedules-table.ts';
 import { withoutSlash } from './console.ts';
 import { invalidFields, quotaExceeded } from './errors.ts';
 import { line, message, reply, rfc3339 } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 import { recordOnServer } from './services.ts';
 

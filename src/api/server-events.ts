@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { serverStream } from './operation.ts';
+import { serverStream } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { eventFrame } from './sse.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { message, text } from './fields.ts';
-import { operation, serverOperation } from './operation.ts';
+import { operation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, Server, ServerParams } from './schemas.ts';
 import { causeOf, ownAccount } from './services.ts';
 import { serverView } from './views.ts';

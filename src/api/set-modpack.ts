@@ -6,7 +6,7 @@ import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { invalidFields } from './errors.ts';
 import { line, message, text } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { causeOf } from './services.ts';
 import { serverView } from './views.ts';

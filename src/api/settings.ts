@@ -4,7 +4,7 @@ import type { ServerNow } from '../actors/effect-host.ts';
 import type { Principal } from '../access/principal.ts';
 import { invalidFields } from './errors.ts';
 import { int32, message, text, textMap } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { Motd, checkProperties } from './server-fields.ts';
 import { recordOnServer } from './services.ts';

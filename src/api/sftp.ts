@@ -3,8 +3,8 @@ import { type SftpLogin, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from
 import { getSftpUser } from '../store/sftp-users.ts';
 import type { Tx } from '../store/store.ts';
 import { reply } from './fields.ts';
-import type { ServerCall } from './operation.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerCall } from './server-operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 import { type Services, recordOnServer } from './services.ts';
 

@@ -1,6 +1,6 @@
 import { invalidFields } from './errors.ts';
 import { int32, message, text } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerName, ServerParams } from './schemas.ts';
 import { checkPlan, checkRam } from './server-fields.ts';
 import { recordOnServer } from './services.ts';

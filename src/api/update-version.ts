@@ -3,7 +3,7 @@ import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { invalidFields } from './errors.ts';
 import { message, text } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { checkGame, leastRamMb } from './server-fields.ts';
 import { recordOnServer } from './services.ts';

@@ -4,7 +4,7 @@ import { gbHoursOf } from '../billing/usage.ts';
 import { listSessions } from '../store/awake-sessions.ts';
 import type { AwakeSessionRow } from '../store/rows.ts';
 import { message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const DEFAULT_SPAN_MS = 30 * 86_400_000;

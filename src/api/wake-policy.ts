@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WAKE_MODES } from '../hosting/wake-policies.ts';
 import { int32, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { Motd } from './server-fields.ts';
 import { recordOnServer } from './services.ts';

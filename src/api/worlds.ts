@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { doerOf } from '../access/audit.ts';
 import type { Principal } from '../access/principal.ts';
 import { line, message, reply } from './fields.ts';
-import { serverOperation } from './operation.ts';
+import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { causeOf, type Services } from './services.ts';
 
