@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createProxy } from '../proxy/index.ts';
 import { pingStatus } from '../proxy/ping.ts';
-import type { ServerLimits } from '../machines/server.ts';
+import type { ServerLimits } from '../machines/server-types.ts';
 import { authenticateApp } from './access/app-tokens.ts';
 import { type Deed, recordDeed } from './access/audit.ts';
 import { createClientAddress } from './access/client-address.ts';

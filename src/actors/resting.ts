@@ -1,10 +1,6 @@
-import {
-  GAINED,
-  type ServerContext,
-  type ServerSnapshot,
-  type ServerState,
-  serverMachine,
-} from '../../machines/server.ts';
+import { GAINED } from '../../machines/server-context.ts';
+import type { ServerContext, ServerState } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { ServerNow } from './effect-host.ts';
 

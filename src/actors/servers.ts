@@ -1,15 +1,7 @@
 import { createActor } from 'xstate';
 import type { Actor, InspectedSnapshotEvent, Snapshot } from 'xstate';
-import {
-  type Cause,
-  type ServerCommand,
-  type ServerEvent,
-  type ServerLimits,
-  type ServerSnapshot,
-  type ServerState,
-  serverMachine,
-  serverState,
-} from '../../machines/server.ts';
+import type { Cause, ServerCommand, ServerEvent, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 import { recordStep } from '../access/audit.ts';
 import type { ServerStep } from '../access/audit.ts';
 import type { Log } from '../log.ts';

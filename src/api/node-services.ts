@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { recordDeed } from '../access/audit.ts';
 import { createOrphans, type Orphans } from '../actors/orphans.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
