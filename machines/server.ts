@@ -7,166 +7,36 @@
  */
 import { assign, fromCallback, fromPromise, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
-
-/** The wire states of the reference, and `deleting`, which callers never see. */
-export const SERVER_STATES = [
-  'hibernated',
-  'installing',
-  'install_failed',
-  'starting',
-  'running',
-  'stopping',
-  'start_failed',
-  'deleting',
-] as const;
-export type ServerState = (typeof SERVER_STATES)[number];
-
-/** Who or what made a transition happen; kept with each transition and with each awake session. */
-export interface Cause {
-  kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
-  /** Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`, `unexpected`. */
-  id: string;
-  /** A few words for people. */
-  note: string;
-}
-
-/** Why an install or a start failed: stable code, `Title: detail`, what to do, and the lines that show it. */
-export interface Failure {
-  code: string;
-  summary: string;
-  suggestion: string;
-  raw: string;
-}
-
-export interface Address {
-  host: string;
-  port: number;
-}
-
-/** Work on a resting server's files that excludes its starts; what exactly is done is no concern of the machine's. */
-export interface Job {
-  id: string;
-  kind: 'backup.restore' | 'world.reset' | 'world.delete';
-  /** The backup or world it is about. */
-  target: string;
-}
-
-export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
-
-/** How long a server may stay in a passing state, in ms. From the settings of the run, not from the snapshot. */
-export interface ServerLimits {
-  startMs: number;
-  stopMs: number;
-  installMs: number;
-}
-
-export interface ServerContext {
-  id: string;
-  limits: ServerLimits;
-  /** Why the server is in its present phase of life. */
-  cause: Cause;
-  /** When START or JOIN was taken; null while asleep. */
-  wokenAt: number | null;
-  /** When the game became ready; null unless running. */
-  readyAt: number | null;
-  address: Address | null;
-  rcon: Address | null;
-  /** First successful boot. */
-  bakedAt: number | null;
-  startFailure: Failure | null;
-  installFailure: Failure | null;
-  /** Once this has stopped, what is left of it is cleared away, or a job is done: begin again, for this cause. */
-  queued: Cause | null;
-  /** What is to be done, or is being done, with the server at rest. */
-  job: Job | null;
-  /** How the last job ended. After a failure everything is as it was before. */
-  maintained: { jobId: string; failure: Failure | null } | null;
-  /** The stop under way does not wait for the game to save. */
-  kill: boolean;
-  /** When joins retried a failed start; at most two an hour. */
-  retries: number[];
-  /** When the present passing state is given up; null where there is no limit. */
-  deadlineAt: number | null;
-  /** No idle stop before. */
-  keepAwakeUntil: number;
-  /** Somebody has been in the game since it woke. */
-  played: boolean;
-  /** Readings. Not worth a write of their own: they are stored along with the next change of anything else. */
-  live: Live;
-}
-
-export interface Live {
-  phase: StartupPhase;
-  percent: number;
-  /** Online now; null: not read. */
-  players: number | null;
-  /** Last time anybody was in, or came to, the game. */
-  lastActiveAt: number | null;
-}
-
-export interface ServerInput {
-  id: string;
-  limits: ServerLimits;
-  at: number;
-  cause: Cause;
-}
-
-type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
-
-/**
- * How a game ended that nobody here asked to end: by itself; with its engine or machine, through no fault of its own; or in
- * good order, because somebody in the game told it to.
- */
-export type Ending = 'crashed' | 'lost' | 'stopped';
-
-/** What people, keys, players and schedules ask for. */
-export type ServerCommand =
-  | Caused<'START'>
-  | Caused<'JOIN'>
-  | Caused<'STOP'>
-  | Caused<'RESTART'>
-  | Caused<'KILL'>
-  | Caused<'REINSTALL'>
-  | Caused<'RETRY_INSTALL'>
-  | Caused<'DELETE'>
-  | (Caused<'KEEP_AWAKE'> & { until: number })
-  | (Caused<'MAINTAIN'> & { job: Job });
-
-/** What the world shows. */
-export type ServerFact =
-  | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
-  /** A reading of a running game; `players` null: it did not answer. `idleAfterMs` 0: never idle. */
-  | { type: 'SAMPLE'; at: number; players: number | null; idleAfterMs: number }
-  /** The engine shows the game running, */
-  | { type: 'UP'; at: number; address: Address; rcon: Address | null }
-  /** or not. */
-  | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  /** Its time is up; with a cause: an operator did not want to wait for that. */
-  | { type: 'ALARM'; at: number; cause?: Cause };
-
-export type ServerEvent = ServerCommand | ServerFact;
-export type ServerTag = ServerState | 'billed';
-
-/** What `boot` resolves with: where the ready game is, and when it became ready. */
-export interface Booted {
-  at: number;
-  address: Address;
-  rcon: Address | null;
-}
-
-/** What `halt`, `install` and `erase` resolve with. */
-export interface Finished {
-  at: number;
-}
-
-/** What `maintain` resolves with, once the job is done or everything is again as it was: then `failure` says why. */
-export interface Maintained {
-  at: number;
-  failure: Failure | null;
-}
-
-/** What the context has gained since 0.1: snapshots stored before lack it. */
-export const GAINED = { job: null, maintained: null } satisfies Partial<ServerContext>;
+import { awakening, initialContext, installing, recentRetries, restedFor, sameAddress } from './server-context.ts';
+import {
+  AWAKE_AGAIN,
+  CANCELLED,
+  failureOf,
+  FALSE_WAKE,
+  IDLE,
+  INSIDE,
+  INSTALL_TIMEOUT,
+  LOST,
+  START_TIMEOUT,
+  UNEXPECTED,
+} from './server-reasons.ts';
+import {
+  type Address,
+  type Booted,
+  type Cause,
+  type Ending,
+  type Failure,
+  type Finished,
+  type Job,
+  type Maintained,
+  SERVER_STATES,
+  type ServerContext,
+  type ServerEvent,
+  type ServerInput,
+  type ServerState,
+  type ServerTag,
+  type StartupPhase,
+} from './server-types.ts';
 
 /** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
 export const CRASH_GRACE_MS = 60_000;
@@ -174,99 +44,7 @@ export const CRASH_GRACE_MS = 60_000;
 export const FALSE_WAKE_MS = 180_000;
 /** Between two tries of a stop or an erasing that the engine could not do. */
 export const RETRY_MS = 5_000;
-const HOUR_MS = 3_600_000;
 const RETRIES_AN_HOUR = 2;
-
-const AWAKE_AGAIN: Cause = { kind: 'system', id: 'crash', note: 'started again after a crash' };
-const LOST: Cause = { kind: 'system', id: 'lost', note: 'started again after its engine or machine went away' };
-const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
-const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
-const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
-const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
-const START_TIMEOUT: Failure = {
-  code: 'start_timeout',
-  summary: 'Start timed out: the server ran but was never ready for players.',
-  suggestion:
-    'Read the log for the last thing it did; a mod that hangs or a very large world needs a look before the next start.',
-  raw: '',
-};
-const INSTALL_TIMEOUT: Failure = {
-  code: 'install_timeout',
-  summary: 'Install timed out: the installer did not finish.',
-  suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
-  raw: '',
-};
-const CANCELLED: Failure = {
-  code: 'cancelled',
-  summary: 'Install cancelled: it was stopped before it finished.',
-  suggestion: 'Retry the install when you are ready.',
-  raw: '',
-};
-
-/** Towards a ready game, whatever was before: asleep, stopped for a restart, or crashed. */
-function awakening(context: ServerContext, at: number, cause: Cause) {
-  return {
-    cause,
-    wokenAt: at,
-    deadlineAt: at + context.limits.startMs,
-    queued: null,
-    startFailure: null,
-    address: null,
-    rcon: null,
-    readyAt: null,
-    keepAwakeUntil: 0,
-    played: false,
-    live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: at },
-  };
-}
-
-function installing(context: ServerContext, at: number, cause: Cause) {
-  return {
-    cause,
-    queued: null,
-    installFailure: null,
-    startFailure: null,
-    deadlineAt: at + context.limits.installMs,
-    live: { ...context.live, percent: 0 },
-  };
-}
-
-/** How long nobody has been in the game; -1 where that is not known or must not count. */
-function restedFor(context: ServerContext, reading: { at: number; players: number | null }): number {
-  const since = Math.max(context.live.lastActiveAt ?? reading.at, context.readyAt ?? reading.at);
-  return reading.players === 0 && reading.at >= context.keepAwakeUntil ? reading.at - since : -1;
-}
-
-/** Effects reject with a Failure of their own making, or with whatever went wrong underneath. */
-export function failureOf(error: unknown): Failure {
-  if (isFailure(error))
-    return { code: error.code, summary: error.summary, suggestion: error.suggestion, raw: error.raw };
-  return {
-    code: 'unknown',
-    summary: `Unexpected: ${error instanceof Error ? error.message : String(error)}`,
-    suggestion: 'Try again; if it stays so, ask the operator to look at the log of the service.',
-    raw: '',
-  };
-}
-
-function isFailure(value: unknown): value is Failure {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'code' in value &&
-    'summary' in value &&
-    'suggestion' in value &&
-    'raw' in value
-  );
-}
-
-function sameAddress(a: Address, b: Address | null): boolean {
-  return b !== null && a.host === b.host && a.port === b.port;
-}
-
-const unprovided = (name: string) => async (): Promise<never> => {
-  throw new Error(`effect ${name} is not provided`);
-};
 
 export const serverMachine = setup({
   types: {
@@ -294,8 +72,7 @@ export const serverMachine = setup({
     pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
   },
   guards: {
-    mayRetry: ({ context }, params: { at: number }) =>
-      context.retries.filter((at) => at > params.at - HOUR_MS).length < RETRIES_AN_HOUR,
+    mayRetry: ({ context }, params: { at: number }) => recentRetries(context, params.at).length < RETRIES_AN_HOUR,
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
     moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
@@ -321,7 +98,7 @@ export const serverMachine = setup({
       awakening(context, params.at, context.queued ?? context.cause),
     ),
     noteRetry: assign(({ context }, params: { at: number }) => ({
-      retries: [...context.retries.filter((at) => at > params.at - HOUR_MS), params.at],
+      retries: [...recentRetries(context, params.at), params.at],
     })),
     noteActive: assign(({ context }, params: { at: number }) => ({
       live: { ...context.live, lastActiveAt: params.at },
@@ -423,26 +200,7 @@ export const serverMachine = setup({
 }).createMachine({
   id: 'server',
   initial: 'hibernated',
-  context: ({ input }) => ({
-    id: input.id,
-    limits: input.limits,
-    cause: input.cause,
-    wokenAt: null,
-    readyAt: null,
-    address: null,
-    rcon: null,
-    bakedAt: null,
-    startFailure: null,
-    installFailure: null,
-    queued: null,
-    ...GAINED,
-    kill: false,
-    retries: [],
-    deadlineAt: null,
-    keepAwakeUntil: 0,
-    played: false,
-    live: { phase: 'starting', percent: 0, players: null, lastActiveAt: null },
-  }),
+  context: ({ input }) => initialContext(input),
   on: {
     DELETE: { target: '.deleting', actions: { type: 'beginErase', params: ({ event }) => event } },
   },
@@ -848,4 +606,10 @@ export type ServerSnapshot = SnapshotFrom<typeof serverMachine>;
 export function serverState(snapshot: ServerSnapshot): ServerState {
   for (const state of SERVER_STATES) if (snapshot.hasTag(state)) return state;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
+}
+
+function unprovided(name: string): () => Promise<never> {
+  return async () => {
+    throw new Error(`effect ${name} is not provided`);
+  };
 }

@@ -1,4 +1,4 @@
-import type { Cause, Job } from '../../machines/server.ts';
+import type { Cause, Job } from '../../machines/server-types.ts';
 import { timeOrderedId } from '../ids.ts';
 import { insertAudit, userOfKey } from '../store/audit.ts';
 import type { ServerRow } from '../store/rows.ts';

@@ -1,4 +1,4 @@
-import type { Cause, Job } from '../../machines/server.ts';
+import type { Cause, Job } from '../../machines/server-types.ts';
 import { type Doer, recordDeed } from '../access/audit.ts';
 import type { Archives, Ref } from '../hosting/archives.ts';
 import { archivePath, exists, type Orphan, siblingsOf, sizeOf } from '../hosting/backup-files.ts';

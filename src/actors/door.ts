@@ -8,7 +8,7 @@ import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { listWakeCauses } from '../store/settings.ts';
 import type { Sql } from '../store/store.ts';
-import type { WakeCheck } from './servers.ts';
+import type { WakeCheck } from './wake-checks.ts';
 
 export interface DoorOptions {
   files: PlayerFiles;

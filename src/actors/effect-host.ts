@@ -1,4 +1,4 @@
-import type { ServerContext, ServerEvent, ServerState } from '../../machines/server.ts';
+import type { ServerContext, ServerEvent, ServerState } from '../../machines/server-types.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
 

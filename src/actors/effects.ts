@@ -1,5 +1,6 @@
 import { fromCallback, fromPromise } from 'xstate';
-import type { Booted, Failure, Finished, Maintained, serverMachine, ServerEvent } from '../../machines/server.ts';
+import type { Booted, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
+import type { serverMachine } from '../../machines/server.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { contentFailure } from '../hosting/content-failure.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';

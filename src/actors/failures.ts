@@ -1,5 +1,6 @@
 import { serverState } from '../../machines/server.ts';
-import type { Ending, Failure, ServerSnapshot } from '../../machines/server.ts';
+import type { Ending, Failure } from '../../machines/server-types.ts';
+import type { ServerSnapshot } from '../../machines/server.ts';
 import type { NewDiagnostic } from '../store/rows.ts';
 
 /** The event of a transition, as far as a failure may lie in it. */

@@ -8,7 +8,7 @@ import {
   type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { isAdmitted } from '../access/clients.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';

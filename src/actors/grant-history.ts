@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 
 /** One change of a grant's state, as its row keeps it. */
 export interface Change {

@@ -7,7 +7,7 @@ import {
   type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { type Doer, recordDeed } from '../access/audit.ts';
 import { findClient, scopeOf } from '../access/clients.ts';
 import { type GrantedToken, redeem } from '../access/grant-tokens.ts';

@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import { ArchiveCorrupt } from '../hosting/backup-extract.ts';
 import { type Code, CODES, StatusError } from '../status.ts';
 

@@ -1,5 +1,5 @@
 import type { StateValue } from 'xstate';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 
 /** One transition of one machine, told once it is stored. */
 export interface MachineStep {

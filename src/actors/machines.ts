@@ -1,5 +1,6 @@
 import { deviceGrantMachine } from '../../machines/device-grant.ts';
-import { type Cause, type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import type { Doer } from '../access/audit.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';

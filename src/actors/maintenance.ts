@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import type { Archives } from '../hosting/archives.ts';
 import type { Disk } from '../hosting/disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';

@@ -1,5 +1,6 @@
 import { getNextSnapshot } from 'xstate';
-import { type Cause, type ServerCommand, type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import type { Cause, ServerCommand } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { StatusError } from '../status.ts';
 import { worthStoring } from './resting.ts';
 

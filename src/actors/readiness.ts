@@ -1,4 +1,4 @@
-import type { StartupPhase } from '../../machines/server.ts';
+import type { StartupPhase } from '../../machines/server-types.ts';
 import { createBootLog } from '../hosting/boot-log.ts';
 import type { Clock, Console, Engine, Exit, Game, Pinger } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';

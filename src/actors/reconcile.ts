@@ -1,4 +1,5 @@
-import { type Ending, failureOf } from '../../machines/server.ts';
+import { failureOf } from '../../machines/server-reasons.ts';
+import type { Ending } from '../../machines/server-types.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine, Exit, Game } from '../ports.ts';

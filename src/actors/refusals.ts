@@ -1,4 +1,4 @@
-import type { ServerCommand, ServerState } from '../../machines/server.ts';
+import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { StatusError } from '../status.ts';
 import type { ServerNow } from './effect-host.ts';
 

@@ -1,10 +1,9 @@
-import {
-  GAINED,
-  type ServerContext,
-  type ServerSnapshot,
-  type ServerState,
-  serverMachine,
-} from '../../machines/server.ts';
+import { createActor } from 'xstate';
+import type { Snapshot } from 'xstate';
+import { GAINED } from '../../machines/server-context.ts';
+import type { Cause, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import type { Log } from '../log.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { ServerNow } from './effect-host.ts';
 
@@ -12,6 +11,31 @@ import type { ServerNow } from './effect-host.ts';
 export function storedSnapshot(row: ServerRow): ServerSnapshot {
   const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
   return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
+}
+
+/** Where nobody knows any more who or what it was. */
+export const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };
+
+/** The run of a server to which nothing has happened yet. */
+export function untouched(row: ServerRow, limits: ServerLimits, cause: Cause): Snapshot<unknown> {
+  const actor = createActor(serverMachine, { input: { id: row.id, limits, at: row.createdAt, cause } });
+  return actor.getPersistedSnapshot();
+}
+
+/** A stored snapshot with this run's limits; one that this version cannot read is taken as asleep. */
+export function restorable(row: ServerRow, limits: ServerLimits, log: Log): Snapshot<unknown> {
+  const stored = storedSnapshot(row);
+  try {
+    stored.context.limits = limits;
+    serverMachine.resolveState({ value: stored.value, context: stored.context });
+    return stored;
+  } catch (error) {
+    log.error(
+      { server: row.id, err: error, value: stored.value },
+      'stored state unknown to this version; taken as hibernated',
+    );
+    return untouched(row, limits, UNKNOWN_CAUSE);
+  }
 }
 
 /** A sleeping server's run, read from its stored snapshot without an actor. */

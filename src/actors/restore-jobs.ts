@@ -1,6 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import { treeBytesOf } from '../hosting/archives.ts';
 import { syncDirectory } from '../hosting/backup-archive.ts';
 import { archivePath, discard, exists, removeTree, siblingsOf } from '../hosting/backup-files.ts';

@@ -1,6 +1,6 @@
 import { motdCodes, parseMotd } from '../hosting/motd.ts';
 import type { WakePolicy } from '../hosting/wake-policies.ts';
-import type { Cause, ServerState } from '../../machines/server.ts';
+import type { Cause, ServerState } from '../../machines/server-types.ts';
 import { JoinRefused, type Address, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';

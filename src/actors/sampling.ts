@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../../machines/server.ts';
+import type { ServerEvent } from '../../machines/server-types.ts';
 import type { Clock, Console, Pinger } from '../ports.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { ServerNow } from './effect-host.ts';

@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { nextRun } from '../hosting/cron.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';

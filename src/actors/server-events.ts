@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import type { Clock } from '../ports.ts';
 import type { ServerNow } from './effect-host.ts';
 import type { Servers } from './servers.ts';

@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import { exists, siblingsOf } from '../hosting/backup-files.ts';
 import { openJail } from '../hosting/jail.ts';
 import { makeOf } from '../hosting/server-make.ts';

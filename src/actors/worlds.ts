@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { type Doer, recordDeed } from '../access/audit.ts';
 import type { Archives } from '../hosting/archives.ts';
 import { exists, siblingsOf } from '../hosting/backup-files.ts';

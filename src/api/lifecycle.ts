@@ -1,4 +1,4 @@
-import type { ServerCommand } from '../../machines/server.ts';
+import type { ServerCommand } from '../../machines/server-types.ts';
 import { int32, message } from './fields.ts';
 import type { Role } from '../access/members.ts';
 import { serverOperation } from './server-operation.ts';

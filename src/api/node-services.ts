@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { recordDeed } from '../access/audit.ts';
 import { createOrphans, type Orphans } from '../actors/orphans.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
-import { INSTALLS, WAKES, type Servers } from '../actors/servers.ts';
+import type { Servers } from '../actors/servers.ts';
+import { INSTALLS, WAKES } from '../actors/wake-checks.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import { createDiskGuard } from '../billing/disk-guard.ts';
 import type { LiveServer } from '../billing/live.ts';

@@ -30,7 +30,7 @@ import type { Mods } from '../hosting/mods.ts';
 import type { ServerPorts } from '../hosting/server-ports.ts';
 import { createTurns } from '../turns.ts';
 import type { Turns } from '../turns.ts';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { PublicStatuses } from '../hosting/public-statuses.ts';
 import type { WakePolicies } from '../hosting/wake-policies.ts';

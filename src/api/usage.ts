@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { gbHoursOf } from '../billing/usage.ts';
 import { listSessions } from '../store/awake-sessions.ts';
 import type { AwakeSessionRow } from '../store/rows.ts';

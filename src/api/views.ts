@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { ServerNow } from '../actors/effect-host.ts';
-import type { Failure, ServerContext, ServerState } from '../../machines/server.ts';
+import type { Failure, ServerContext, ServerState } from '../../machines/server-types.ts';
 import type { Server } from './schemas.ts';
 import type { Services } from './services.ts';
 

@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import type { LiveServer, LiveServers } from './live.ts';
 import { createLastCalls } from './last-call.ts';
 import type { LastCallOptions } from './last-call.ts';

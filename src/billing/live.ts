@@ -1,4 +1,4 @@
-import type { Cause, ServerCommand, ServerContext, ServerState } from '../../machines/server.ts';
+import type { Cause, ServerCommand, ServerContext, ServerState } from '../../machines/server-types.ts';
 import type { ServerRow } from '../store/rows.ts';
 
 /** A server as the meter sees it: what its owner set, and what its run shows. */

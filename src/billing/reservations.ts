@@ -1,4 +1,4 @@
-import type { ServerContext, ServerState } from '../../machines/server.ts';
+import type { ServerContext, ServerState } from '../../machines/server-types.ts';
 import type { ServerRow } from '../store/rows.ts';
 
 /** As much of a server as tells what it reserves. */

@@ -1,4 +1,4 @@
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { randomBase62 } from '../ids.ts';
 import type { Clock, Game } from '../ports.ts';
 import {

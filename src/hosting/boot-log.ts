@@ -1,4 +1,4 @@
-import type { StartupPhase } from '../../machines/server.ts';
+import type { StartupPhase } from '../../machines/server-types.ts';
 import { fromServerThread, readGameLine, spoken } from './diagnosis-line.ts';
 import type { GameLine } from './diagnosis-line.ts';
 

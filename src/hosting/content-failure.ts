@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import type { StatusError } from '../status.ts';
 
 /** Codes and titles as the diagnosis of an image's log would give them (`diagnosis.ts`). */

@@ -1,4 +1,4 @@
-import type { Failure } from '../../machines/server.ts';
+import type { Failure } from '../../machines/server-types.ts';
 import type { Exit } from '../ports.ts';
 import { DEPENDENCY_RULES } from './diagnosis-dependencies.ts';
 import { exitFindings, unknownFinding } from './diagnosis-exit.ts';

@@ -1,5 +1,5 @@
 import type { MachineDetail, MachineSummary } from '../actors/machines.ts';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { StatusError } from '../status.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';

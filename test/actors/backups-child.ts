@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import process from 'node:process';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { createServers } from '../../src/actors/servers.ts';

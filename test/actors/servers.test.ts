@@ -1,7 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import type { ServerState } from '../../machines/server.ts';
+import type { ServerState } from '../../machines/server-types.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StatusError } from '../../src/status.ts';
 import { KEY, STEVE, world, type World } from '../support/world.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { ServerState } from '../../machines/server.ts';
+import type { ServerState } from '../../machines/server-types.ts';
 import { Server } from '../../src/api/schemas.ts';
 import { ConsoleError } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';

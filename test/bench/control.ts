@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { startReconcile } from '../../src/actors/reconcile.ts';
 import { createRouting } from '../../src/actors/routing.ts';

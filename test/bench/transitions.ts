@@ -1,5 +1,5 @@
 import process from 'node:process';
-import type { ServerState } from '../../machines/server.ts';
+import type { ServerState } from '../../machines/server-types.ts';
 import { ACCOUNT, addServers, BENCH, type Control, inFolder, openControl, readyGames } from './control.ts';
 import type { Report } from './figures.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { INSTALLS, WAKES } from '../../src/actors/servers.ts';
+import { INSTALLS, WAKES } from '../../src/actors/wake-checks.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import type { AccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Cause } from '../../machines/server.ts';
+import type { Cause } from '../../machines/server-types.ts';
 import { type Deed, recordDeed } from '../../src/access/audit.ts';
 import { createFunds } from '../../src/billing/funds.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';

@@ -4,11 +4,7 @@ import { createActor, fromPromise, getInitialSnapshot, getNextSnapshot } from 'x
 import type { EventFromLogic, Snapshot } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import {
-  CRASH_GRACE_MS,
-  FALSE_WAKE_MS,
   SERVER_STATES,
-  serverMachine,
-  serverState,
   type Booted,
   type Cause,
   type Ending,
@@ -17,8 +13,14 @@ import {
   type Job,
   type Maintained,
   type ServerEvent,
-  type ServerSnapshot,
   type ServerState,
+} from '../../machines/server-types.ts';
+import {
+  CRASH_GRACE_MS,
+  FALSE_WAKE_MS,
+  serverMachine,
+  serverState,
+  type ServerSnapshot,
 } from '../../machines/server.ts';
 
 const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
-import type { Cause, ServerCommand, ServerState } from '../../machines/server.ts';
+import type { Cause, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects, type EffectsOptions } from '../../src/actors/effects.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';

@@ -1,0 +1,52 @@
+/** Why a server did what nobody asked for, and why it could not do what it should. */
+import type { Cause, Failure } from './server-types.ts';
+
+export const AWAKE_AGAIN: Cause = { kind: 'system', id: 'crash', note: 'started again after a crash' };
+export const LOST: Cause = { kind: 'system', id: 'lost', note: 'started again after its engine or machine went away' };
+export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
+export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
+export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
+export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
+
+export const START_TIMEOUT: Failure = {
+  code: 'start_timeout',
+  summary: 'Start timed out: the server ran but was never ready for players.',
+  suggestion:
+    'Read the log for the last thing it did; a mod that hangs or a very large world needs a look before the next start.',
+  raw: '',
+};
+export const INSTALL_TIMEOUT: Failure = {
+  code: 'install_timeout',
+  summary: 'Install timed out: the installer did not finish.',
+  suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
+  raw: '',
+};
+export const CANCELLED: Failure = {
+  code: 'cancelled',
+  summary: 'Install cancelled: it was stopped before it finished.',
+  suggestion: 'Retry the install when you are ready.',
+  raw: '',
+};
+
+/** Effects reject with a Failure of their own making, or with whatever went wrong underneath. */
+export function failureOf(error: unknown): Failure {
+  if (isFailure(error))
+    return { code: error.code, summary: error.summary, suggestion: error.suggestion, raw: error.raw };
+  return {
+    code: 'unknown',
+    summary: `Unexpected: ${error instanceof Error ? error.message : String(error)}`,
+    suggestion: 'Try again; if it stays so, ask the operator to look at the log of the service.',
+    raw: '',
+  };
+}
+
+function isFailure(value: unknown): value is Failure {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'code' in value &&
+    'summary' in value &&
+    'suggestion' in value &&
+    'raw' in value
+  );
+}

@@ -1,0 +1,161 @@
+/**
+ * The words a server's life is told in: its states, what happens to it, and what is known of it. The statechart over them is
+ * `server.ts`.
+ */
+
+/** The wire states of the reference, and `deleting`, which callers never see. */
+export const SERVER_STATES = [
+  'hibernated',
+  'installing',
+  'install_failed',
+  'starting',
+  'running',
+  'stopping',
+  'start_failed',
+  'deleting',
+] as const;
+export type ServerState = (typeof SERVER_STATES)[number];
+
+/** Who or what made a transition happen; kept with each transition and with each awake session. */
+export interface Cause {
+  kind: 'key' | 'user' | 'player' | 'schedule' | 'operator' | 'system';
+  /** Key id, user id, player name, schedule id, or for `system` a word: `idle`, `false_wake`, `crash`, `lost`, `unexpected`. */
+  id: string;
+  /** A few words for people. */
+  note: string;
+}
+
+/** Why an install or a start failed: stable code, `Title: detail`, what to do, and the lines that show it. */
+export interface Failure {
+  code: string;
+  summary: string;
+  suggestion: string;
+  raw: string;
+}
+
+export interface Address {
+  host: string;
+  port: number;
+}
+
+/** Work on a resting server's files that excludes its starts; what exactly is done is no concern of the machine's. */
+export interface Job {
+  id: string;
+  kind: 'backup.restore' | 'world.reset' | 'world.delete';
+  /** The backup or world it is about. */
+  target: string;
+}
+
+export type StartupPhase = 'starting' | 'loading_mods' | 'generating_world' | 'ready';
+
+/** How long a server may stay in a passing state, in ms. From the settings of the run, not from the snapshot. */
+export interface ServerLimits {
+  startMs: number;
+  stopMs: number;
+  installMs: number;
+}
+
+export interface ServerContext {
+  id: string;
+  limits: ServerLimits;
+  /** Why the server is in its present phase of life. */
+  cause: Cause;
+  /** When START or JOIN was taken; null while asleep. */
+  wokenAt: number | null;
+  /** When the game became ready; null unless running. */
+  readyAt: number | null;
+  address: Address | null;
+  rcon: Address | null;
+  /** First successful boot. */
+  bakedAt: number | null;
+  startFailure: Failure | null;
+  installFailure: Failure | null;
+  /** Once this has stopped, what is left of it is cleared away, or a job is done: begin again, for this cause. */
+  queued: Cause | null;
+  /** What is to be done, or is being done, with the server at rest. */
+  job: Job | null;
+  /** How the last job ended. After a failure everything is as it was before. */
+  maintained: { jobId: string; failure: Failure | null } | null;
+  /** The stop under way does not wait for the game to save. */
+  kill: boolean;
+  /** When joins retried a failed start; at most two an hour. */
+  retries: number[];
+  /** When the present passing state is given up; null where there is no limit. */
+  deadlineAt: number | null;
+  /** No idle stop before. */
+  keepAwakeUntil: number;
+  /** Somebody has been in the game since it woke. */
+  played: boolean;
+  /** Readings. Not worth a write of their own: they are stored along with the next change of anything else. */
+  live: Live;
+}
+
+export interface Live {
+  phase: StartupPhase;
+  percent: number;
+  /** Online now; null: not read. */
+  players: number | null;
+  /** Last time anybody was in, or came to, the game. */
+  lastActiveAt: number | null;
+}
+
+export interface ServerInput {
+  id: string;
+  limits: ServerLimits;
+  at: number;
+  cause: Cause;
+}
+
+type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
+
+/**
+ * How a game ended that nobody here asked to end: by itself; with its engine or machine, through no fault of its own; or in
+ * good order, because somebody in the game told it to.
+ */
+export type Ending = 'crashed' | 'lost' | 'stopped';
+
+/** What people, keys, players and schedules ask for. */
+export type ServerCommand =
+  | Caused<'START'>
+  | Caused<'JOIN'>
+  | Caused<'STOP'>
+  | Caused<'RESTART'>
+  | Caused<'KILL'>
+  | Caused<'REINSTALL'>
+  | Caused<'RETRY_INSTALL'>
+  | Caused<'DELETE'>
+  | (Caused<'KEEP_AWAKE'> & { until: number })
+  | (Caused<'MAINTAIN'> & { job: Job });
+
+/** What the world shows. */
+export type ServerFact =
+  | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
+  /** A reading of a running game; `players` null: it did not answer. `idleAfterMs` 0: never idle. */
+  | { type: 'SAMPLE'; at: number; players: number | null; idleAfterMs: number }
+  /** The engine shows the game running, */
+  | { type: 'UP'; at: number; address: Address; rcon: Address | null }
+  /** or not. */
+  | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
+  /** Its time is up; with a cause: an operator did not want to wait for that. */
+  | { type: 'ALARM'; at: number; cause?: Cause };
+
+export type ServerEvent = ServerCommand | ServerFact;
+export type ServerTag = ServerState | 'billed';
+
+/** What `boot` resolves with: where the ready game is, and when it became ready. */
+export interface Booted {
+  at: number;
+  address: Address;
+  rcon: Address | null;
+}
+
+/** What `halt`, `install` and `erase` resolve with. */
+export interface Finished {
+  at: number;
+}
+
+/** What `maintain` resolves with, once the job is done or everything is again as it was: then `failure` says why. */
+export interface Maintained {
+  at: number;
+  failure: Failure | null;
+}
