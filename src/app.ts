@@ -80,8 +80,8 @@ export async function startApp(
       ...content,
       telemetry,
     });
-    const game = { store, servers, serverEvents, engine, console, rconPassword };
-    const { outbox, alerts, metrics } = openObservation(startup, game);
+    const around = { store, servers, serverEvents, engine, console, rconPassword };
+    const { outbox, alerts, metrics } = openObservation(startup, around);
     const joining = await openJoining(startup, { store, servers });
 
     await backupRoom.recover();
@@ -99,8 +99,8 @@ export async function startApp(
         onLook: sessions.observed,
       }),
     );
-    const { funds, accountLimits } = await openAllowance(startup, { ...game, ...money, mailer, alerts });
-    const node = await openNodeServices({ ...game, clock, log, dataDir, nodeLabel, disk: disks, capacity });
+    const { funds, accountLimits } = await openAllowance(startup, { ...around, ...money, mailer, alerts });
+    const node = await openNodeServices({ ...around, clock, log, dataDir, nodeLabel, disk: disks, capacity });
     onClose(() => node.close());
     // Not before all that may refuse a start is there.
     const schedules = await createSchedules({
@@ -110,7 +110,7 @@ export async function startApp(
       actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
     });
     onClose(() => schedules.close());
-    const { checkouts } = await startCharging(startup, { ...game, ...money, funds });
+    const { checkouts } = await startCharging(startup, { ...around, ...money, funds });
 
     const { proxy, players } = await listenPlayers(startup, joining);
     watchService(telemetry, startup, { store, servers, proxy, outbox });
