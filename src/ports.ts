@@ -1,6 +1,6 @@
 /**
  * The outside world on one page. Everything Dormouse does beyond its own memory goes through one of these
- * interfaces; adapters implement them, `src/app.ts` chooses the adapters, tests bring fakes that pass the same
+ * interfaces; adapters implement them, `src/compose/` chooses the adapters, tests bring fakes that pass the same
  * conformance suites.
  */
 

@@ -11,8 +11,6 @@ import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
-import { createMachines } from '../../src/actors/machines.ts';
-import { createPlayers } from '../../src/actors/players.ts';
 import { createMetrics } from '../../src/actors/metrics.ts';
 import { scheduleActions } from '../../src/actors/schedule-actions.ts';
 import { createSchedules } from '../../src/actors/schedules.ts';
@@ -21,29 +19,24 @@ import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
 import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
-import { createPeopleMemory } from '../../src/api/services.ts';
-import { dataFrame } from '../../src/api/sse.ts';
 import type { Services } from '../../src/api/services.ts';
-import { createPublicBoard } from '../../src/api/public-board.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
+import { createServices } from '../../src/compose/services.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import { openServerPorts } from '../../src/hosting/server-ports.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { createFiles } from '../../src/hosting/files.ts';
-import { createLogStreams } from '../../src/hosting/log-streams.ts';
 import { createMods } from '../../src/hosting/mods.ts';
-import { createPlayerListFiles } from '../../src/hosting/player-list-files.ts';
 import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail, Profiles } from '../../src/ports.ts';
-import { sandboxVersions } from '../../src/sandbox/versions.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
-import { getUser, insertAccount, insertUser } from '../../src/store/accounts.ts';
+import { insertAccount, insertUser } from '../../src/store/accounts.ts';
 import { insertAppToken } from '../../src/store/app-tokens.ts';
 import { insertClient } from '../../src/store/clients.ts';
 import { insertKey } from '../../src/store/keys.ts';
@@ -148,6 +141,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const logged: string[] = [];
   const letters: Mail[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const config = { ...CONFIG, ...options.config };
   const secret: Secret = {
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
@@ -221,63 +215,45 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   });
   t.teardown(() => sftp.close());
   const services: Services = {
-    publicStatuses,
-    wakePolicies,
-    publicBoard: createPublicBoard({
+    ...createServices({
+      ...money,
+      ...node,
+      config,
+      clock,
+      store,
+      log,
+      secret,
+      dataDir: base.dataDir,
+      mailer: { send: async (mail) => void letters.push(mail) },
+      clientAddress: (request) => request.socket.remoteAddress ?? '',
+      prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
       publicStatuses,
       wakePolicies,
       servers,
-      clock,
-      config: { ...CONFIG, ...options.config },
-      playersPort: () => 25_565,
-    }),
-    ...money,
-    ...node,
-    config: { ...CONFIG, ...options.config },
-    ...createPeopleMemory(clock),
-    clock,
-    store,
-    log,
-    secret,
-    mailer: { send: async (mail) => void letters.push(mail) },
-    clientAddress: (request) => request.socket.remoteAddress ?? '',
-    prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
-    servers: base.servers,
-    mods: createMods({
-      store,
-      registries: [fakeRegistry()],
-      disk: disk.quota,
-      dataDir: base.dataDir,
-      owner: undefined,
-    }),
-    files,
-    sftp,
-    players: createPlayers({
-      servers,
-      store,
-      clock,
-      console: games,
+      mods: createMods({
+        store,
+        registries: [fakeRegistry()],
+        disk: disk.quota,
+        dataDir: base.dataDir,
+        owner: undefined,
+      }),
+      files,
+      sftp,
       profiles: options.profiles ?? ACCOUNTS,
-      files: createPlayerListFiles({ files, dataDir: base.dataDir }),
-      rconPassword: () => 'secret',
+      serverEvents,
+      metrics,
+      backups,
+      worlds,
+      grants,
+      engine,
+      console: games,
+      catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
+      databases,
+      serverPorts: await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true }),
+      schedules,
+      playersPort: () => 25_565,
+      rconPassword: () => 'rcon-password',
     }),
-    serverEvents,
-    metrics,
-    backups,
-    worlds,
-    grants,
-    machines: createMachines({ store, clock, servers, grants }),
-    engine: base.engine,
-    console: base.games,
-    catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
-    databases,
-    serverPorts: await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true }),
-    schedules,
-    sandboxVersions: sandboxVersions(),
-    playersPort: () => 25_565,
-    findUser: (id) => getUser(store, id),
-    rconPassword: () => 'rcon-password',
-    logStreams: createLogStreams(base.engine, dataFrame, log),
     ...options.services,
   };
   const app = createApi({

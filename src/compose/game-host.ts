@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Secret } from '../access/secrets.ts';
+import { dockerOptions } from '../adapters/docker-host.ts';
+import type { ImageProvider } from '../adapters/docker-image.ts';
+import { createDockerEngine } from '../adapters/docker.ts';
+import { chooseEngine } from '../adapters/engine-auto.ts';
+import { createProcessEngine } from '../adapters/process.ts';
+import { createRconConsole } from '../adapters/rcon.ts';
+import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
+import type { FileOwner } from '../hosting/properties.ts';
+import type { Console, Engine } from '../ports.ts';
+import type { Startup } from './startup.ts';
+
+/** What games run on, and how they are talked to. */
+export interface GameHost {
+  console: Console;
+  engine: Engine;
+  /** Whom servers' files are handed over to; undefined: they stay this process's own. */
+  owner: FileOwner | undefined;
+}
+
+/** The user of the game image. */
+const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
+
+/** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
+export async function openGameHost(startup: Startup, { secret }: { secret: Secret }): Promise<GameHost> {
+  const console = createRconConsole();
+  startup.onClose(() => console.close());
+  const engine = await openEngine(startup, installationOf(secret));
+  const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
+  return { console, engine, owner };
+}
+
+async function openEngine({ config, log, clock }: Startup, installation: string): Promise<Engine> {
+  const docker = dockerOptions(config.dockerHost);
+  const image = config.sandboxImage;
+  const provideImage: ImageProvider = async (docker, wanted) => {
+    if (wanted !== image) return false;
+    // Only here, so that nobody else pays for it.
+    const { buildSandboxImage } = await import('../sandbox/image.ts');
+    await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
+    return true;
+  };
+  const kind = await chooseEngine(config.engine, { docker, image, provideImage, log });
+  if (kind === 'docker') {
+    const logDir = join(config.dataDir, 'logs');
+    return createDockerEngine({ docker, installation, logDir, log, provideImage });
+  }
+  const sandboxEntry = join(import.meta.dirname, '../sandbox/main.ts');
+  return createProcessEngine({
+    runDir: join(config.dataDir, 'run'),
+    log,
+    clock,
+    sandboxEntry,
+    fetchCore: createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock }),
+  });
+}
+
+/** Tells this installation's containers from those of others on the same Docker engine. */
+function installationOf(secret: Secret): string {
+  return createHash('sha256').update(secret.derive('installation', '')).digest('hex').slice(0, 10);
+}

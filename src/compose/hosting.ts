@@ -1,0 +1,87 @@
+import type { Secret } from '../access/secrets.ts';
+import type { Servers } from '../actors/servers.ts';
+import { openModRegistries } from '../adapters/mod-registries.ts';
+import { isPortFree } from '../adapters/port-forwarder.ts';
+import { type Disks, openDisks } from '../api/node-services.ts';
+import { createServerDatabases, type ServerDatabases } from '../hosting/databases.ts';
+import { createFiles, type Files } from '../hosting/files.ts';
+import { createMods, type Mods } from '../hosting/mods.ts';
+import { createPackInstaller, type InstallPack } from '../hosting/packs.ts';
+import { openServerPorts, type ServerPorts } from '../hosting/server-ports.ts';
+import { openHostKey } from '../sftp/host-key.ts';
+import { warnWithoutNativeCrypto } from '../sftp/native-crypto.ts';
+import { createSftp, type Sftp } from '../sftp/sftp.ts';
+import type { Store } from '../store/store.ts';
+import type { GameHost } from './game-host.ts';
+import type { Startup } from './startup.ts';
+
+/** What belongs to servers beside their games. */
+export interface Hosting {
+  disks: Disks;
+  files: Files;
+  /** Listens nowhere yet. */
+  sftp: Sftp;
+  /** Undefined where no database server is set. */
+  databases: ServerDatabases | undefined;
+  serverPorts: ServerPorts;
+}
+
+export interface HostingOptions extends Pick<GameHost, 'owner'> {
+  store: Store;
+  secret: Secret;
+  /** The servers, once they are there. */
+  servers: () => Pick<Servers, 'get'>;
+  /** Whether a server's files are out of reach for now. Not asked before somebody can connect. */
+  closed: (serverId: string) => boolean;
+}
+
+/** Opens the servers' files, the ways to them, databases and ports. */
+export async function openHosting(startup: Startup, options: HostingOptions): Promise<Hosting> {
+  const { config, log, clock } = startup;
+  const { store, owner, servers, closed } = options;
+  const { dataDir } = config;
+  const disks = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers });
+  const disk = disks.quota;
+  const files = createFiles({ dataDir, owner, disk });
+  const hostKey = await openHostKey(dataDir);
+  const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
+  const databases = await openDatabases(startup, options);
+  const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
+  return { disks, files, sftp, databases, serverPorts };
+}
+
+async function openDatabases(
+  { config, log, clock, onClose }: Startup,
+  { store, secret }: Pick<HostingOptions, 'store' | 'secret'>,
+): Promise<ServerDatabases | undefined> {
+  if (config.mysqlAdminUrl === null) return undefined;
+  // Only here, so that nobody else pays for it.
+  const { createMysqlDatabases } = await import('../adapters/mysql.ts');
+  const port = createMysqlDatabases(config.mysqlAdminUrl);
+  const opened = createServerDatabases({ store, clock, databases: port, secret, log });
+  onClose(() => opened.close());
+  return opened;
+}
+
+/** What comes into servers' folders from the mod registries. */
+export interface Content {
+  mods: Mods;
+  installPack: InstallPack;
+}
+
+/** The mod registries that are set up, as servers' mods and packs. */
+export function openContent(
+  { config, clock }: Startup,
+  { store, disks, owner }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks'>,
+): Content {
+  const registries = openModRegistries(config, clock);
+  const content = { registries, disk: disks.quota, dataDir: config.dataDir, owner };
+  return { mods: createMods({ ...content, store }), installPack: createPackInstaller(content) };
+}
+
+/** Lets SFTP clients in. Rejects where the port cannot be had. */
+export async function listenSftp({ config, log, onClose }: Startup, sftp: Sftp): Promise<void> {
+  warnWithoutNativeCrypto(log);
+  onClose(() => sftp.close());
+  await sftp.listen(config.sftpHost, config.sftpPort);
+}

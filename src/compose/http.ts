@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import type { Proxy } from '../../proxy/index.ts';
+import { authenticateApp } from '../access/app-tokens.ts';
+import { createClientAddress } from '../access/client-address.ts';
+import { authenticate } from '../access/keys.ts';
+import { createStartLimit } from '../access/start-limit.ts';
+import { createGrants } from '../actors/grants.ts';
+import { EMBEDDED_VERSIONS } from '../adapters/catalogue-embedded.ts';
+import { createCatalogue } from '../adapters/catalogue.ts';
+import { createMojangProfiles } from '../adapters/mojang.ts';
+import { createApi } from '../api/app.ts';
+import { createHttpServer } from '../api/http-server.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { Engine } from '../ports.ts';
+import { createPages } from '../web/pages.ts';
+import { createServices, type ServicesOptions } from './services.ts';
+import type { Startup } from './startup.ts';
+
+/** What is made here, or comes from the settings. */
+type Own =
+  | 'config'
+  | 'log'
+  | 'clock'
+  | 'dataDir'
+  | 'grants'
+  | 'profiles'
+  | 'catalogue'
+  | 'clientAddress'
+  | 'playersPort';
+
+/** The service, as the API and the pages show it. */
+export interface HttpOptions extends Omit<ServicesOptions, Own> {
+  engine: Engine;
+  proxy: Pick<Proxy, 'stats'>;
+  /** Where players connect. */
+  players: { port: number };
+  telemetry: Telemetry;
+}
+
+/** Serves the API and the pages. Rejects where the port cannot be had. */
+export async function listenHttp(startup: Startup, options: HttpOptions): Promise<AddressInfo> {
+  const { config, log, clock, onClose } = startup;
+  const { proxy, players, telemetry, ...shown } = options;
+  const { store, secret, engine } = shown;
+  const grants = createGrants({ store, clock, secret, log });
+  const services = createServices({
+    ...shown,
+    config,
+    log,
+    clock,
+    dataDir: config.dataDir,
+    grants,
+    profiles: createMojangProfiles({ apiUrl: config.mojangApiUrl, clock }),
+    catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
+    clientAddress: createClientAddress(config.trustedProxies),
+    playersPort: () => players.port,
+  });
+  const startLimit = createStartLimit({ store, clock });
+  const api = createApi({
+    log,
+    services,
+    device: { ...services, grants, startLimit },
+    findPrincipal: (key) => authenticate(store, clock, key),
+    findApp: (token) => authenticateApp(store, clock, token),
+    telemetry,
+    readiness: {
+      store: () => store.query('SELECT 1'),
+      engine: () => engine.list(),
+      proxy: async () => proxy.stats(),
+    },
+  });
+  api.use(createPages(services));
+  const server = createHttpServer(api);
+  server.listen(config.httpPort, config.httpHost);
+  await once(server, 'listening');
+  onClose(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return server.address() as AddressInfo;
+}

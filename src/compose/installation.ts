@@ -1,0 +1,41 @@
+import { mkdir } from 'node:fs/promises';
+import { type FirstRun, firstRun } from '../access/first-run.ts';
+import { acquireLease } from '../access/lease.ts';
+import { openSecret, type Secret } from '../access/secrets.ts';
+import { openWallet } from '../billing/ledger.ts';
+import { openStore, type Store, type Tx } from '../store/store.ts';
+import type { Startup } from './startup.ts';
+
+/** What outlives the process. */
+export interface Installation {
+  store: Store;
+  secret: Secret;
+  /** Derived, so that none is stored. */
+  rconPassword: (serverId: string) => string;
+  /** The operator's credentials; only on an empty database. */
+  operator: FirstRun | undefined;
+  /** Gives a new account its wallet, in the write that makes it. */
+  onAccount: (tx: Tx, accountId: string, at: number) => Promise<void>;
+}
+
+/**
+ * Opens the database for this process alone and brings it up to date. `onLost` is called when another has taken it over. Rejects
+ * with StatusError where it cannot be had.
+ */
+export async function openInstallation(
+  { config, log, clock, onClose }: Startup,
+  onLost: () => void,
+): Promise<Installation> {
+  const { dataDir, baseUrl } = config;
+  await mkdir(dataDir, { recursive: true, mode: 0o750 });
+  const store = await openStore(config.databaseUrl);
+  onClose(() => store.close());
+  const lease = await acquireLease(store, { clock, log, onLost });
+  onClose(() => lease.release());
+  await store.migrate();
+  const secret = await openSecret(store, dataDir);
+  const onAccount = async (tx: Tx, id: string, at: number) =>
+    void (await openWallet(tx, id, at, config.signupCreditMicros));
+  const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
+  return { store, secret, rconPassword: (serverId) => secret.derive('rcon', serverId), operator, onAccount };
+}

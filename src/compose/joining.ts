@@ -1,0 +1,52 @@
+import { createProxy, type Proxy } from '../../proxy/index.ts';
+import type { Address, Routes, Wake } from '../../proxy/ports.ts';
+import { createDoor } from '../actors/door.ts';
+import { createRouting } from '../actors/routing.ts';
+import type { Servers } from '../actors/servers.ts';
+import { createPlayerFiles } from '../hosting/player-files.ts';
+import { openPublicStatuses, type PublicStatuses } from '../hosting/public-statuses.ts';
+import { openWakePolicies, type WakePolicies } from '../hosting/wake-policies.ts';
+import { listRoutes } from '../store/servers.ts';
+import type { Store } from '../store/store.ts';
+import type { Startup } from './startup.ts';
+
+/** Which server a player means, and whether they may wake it. */
+export interface Joining {
+  publicStatuses: PublicStatuses;
+  wakePolicies: WakePolicies;
+  /** What the proxy asks. */
+  routing: Routes & Wake;
+}
+
+/** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
+export async function openJoining(
+  { config, log, clock, onClose }: Startup,
+  { store, servers }: { store: Store; servers: Servers },
+): Promise<Joining> {
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
+  servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+  const door = createDoor({ files: createPlayerFiles(config.dataDir), policies: wakePolicies, clock, store });
+  servers.checkWakes(door.wakeCap, ['JOIN']);
+  const routing = createRouting({
+    servers,
+    clock,
+    log,
+    door,
+    publicHost: config.publicHost,
+    sleepers: await listRoutes(store),
+  });
+  onClose(() => routing.close());
+  return { publicStatuses, wakePolicies, routing };
+}
+
+/** Lets players in. Rejects where the port cannot be had. */
+export async function listenPlayers(
+  { config, log, onClose }: Startup,
+  { routing }: Pick<Joining, 'routing'>,
+): Promise<{ proxy: Proxy; players: Address }> {
+  const { sessionServerUrl } = config;
+  const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
+  onClose(() => proxy.close());
+  return { proxy, players: await proxy.listen(config.proxyHost, config.proxyPort) };
+}

@@ -1,0 +1,59 @@
+import type { Proxy } from '../../proxy/index.ts';
+import { type Alerts, createAlerts } from '../actors/alerts.ts';
+import { createMetrics, type Metrics } from '../actors/metrics.ts';
+import type { ServerEvents } from '../actors/server-events.ts';
+import type { Servers } from '../actors/servers.ts';
+import { createWebhook } from '../adapters/webhook.ts';
+import { isPublicAddress } from '../hosting/public-address.ts';
+import { createWebhookOutbox, type WebhookOutbox } from '../hosting/webhook-outbox.ts';
+import { createChargeCount } from '../observability/charged.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { Store } from '../store/store.ts';
+import { countServersByState } from '../store/telemetry.ts';
+import type { GameHost } from './game-host.ts';
+import type { Startup } from './startup.ts';
+import { recordThrough } from './system-deeds.ts';
+
+/** What owners are told of how their servers run. */
+export interface Observation {
+  outbox: WebhookOutbox;
+  alerts: Alerts;
+  metrics: Metrics;
+}
+
+export interface ObservationOptions extends Pick<GameHost, 'engine' | 'console'> {
+  store: Store;
+  servers: Servers;
+  serverEvents: ServerEvents;
+  rconPassword: (serverId: string) => string;
+}
+
+/** Reads running servers each minute from now on, and tells their webhooks what is amiss. */
+export function openObservation({ log, clock, onClose }: Startup, options: ObservationOptions): Observation {
+  const { store, servers, serverEvents, engine, console, rconPassword } = options;
+  const webhook = createWebhook({ isAllowed: isPublicAddress });
+  const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordThrough('system') });
+  onClose(() => outbox.close());
+  const alerts = createAlerts({ outbox, serverEvents, log });
+  const onMinute = alerts.minute;
+  const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
+  onClose(() => metrics.close());
+  return { outbox, alerts, metrics };
+}
+
+/** Lets operators read, beside what is counted as it happens, what can be asked at any time. */
+export function watchService(
+  telemetry: Pick<Telemetry, 'watch'>,
+  { clock }: Pick<Startup, 'clock'>,
+  options: { store: Store; servers: Pick<Servers, 'live'>; proxy: Pick<Proxy, 'stats'>; outbox: WebhookOutbox },
+): void {
+  const { store, servers, proxy, outbox } = options;
+  telemetry.watch({
+    serversByState: () => countServersByState(store),
+    playersOnline: () => servers.live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+    proxy: () => proxy.stats(),
+    storeWrites: () => store.waiting(),
+    webhookMessages: () => outbox.waiting(store),
+    charged: createChargeCount(store, clock),
+  });
+}

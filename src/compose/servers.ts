@@ -1,0 +1,114 @@
+import type { ServerLimits } from '../../machines/server-types.ts';
+import { pingStatus } from '../../proxy/ping.ts';
+import { type BackupRoom, createBackupRoom } from '../actors/backup-room.ts';
+import type { ServerNow } from '../actors/effect-host.ts';
+import { createEffects } from '../actors/effects.ts';
+import { createServerEvents, type ServerEvents } from '../actors/server-events.ts';
+import { createServers, type Servers } from '../actors/servers.ts';
+import type { Config } from '../config.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { Store } from '../store/store.ts';
+import type { GameHost } from './game-host.ts';
+import type { Content, Hosting } from './hosting.ts';
+import type { Money } from './money.ts';
+import type { Startup } from './startup.ts';
+
+/** All servers, none of them live yet: `backupRoom.recover`, then `servers.restore`. */
+export interface OpenServers {
+  servers: Servers;
+  serverEvents: ServerEvents;
+  backupRoom: BackupRoom;
+  /** To be called each time the engine has come back after it was out of reach. */
+  engineReturned: () => void;
+}
+
+export interface OpenServersOptions
+  extends
+    GameHost,
+    Content,
+    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts'>,
+    Pick<Money, 'sessions' | 'capacity'> {
+  store: Store;
+  rconPassword: (serverId: string) => string;
+  telemetry: Pick<Telemetry, 'stepped' | 'refusedWake'>;
+}
+
+/** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
+const STOP_MS = 120_000;
+const INSTALL_MS = 30 * 60_000;
+
+/** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
+export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
+  const { store, engine, console, owner, rconPassword, sessions, telemetry } = options;
+  const { disks, sftp, databases, serverPorts, capacity, mods, installPack } = options;
+  const { dataDir } = config;
+  let outages = 0;
+  const backupRoom = createBackupRoom({
+    store,
+    engine,
+    console,
+    clock,
+    log,
+    dataDir,
+    owner,
+    rconPassword,
+    quotaBytes: config.backupQuotaMb * 2 ** 20,
+    disk: disks.quota,
+    release: (id) => sftp.cut(id),
+  });
+  const effects = createEffects({
+    engine,
+    console,
+    clock,
+    log,
+    rconPassword,
+    portsOf: (id) => serverPorts.of(id),
+    cpusFor: (ramMb) => capacity.cpusFor(ramMb),
+    pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
+    dataDir,
+    gameImage: config.gameImage,
+    sandboxImage: config.sandboxImage,
+    sandboxFaults: config.sandboxFaults,
+    owner,
+    idleAfterMs: config.idleTimeoutMinutes * 60_000,
+    outages: () => outages,
+    maintain: backupRoom.maintain,
+    mods,
+    // Containers bring an installer of their own.
+    ...(engine.kind === 'process' && { installPack }),
+    erasers: [
+      (id) => mods.end(id),
+      (id) => sftp.cut(id),
+      backupRoom.erase,
+      async (id) => databases?.erase(id),
+      (id) => serverPorts.forget(id),
+    ],
+  });
+  const servers = createServers({
+    store,
+    clock,
+    log,
+    onStep: async (tx, now, step) => {
+      await sessions.onStep(tx, now, step);
+      telemetry.stepped(step, startMs(now));
+    },
+    onRefusal: telemetry.refusedWake,
+    limits: limitsOf(config),
+    effects,
+  });
+  onClose(() => servers.close());
+  // At once, as the erasing of a deleted server may wait for its engine.
+  onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
+  const serverEvents = createServerEvents(servers, clock);
+  onClose(() => serverEvents.close());
+  return { servers, serverEvents, backupRoom, engineReturned: () => void outages++ };
+}
+
+/** From the wish for a server to its readiness; null where it has not come to that. */
+function startMs({ context: { wokenAt, readyAt } }: ServerNow): number | null {
+  return wokenAt === null || readyAt === null ? null : readyAt - wokenAt;
+}
+
+function limitsOf(config: Config): ServerLimits {
+  return { startMs: config.startTimeoutSeconds * 1_000, stopMs: STOP_MS, installMs: INSTALL_MS };
+}

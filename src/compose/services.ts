@@ -1,0 +1,47 @@
+import type { Grants } from '../actors/grants.ts';
+import { createMachines } from '../actors/machines.ts';
+import { createPlayers } from '../actors/players.ts';
+import { createPublicBoard } from '../api/public-board.ts';
+import { createPeopleMemory, type Services } from '../api/services.ts';
+import { dataFrame } from '../api/sse.ts';
+import { createLogStreams } from '../hosting/log-streams.ts';
+import { createPlayerListFiles } from '../hosting/player-list-files.ts';
+import type { FileOwner } from '../hosting/properties.ts';
+import type { Console, Profiles } from '../ports.ts';
+import { sandboxVersions } from '../sandbox/versions.ts';
+import { getUser } from '../store/accounts.ts';
+
+/** What follows from the rest. */
+type Derived =
+  | keyof ReturnType<typeof createPeopleMemory>
+  | 'players'
+  | 'publicBoard'
+  | 'machines'
+  | 'logStreams'
+  | 'sandboxVersions'
+  | 'findUser';
+
+/** The rest, and what the derived ones are made of beside it. */
+export interface ServicesOptions extends Omit<Services, Derived> {
+  console: Console;
+  grants: Grants;
+  profiles: Profiles;
+  dataDir: string;
+  owner?: FileOwner | undefined;
+}
+
+/** Completes what handlers and pages work with by what serves nobody else. */
+export function createServices({ profiles, dataDir, owner, ...given }: ServicesOptions): Services {
+  const { store, clock, log, servers, files, console, rconPassword, engine, grants } = given;
+  const listFiles = createPlayerListFiles({ files, dataDir, owner });
+  return {
+    ...given,
+    ...createPeopleMemory(clock),
+    players: createPlayers({ servers, files: listFiles, profiles, store, clock, console, rconPassword }),
+    publicBoard: createPublicBoard(given),
+    machines: createMachines({ store, clock, servers, grants }),
+    logStreams: createLogStreams(engine, dataFrame, log),
+    sandboxVersions: sandboxVersions(),
+    findUser: (id) => getUser(store, id),
+  };
+}

@@ -1,0 +1,25 @@
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
+
+/** Takes what undoes an opening, as soon as there is something to undo: where a later step fails, it is closed as well. */
+export type OnClose = (close: () => unknown) => void;
+
+/** What every part of the service is opened with. */
+export interface Startup {
+  config: Config;
+  log: Log;
+  clock: Clock;
+  onClose: OnClose;
+}
+
+/** Closes what was opened: the last thing opened is the first to be closed. A second call finds nothing left. */
+export function createClosers(): { onClose: OnClose; close: () => Promise<void> } {
+  const closers: (() => unknown)[] = [];
+  return {
+    onClose: (close) => void closers.push(close),
+    async close() {
+      for (const closer of closers.splice(0).toReversed()) await closer();
+    },
+  };
+}
