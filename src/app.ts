@@ -38,6 +38,7 @@ import type { ImageProvider } from './adapters/docker-image.ts';
 import { createDockerEngine } from './adapters/docker.ts';
 import { chooseEngine } from './adapters/engine-auto.ts';
 import { createLogMailer } from './adapters/log-mailer.ts';
+import { createManagement } from './adapters/management.ts';
 import { createMojangProfiles } from './adapters/mojang.ts';
 import { createMachineProbe } from './adapters/machine-probe.ts';
 import { isPortFree } from './adapters/port-forwarder.ts';
@@ -146,6 +147,8 @@ export async function startApp(
 
     const console = createRconConsole();
     closers.push(() => console.close());
+    const management = createManagement();
+    closers.push(() => management.close());
     const engine = await openEngine(config, { log, clock, installation: installationOf(secret) });
     const mailer = openMailer();
     const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
@@ -204,6 +207,7 @@ export async function startApp(
       effects: createEffects({
         engine,
         console,
+        management,
         clock,
         log,
         rconPassword,
