@@ -16,6 +16,7 @@ import {
   EngineError,
   type Game,
   type GameSpec,
+  type Management,
   type Pinger,
   type PublishedPort,
 } from '../ports.ts';
@@ -34,6 +35,7 @@ export interface EffectsOptions {
   engine: Engine;
   pinger: Pinger;
   console: Console;
+  management: Management;
   clock: Clock;
   log: Log;
   dataDir: string;
@@ -76,7 +78,7 @@ const ENGINE_LOOKS = 3;
  * for the commit of the snapshot that asked for them, heed `signal`, and reject with a Failure that an owner can read.
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
-  const { engine, console, clock, log, dataDir } = options;
+  const { engine, console, management, clock, log, dataDir } = options;
 
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
@@ -151,6 +153,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       else if (game?.up && game.rcon !== null) await saveAndStop(id, game);
       await engine.halt(id, GRACE_MS);
       if (game?.rcon) console.release(game.rcon);
+      if (game?.management) management.release(game.management);
     }
 
     /** Asks the game to save and end by itself, which no signal can do for every core; failing that, the engine's halt does. */

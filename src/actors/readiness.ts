@@ -1,6 +1,7 @@
 import type { StartupPhase } from '../../machines/server-types.ts';
 import { createBootLog } from '../hosting/boot-log.ts';
-import type { Clock, Console, Engine, Exit, Game, Pinger } from '../ports.ts';
+import { hasManagement, managementSecret } from '../hosting/management.ts';
+import type { Clock, Console, Engine, Exit, Game, Management, Pinger } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { sleep } from './sleep.ts';
 
@@ -9,6 +10,8 @@ const PING_EVERY_MS = 500;
 const PING_TIMEOUT_MS = 2_000;
 /** RCON opens after the world is there; asking earlier only fills the game's log. */
 const CONSOLE_EVERY_MS = 3_000;
+/** The management port opens before the world is there, and a question leaves no trace. */
+const MANAGEMENT_EVERY_MS = 1_000;
 /** Before a log that broke off is read on. */
 const LOG_RETRY_MS = 1_000;
 /** As many of the newest lines as a diagnosis reads. */
@@ -30,6 +33,7 @@ export interface Waiting {
   engine: Engine;
   pinger: Pinger;
   console: Console;
+  management: Management;
   clock: Clock;
   row: ServerRow;
   rconPassword: string;
@@ -43,14 +47,19 @@ export interface Waiting {
 }
 
 /**
- * Resolves when the game can take players: the first of a status answer, a console answer and its own `Done` line. An open
- * port alone proves nothing, because games listen before their world is loaded. Rejects with GameEnded, or as `signal` says.
+ * Resolves when the game can take players: the first of a status answer, a console answer, its own `Done` line and what its
+ * management port says. An open port alone proves nothing, because games listen before their world is loaded. Rejects with GameEnded, or as `signal` says.
  */
 export async function untilReady(waiting: Waiting): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([waiting.signal, over.signal]);
   try {
-    await Promise.race([readLog(waiting, signal), pingUntilAnswered(waiting, signal), askConsole(waiting, signal)]);
+    await Promise.race([
+      readLog(waiting, signal),
+      pingUntilAnswered(waiting, signal),
+      askConsole(waiting, signal),
+      askManagement(waiting, signal),
+    ]);
   } finally {
     over.abort();
   }
@@ -104,6 +113,15 @@ async function askConsole({ console, clock, game, rconPassword }: Waiting, signa
     if (game.rcon === null) continue;
     const reply = await console.run(game.rcon, rconPassword, 'list').catch(() => undefined);
     if (reply !== undefined) return;
+  }
+}
+
+async function askManagement(waiting: Waiting, signal: AbortSignal): Promise<void> {
+  const { management, clock, row, game, rconPassword } = waiting;
+  for (;;) {
+    await sleep(clock, MANAGEMENT_EVERY_MS, signal);
+    if (game.management === null || !hasManagement(row)) continue;
+    if (await management.started(game.management, managementSecret(rconPassword)).catch(() => false)) return;
   }
 }
 

@@ -1,47 +1,62 @@
 import type { ServerEvent } from '../../machines/server-types.ts';
-import type { Clock, Console, Pinger } from '../ports.ts';
+import type { Console, GameStatus, Pinger } from '../ports.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { ServerNow } from './effect-host.ts';
+import { managedPlayers } from './managed-players.ts';
+import type { ManagedPlayersOptions } from './managed-players.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;
+/** Players who come and go at the same time are one reading. */
+const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
 /** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
 const MAX_STATUS_CHARS = 16 * 1024;
 
-interface SamplingOptions {
+interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
   console: Console;
-  clock: Clock;
   idleAfterMs: number;
-  rconPassword: (serverId: string) => string;
 }
 
 /**
  * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: only players that the
- * game itself counts are. Where the status does not answer, the console's `list` is asked; where neither does, players is null.
+ * game itself counts are. A game with a management port is asked there, and at once when it tells of somebody who came or
+ * left; else its status counts. Where that does not answer, the console's `list` is asked; where nothing does, players is null.
  */
 export function sampleEvery(
-  { pinger, console, clock, idleAfterMs, rconPassword }: SamplingOptions,
+  options: SamplingOptions,
   host: EffectHost,
   id: string,
   send: (event: ServerEvent) => void,
 ): () => void {
+  const { pinger, console, clock, idleAfterMs, rconPassword } = options;
+  const managed = managedPlayers(options, id, gather);
   let cancel = () => {};
+  let gathering: (() => void) | undefined;
   let over = false;
 
-  async function players({ row, context }: ServerNow): Promise<number | null> {
-    if (context.address === null) return null;
+  async function players(now: ServerNow): Promise<number | null> {
+    const status = await ping(now);
+    return (await managed.count(now.row)) ?? status?.playersOnline ?? (await listed(now));
+  }
+
+  async function ping({ row, context }: ServerNow): Promise<GameStatus | undefined> {
+    if (context.address === null) return undefined;
     try {
       const status = await pinger.status(context.address, PING_TIMEOUT_MS);
       if (status.raw.length <= MAX_STATUS_CHARS) await remember(row.lastStatus, status.raw);
-      return status.playersOnline;
+      return status;
     } catch {
-      if (context.rcon === null) return null;
-      const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(() => '');
-      const count = /There are (\d+)/.exec(reply)?.[1];
-      return count === undefined ? null : Number(count);
+      return undefined;
     }
+  }
+
+  async function listed({ context }: ServerNow): Promise<number | null> {
+    if (context.rcon === null) return null;
+    const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(() => '');
+    const count = /There are (\d+)/.exec(reply)?.[1];
+    return count === undefined ? null : Number(count);
   }
 
   /** The status without who is online is what the server list shows while the server sleeps. */
@@ -54,7 +69,22 @@ export function sampleEvery(
   async function sample(): Promise<void> {
     const now = host.now(id);
     if (now === undefined || over) return;
-    const online = await players(now);
+    tell(await players(now));
+    if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
+  }
+
+  function gather(): void {
+    if (!over) gathering ??= clock.at(clock.now() + GATHER_MS, () => void count());
+  }
+
+  async function count(): Promise<void> {
+    gathering = undefined;
+    const now = host.now(id);
+    const online = now === undefined ? null : await managed.count(now.row);
+    if (online !== null) tell(online);
+  }
+
+  function tell(online: number | null): void {
     if (over) return;
     const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
     send({
@@ -63,12 +93,13 @@ export function sampleEvery(
       players: online,
       idleAfterMs: minutes > 0 ? minutes * 60_000 : idleAfterMs,
     });
-    if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
   }
 
   cancel = clock.at(clock.now(), () => void sample());
   return () => {
     over = true;
     cancel();
+    gathering?.();
+    managed.end();
   };
 }

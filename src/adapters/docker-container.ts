@@ -6,6 +6,7 @@ import { checkedServerId } from './server-id.ts';
 const MIB = 1024 * 1024;
 const GAME_PORT = 25_565;
 const RCON_PORT = 25_575;
+const MANAGEMENT_PORT = 25_585;
 
 /** Labels by which our containers are found again. */
 export const LABEL = {
@@ -104,6 +105,7 @@ export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = fa
     installer,
     game: ip ? { host: ip, port: GAME_PORT } : null,
     rcon: ip ? { host: ip, port: RCON_PORT } : null,
+    management: ip ? { host: ip, port: MANAGEMENT_PORT } : null,
     startedAt: instant(state.StartedAt),
     exit: up ? null : exitOf(state, oomSeen),
   };

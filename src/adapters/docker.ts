@@ -118,6 +118,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       installer: labels[LABEL.installer] === 'true',
       game: null,
       rcon: null,
+      management: null,
       startedAt: info ? game(info).startedAt : null,
       exit: { code, oomKilled, at },
     };

@@ -27,6 +27,7 @@ export interface Programs {
 export interface Place {
   gamePort: number;
   rconPort: number;
+  managementPort: number;
 }
 
 const MAX_PROPERTIES_BYTES = 1024 * 1024;
@@ -81,7 +82,7 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
  * (java.util.Properties.load), behind an empty line, in case the last one ends in a backslash; the core rewrites the file
  * at its start without the ones they beat.
  */
-export async function placeJavaCore(dataDir: string, { gamePort, rconPort }: Place): Promise<void> {
+export async function placeJavaCore(dataDir: string, { gamePort, rconPort, managementPort }: Place): Promise<void> {
   const path = join(dataDir, 'server.properties');
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
@@ -96,7 +97,13 @@ export async function placeJavaCore(dataDir: string, { gamePort, rconPort }: Pla
     if (!stat.isFile() || stat.size > MAX_PROPERTIES_BYTES) throw notPlain();
     text = await open.readFile('utf8');
   }
-  const lines = ['server-ip=127.0.0.1', `server-port=${gamePort}`, `rcon.port=${rconPort}`];
+  const lines = [
+    'server-ip=127.0.0.1',
+    `server-port=${gamePort}`,
+    `rcon.port=${rconPort}`,
+    'management-server-host=127.0.0.1',
+    `management-server-port=${managementPort}`,
+  ];
   await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`);
 }
 

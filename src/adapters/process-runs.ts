@@ -19,6 +19,8 @@ export interface Run {
   start: string | null;
   gamePort: number;
   rconPort: number;
+  /** 0: of a run that an earlier version started. */
+  managementPort: number;
   ramMb: number;
   /** Absent in run files of earlier versions. */
   ports?: readonly PublishedPort[];
@@ -46,6 +48,7 @@ export function gameOf(run: Run): Game {
     installer: run.installer,
     game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
     rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
+    management: listens && run.managementPort > 0 ? { host: '127.0.0.1', port: run.managementPort } : null,
     startedAt: run.startedAt,
     exit: run.exit,
   };
@@ -68,7 +71,7 @@ export function runFiles(dir: string): Runs {
 
   async function read(serverId: string): Promise<Run | undefined> {
     const text = await readIfThere(fileOf(serverId));
-    return text === undefined ? undefined : (JSON.parse(text) as Run);
+    return text === undefined ? undefined : { managementPort: 0, ...(JSON.parse(text) as Omit<Run, 'managementPort'>) };
   }
 
   return {

@@ -36,8 +36,8 @@ export interface ProcessEngineOptions {
 
 /**
  * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the service
- * and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP, SERVER_PORT
- * and RCON_PORT, to Java cores by `server.properties`. Games run as the service's own user: what is installed into a
+ * and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP, SERVER_PORT,
+ * RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. Games run as the service's own user: what is installed into a
  * server can read what the service can, so this engine is for owners who trust each other. Memory is bounded by the
  * runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
  */
@@ -60,9 +60,10 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const usages = new Map<string, ProcessUsage & { at: number }>();
 
   async function choosePlace(): Promise<Place> {
-    const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort]));
-    const [gamePort = 0, rconPort = 0] = await freePorts(2, options.portRange ?? DEFAULT_PORT_RANGE, taken);
-    return { gamePort, rconPort };
+    const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort, run.managementPort]));
+    const ports = await freePorts(3, options.portRange ?? DEFAULT_PORT_RANGE, taken);
+    const [gamePort = 0, rconPort = 0, managementPort = 0] = ports;
+    return { gamePort, rconPort, managementPort };
   }
 
   /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
@@ -220,6 +221,8 @@ function environment(spec: GameSpec, place: Place, cacheDir: string): Record<str
     SERVER_IP: '127.0.0.1',
     SERVER_PORT: String(place.gamePort),
     RCON_PORT: String(place.rconPort),
+    MANAGEMENT_SERVER_HOST: '127.0.0.1',
+    MANAGEMENT_SERVER_PORT: String(place.managementPort),
   };
 }
 

@@ -5,16 +5,18 @@ import { dockerOptions } from '../adapters/docker-host.ts';
 import type { ImageProvider } from '../adapters/docker-image.ts';
 import { createDockerEngine } from '../adapters/docker.ts';
 import { chooseEngine } from '../adapters/engine-auto.ts';
+import { createManagement } from '../adapters/management.ts';
 import { createProcessEngine } from '../adapters/process.ts';
 import { createRconConsole } from '../adapters/rcon.ts';
 import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
 import type { FileOwner } from '../hosting/properties.ts';
-import type { Console, Engine } from '../ports.ts';
+import type { Console, Engine, Management } from '../ports.ts';
 import type { Startup } from './startup.ts';
 
 /** What games run on, and how they are talked to. */
 export interface GameHost {
   console: Console;
+  management: Management;
   engine: Engine;
   /** Whom servers' files are handed over to; undefined: they stay this process's own. */
   owner: FileOwner | undefined;
@@ -27,9 +29,11 @@ const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
 export async function openGameHost(startup: Startup, { secret }: { secret: Secret }): Promise<GameHost> {
   const console = createRconConsole();
   startup.onClose(() => console.close());
+  const management = createManagement();
+  startup.onClose(() => management.close());
   const engine = await openEngine(startup, installationOf(secret));
   const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
-  return { console, engine, owner };
+  return { console, management, engine, owner };
 }
 
 async function openEngine({ config, log, clock }: Startup, installation: string): Promise<Engine> {

@@ -39,7 +39,7 @@ const INSTALL_MS = 30 * 60_000;
 
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
-  const { store, engine, console, owner, rconPassword, sessions, telemetry } = options;
+  const { store, engine, console, management, owner, rconPassword, sessions, telemetry } = options;
   const { disks, sftp, databases, serverPorts, capacity, mods, installPack } = options;
   const { dataDir } = config;
   let outages = 0;
@@ -59,6 +59,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
   const effects = createEffects({
     engine,
     console,
+    management,
     clock,
     log,
     rconPassword,

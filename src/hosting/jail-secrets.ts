@@ -41,7 +41,7 @@ export function protectedPath(names: Names): StatusError {
   });
 }
 
-/** Properties that open the console, or could: the second pair belongs to the game's own management port. */
+/** Properties that open the console or the management port, or could. */
 const SECRET_PROPERTIES = new Set([
   'rcon.password',
   'management-server-secret',

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { EngineError } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
+import { managementProperties } from './management.ts';
 import { motdCodes, parseMotd } from './motd.ts';
 import { formatProperties, parseProperties } from './properties-format.ts';
 
@@ -22,9 +23,10 @@ const LEDGER = '.dormouse-properties';
 
 /** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
 export function ownedProperties(
-  { motd, type }: Pick<ServerRow, 'motd' | 'type'>,
+  row: Pick<ServerRow, 'motd' | 'type' | 'version'>,
   rconPassword: string,
 ): ReadonlyMap<string, string> {
+  const { motd, type } = row;
   return new Map([
     ['server-ip', ''],
     ['server-port', String(GAME_PORT)],
@@ -40,14 +42,16 @@ export function ownedProperties(
     ['prevent-proxy-connections', 'false'],
     // The game would open another port for each, which nobody asks.
     ['enable-jmx-monitoring', 'false'],
-    ['management-server-enabled', 'false'],
+    ...managementProperties(row, rconPassword),
     // Bukkit knows `§x…`, a colour beyond the sixteen.
     ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
   ]);
 }
 
 /** The same by name. `motd` is a field of the server itself. */
-export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(ownedProperties({ motd: '', type: '' }, '').keys());
+export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(
+  ownedProperties({ motd: '', type: '', version: '' }, '').keys(),
+);
 
 /** What goes with them: ports, passwords and outside services that are not an owner's to set. */
 const OWNED_FAMILIES = /^(?:rcon|query|management-server|text-filtering|status-heartbeat)[.-]/;
@@ -64,7 +68,7 @@ export interface FileOwner {
 }
 
 /** The part of a server's row that decides its properties. */
-export type PropertiesRow = Pick<ServerRow, 'motd' | 'properties' | 'type'>;
+export type PropertiesRow = Pick<ServerRow, 'motd' | 'properties' | 'type' | 'version'>;
 
 /**
  * The properties of the next boot: what the file holds, then the owner's, then ours. `before` is what the owner had set

@@ -43,6 +43,11 @@ const propertyOf: Record<string, string> = {
   HIDE_ONLINE_PLAYERS: 'hide-online-players',
   LEVEL: 'level-name',
   LEVEL_TYPE: 'level-type',
+  MANAGEMENT_SERVER_ENABLED: 'management-server-enabled',
+  MANAGEMENT_SERVER_HOST: 'management-server-host',
+  MANAGEMENT_SERVER_PORT: 'management-server-port',
+  MANAGEMENT_SERVER_SECRET: 'management-server-secret',
+  MANAGEMENT_SERVER_TLS_ENABLED: 'management-server-tls-enabled',
   MAX_PLAYERS: 'max-players',
   MODE: 'gamemode',
   MOTD: 'motd',
@@ -61,7 +66,7 @@ const propertyOf: Record<string, string> = {
 };
 
 /** Where a game listens is the engine's affair, even where the file is the owner's. */
-const addressVariables = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT'];
+const addressVariables = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
 
 /**
  * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `TYPE`,

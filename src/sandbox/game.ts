@@ -42,6 +42,8 @@ export class Game {
   readonly players = new Map<string, Player>();
   /** Ends the server; set by whoever runs it. */
   stop: () => void = () => undefined;
+  /** Told of everybody who comes and goes; set by whoever tells others. */
+  onPlayer: (change: 'joined' | 'left', player: Player) => void = () => undefined;
   #entities = 0;
 
   constructor(parts: GameParts) {
@@ -99,6 +101,7 @@ export class Game {
     );
     this.log.info(`${player.name} joined the game`);
     this.broadcast(`${player.name} joined the game`);
+    this.onPlayer('joined', player);
   }
 
   /** Takes a player out whose connection is gone. */
@@ -110,6 +113,7 @@ export class Game {
     this.#save(player);
     for (const other of this.players.values()) other.client.write(...listRemove(this.protocol, player));
     this.broadcast(`${player.name} left the game`);
+    this.onPlayer('left', player);
   }
 
   /** Changes a block for everybody. False where nothing changed. */

@@ -24,7 +24,7 @@ RUN ["/usr/bin/node", "-e", "fs.chownSync('/data', 1000, 1000)"]
 ENV PATH=/usr/bin
 WORKDIR /data
 VOLUME /data
-EXPOSE 25565 25575
+EXPOSE 25565 25575 25585
 STOPSIGNAL SIGTERM
 USER 1000:1000
 ENTRYPOINT ["/usr/bin/node", "/app/src/sandbox/main.js"]

@@ -9,6 +9,8 @@ import { listen } from './listener.ts';
 import type { Listener } from './listener.ts';
 import { loadGame } from './load.ts';
 import type { Log } from './log.ts';
+import { openManagement } from './management.ts';
+import type { ManagementServer } from './management.ts';
 import { gameMode } from './player.ts';
 import type { ServerProperties } from './properties.ts';
 import { startRcon } from './rcon.ts';
@@ -46,6 +48,7 @@ export async function runServer({ launch, properties, log }: Run): Promise<void>
   log.info(`Starting Minecraft server on ${properties.get('server-ip') || '*'}:${properties.get('server-port')}`);
   try {
     const game = loadGame(version, properties, log);
+    const management = await openManagement(game);
     let listener = faults.earlyPort ? await open(game) : undefined;
     await prepareSpawnArea(faults, log);
     listener ??= await open(game);
@@ -54,7 +57,8 @@ export async function runServer({ launch, properties, log }: Run): Promise<void>
     game.ticks.start();
     log.info(`Done (${(performance.now() / 1_000).toFixed(3)}s)! For help, type "help"`);
     const rcon = await openRcon(game);
-    shutDown = once(() => end(game, listener, rcon));
+    management?.started();
+    shutDown = once(() => end(game, { listener, rcon, management }));
     game.stop = stop;
     readConsole(game);
     if (faults.growMb > 0) growWithoutEnd(game.storage.directory, faults.growMb);
@@ -117,7 +121,14 @@ function readConsole(game: Game): void {
   });
 }
 
-function end(game: Game, listener: Listener, rcon: NetServer | undefined): void {
+/** What is open to the outside. */
+interface Ports {
+  listener: Listener;
+  rcon: NetServer | undefined;
+  management: ManagementServer | undefined;
+}
+
+function end(game: Game, { listener, rcon, management }: Ports): void {
   const { log, storage } = game;
   log.info('Stopping server');
   game.ticks.stop();
@@ -136,6 +147,7 @@ function end(game: Game, listener: Listener, rcon: NetServer | undefined): void 
     exitCode = 1;
   }
   listener.close();
+  management?.close();
   const leaveBy = Date.now() + mostGoodbyeMs;
   const leave = () => {
     if (game.players.size === 0 || Date.now() >= leaveBy) process.exit(exitCode);

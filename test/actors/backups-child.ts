@@ -9,6 +9,7 @@ import { createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { createServers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
+import { createManagement } from '../../src/adapters/management.ts';
 import { createLog } from '../../src/log.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore } from '../../src/store/store.ts';
@@ -50,6 +51,7 @@ const servers = createServers({
     ...quiet,
     engine,
     console,
+    management: createManagement(),
     clock,
     log,
     pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },

@@ -261,6 +261,7 @@ test('a watcher finds an engine that comes, breaks off and comes back, and says 
       installer: false,
       game: null,
       rcon: null,
+      management: null,
       startedAt: null,
       exit: { code: 3, oomKilled: false, at: 1_700_000_000_123 },
     },

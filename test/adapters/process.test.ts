@@ -107,6 +107,7 @@ test('a pid that now belongs to somebody else is not taken for the game', async 
     start: '1',
     gamePort: 1,
     rconPort: 2,
+    managementPort: 3,
     ramMb: 64,
     intendedAt: 0,
     startedAt: 0,
@@ -145,6 +146,8 @@ test('a game sees nothing of the environment of its service, and what it left be
     'EULA',
     'HOME',
     'LANG',
+    'MANAGEMENT_SERVER_HOST',
+    'MANAGEMENT_SERVER_PORT',
     'NODE_COMPILE_CACHE',
     'PATH',
     'RCON_PORT',
@@ -184,9 +187,9 @@ test('a Java core runs from a jar that is there, with its address in server.prop
   });
   t.is(line!.text, `-Xms96M -Xmx384M -XX:+ExitOnOutOfMemoryError -jar ${join(cores, 'paper-1.21.4.jar')} nogui`);
   const properties = await readFile(join(spec.dataDir, 'server.properties'), 'utf8');
-  t.true(
-    properties.endsWith(`\\\n\nserver-ip=127.0.0.1\nserver-port=${game.game!.port}\nrcon.port=${game.rcon!.port}\n`),
-  );
+  const places = `server-ip=127.0.0.1\nserver-port=${game.game!.port}\nrcon.port=${game.rcon!.port}\n`;
+  const management = `management-server-host=127.0.0.1\nmanagement-server-port=${game.management!.port}\n`;
+  t.true(properties.endsWith(`\\\n\n${places}${management}`));
   await engine.kill('alpha');
   await rm(join(spec.dataDir, 'server.properties'));
   await symlink('/etc/passwd', join(spec.dataDir, 'server.properties'));

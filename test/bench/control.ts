@@ -10,6 +10,7 @@ import { createPlayerFiles } from '../../src/hosting/player-files.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { createServers, type Servers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
+import { createManagement } from '../../src/adapters/management.ts';
 import { createLog, type Log } from '../../src/log.ts';
 import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
@@ -49,6 +50,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     engine,
     pinger,
     console,
+    management: createManagement(),
     clock,
     log,
     dataDir,

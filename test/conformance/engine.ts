@@ -138,7 +138,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
   holds('a crash shows its code until the next boot, which begins anew', async (t, { engine, spec }) => {
     await engine.boot(spec('alpha', { exitCode: 3, print: ['boom'] }), never);
     const game = await until(async () => ended(await engine.inspect('alpha')));
-    t.like(game, { up: false, game: null, rcon: null, exit: { code: 3, oomKilled: false } });
+    t.like(game, { up: false, game: null, rcon: null, management: null, exit: { code: 3, oomKilled: false } });
     t.true(Math.abs(game.exit!.at! - Date.now()) < 30_000);
     t.deepEqual(await engine.list(), [game]);
     t.is(await engine.stats('alpha'), undefined);
@@ -300,7 +300,7 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
       const now = await engine.inspect('alpha');
       return now?.up && now;
     });
-    t.like(game, { up: true, installer: true, game: null, rcon: null });
+    t.like(game, { up: true, installer: true, game: null, rcon: null, management: null });
     const adopted = again().install(spec('alpha', { print: ['downloading'], ignoreStop: true }), stop.signal);
     const adoptedSeen = t.throwsAsync(adopted, { name: 'AbortError' });
     await printed(t, engine, 'alpha', ['downloading']);

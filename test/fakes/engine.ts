@@ -131,7 +131,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
 
   function end(run: Run | undefined, exit: Exit): void {
     if (!run?.game.up) return;
-    run.game = { ...run.game, up: false, game: null, rcon: null, exit };
+    run.game = { ...run.game, up: false, game: null, rcon: null, management: null, exit };
     tell({ type: 'down', game: run.game });
   }
 
@@ -140,7 +140,8 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     const script = world.scripts.get(serverId) ?? {};
     if (script.refuse) throw new EngineError(script.refuse, `Refused by script: ${script.refuse}.`);
     const address = installer ? { game: null, rcon: null } : options.address(serverId);
-    const game: Game = { serverId, up: true, installer, ...address, startedAt: clock.now(), exit: null };
+    const ports = { ...address, management: null };
+    const game: Game = { serverId, up: true, installer, ...ports, startedAt: clock.now(), exit: null };
     const run: Run = { spec, game };
     runs.set(serverId, run);
     (installer ? world.installs : world.boots).push(serverId);

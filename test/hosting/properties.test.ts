@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { array, assert, constantFrom, dictionary, oneof, property, string } from 'fast-check';
+import { managementSecret } from '../../src/hosting/management.ts';
 import { formatProperties, parseProperties } from '../../src/hosting/properties-format.ts';
 import {
   DEFAULT_MOTD,
   OWNED_PROPERTIES,
   acceptEula,
   mergeProperties,
+  ownedProperties,
   writeProperties,
 } from '../../src/hosting/properties.ts';
 
@@ -67,7 +69,7 @@ test('an owner beats the file, Dormouse beats the owner, and what is taken back 
       mergeProperties(
         new Map(Object.entries(file)),
         new Map(Object.entries(before)),
-        { motd: '', type: 'paper', properties },
+        { motd: '', type: 'paper', version: '1.21.4', properties },
         's3cret',
       ),
     );
@@ -89,7 +91,12 @@ test('an owner beats the file, Dormouse beats the owner, and what is taken back 
 
 test('a server.properties is written for the next boot and survives being written again', async (t) => {
   const dir = await dataRoot(t);
-  const row = { motd: 'Hallo §a\nWörld %RCON_PASSWORD%', type: 'sandbox', properties: { pvp: 'false' } };
+  const row = {
+    motd: 'Hallo §a\nWörld %RCON_PASSWORD%',
+    type: 'sandbox',
+    version: '1.21.4',
+    properties: { pvp: 'false' },
+  };
   await writeProperties(dir, row, 'secret');
   await writeProperties(dir, row, 'secret');
   const properties = parseProperties(await readFile(join(dir, 'server.properties'), 'utf8'));
@@ -104,9 +111,46 @@ test('a server.properties is written for the next boot and survives being writte
   t.deepEqual((await readdir(dir)).sort(), ['.dormouse-properties', 'eula.txt', 'server.properties']);
 });
 
+test('the management port is open where the version has one, behind a secret of its own', (t) => {
+  const owned = (type: string, version: string) =>
+    Object.fromEntries(
+      [...ownedProperties({ motd: '', type, version }, 'hunter2')].filter(([name]) => name.startsWith('management-')),
+    );
+  const { 'management-server-secret': secret, ...open } = owned('paper', '1.21.9');
+  t.regex(secret!, /^[A-Za-z0-9]{40}$/);
+  t.is(secret, managementSecret('hunter2'));
+  t.not(secret, managementSecret('hunter3'));
+  t.deepEqual(open, {
+    'management-server-enabled': 'true',
+    'management-server-host': '0.0.0.0',
+    'management-server-port': '25585',
+    'management-server-tls-enabled': 'false',
+    'management-server-allowed-origins': '',
+  });
+  for (const [type, version] of [
+    ['vanilla', '26.1'],
+    ['fabric', '1.21.10'],
+    ['sandbox', ''],
+  ] as const)
+    t.is(owned(type, version)['management-server-enabled'], 'true', `${type} ${version}`);
+  for (const [type, version] of [
+    ['paper', '1.21.8'],
+    ['vanilla', '25w35a'],
+    ['forge', ''],
+    ['sandbox', '1.20.4'],
+  ] as const)
+    t.deepEqual(owned(type, version), { 'management-server-enabled': 'false' }, `${type} ${version}`);
+  const owners = { 'management-server-secret': 'mine', 'management-server-enabled': 'false' };
+  const row = { motd: '', type: 'paper', version: '1.21.9', properties: owners };
+  t.like(Object.fromEntries(mergeProperties(new Map(Object.entries(owners)), new Map(), row, 'hunter2')), {
+    'management-server-enabled': 'true',
+    'management-server-secret': secret,
+  });
+});
+
 test('a link, a pipe or a huge file in its place is refused and left alone', async (t) => {
   const dir = await dataRoot(t);
-  const row = { motd: '', type: 'sandbox', properties: {} };
+  const row = { motd: '', type: 'sandbox', version: '1.21.4', properties: {} };
   const target = join(dir, 'server.properties');
   const victim = join(dir, 'victim');
   await writeFile(victim, 'precious=1\n');

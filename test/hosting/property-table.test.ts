@@ -46,7 +46,11 @@ test('P-04 what is in a description or a property stays what it is: nothing is e
   const nasty = '%RCON_PASSWORD% %env:CF_API_KEY% %date:yyyy% ${jndi:x}';
   const seed = `${nasty} \\u0041\u2028é😀`;
   t.is(checkProperty('level-seed', seed, '1.21.4'), undefined);
-  await writeProperties(dir, { motd: nasty, type: 'paper', properties: { 'level-seed': seed } }, 'hunter2');
+  await writeProperties(
+    dir,
+    { motd: nasty, type: 'paper', version: '1.21.4', properties: { 'level-seed': seed } },
+    'hunter2',
+  );
   const text = await readFile(join(dir, 'server.properties'), 'utf8');
   const properties = parseProperties(text);
   t.is(properties.get('motd'), nasty);

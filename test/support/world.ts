@@ -8,6 +8,7 @@ import { createEffects, type EffectsOptions } from '../../src/actors/effects.ts'
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
 import { createServers, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
+import { createManagement } from '../../src/adapters/management.ts';
 import { createLog } from '../../src/log.ts';
 import type { Address, Console, Pinger } from '../../src/ports.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
@@ -111,6 +112,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       engine,
       pinger: games,
       console: games,
+      // No game of a fake engine has the port.
+      management: createManagement(),
       clock,
       log,
       dataDir,

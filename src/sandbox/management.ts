@@ -1,0 +1,139 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { Server } from 'node:net';
+import type { Game } from './game.ts';
+import type { Player } from './player.ts';
+import { openTextSocket, webSocketKey } from './websocket.ts';
+import type { TextSocket } from './websocket.ts';
+
+const maxConnections = 16;
+const maxMessageBytes = 64 * 1024;
+/** As the game demands them: anything else it refuses to start with. */
+const secretPattern = /^[A-Za-z0-9]{40}$/;
+/** The first protocol number whose releases (1.21.9, 1.21.10) have a management port. */
+const sinceProtocol = 773;
+const thread = 'Management server IO #0';
+
+/** The management port of a game. */
+export interface ManagementServer {
+  /** From now on the game is told of as started. */
+  started(): void;
+  close(): void;
+}
+
+/** A call as JSON-RPC 2.0 has it; anything may be in it. */
+interface Call {
+  jsonrpc?: unknown;
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+}
+
+/**
+ * Opens the management port where the properties want one and the release has it: JSON-RPC 2.0 over WebSocket, for whoever
+ * brings the secret. Of the methods of the game there are those for its state, its players and its saving; of the
+ * notifications those of players. A port that cannot be had is no reason not to play.
+ */
+export async function openManagement(game: Game): Promise<ManagementServer | undefined> {
+  const { properties, log, protocol } = game;
+  if (protocol.version.protocol < sinceProtocol || !properties.is('management-server-enabled')) return undefined;
+  const secret = properties.get('management-server-secret');
+  if (properties.is('management-server-tls-enabled') || !secretPattern.test(secret)) {
+    log.warn('The management server needs a secret of 40 letters and digits, and no TLS, of which there is none here');
+    return undefined;
+  }
+  const clients = new Set<TextSocket>();
+  let isStarted = false;
+  const server = createServer((_, response) => response.writeHead(400).end());
+  server.maxConnections = maxConnections;
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    // Sockets of HTTP stay half open.
+    socket.on('end', () => socket.end());
+    const key = webSocketKey(request);
+    const isAllowed = equal(request.headers.authorization ?? '', `Bearer ${secret}`);
+    if (key === undefined || !isAllowed) {
+      socket.end(`HTTP/1.1 ${isAllowed ? '400 Bad Request' : '401 Unauthorized'}\r\nConnection: close\r\n\r\n`);
+      return;
+    }
+    const answer = (message: string) => {
+      const found = answerTo(message, (method) => perform(game, isStarted, method));
+      return found && JSON.stringify(found);
+    };
+    const client = openTextSocket(key, { socket, head, maxMessageBytes, answer });
+    clients.add(client);
+    socket.on('close', () => clients.delete(client));
+  });
+  game.onPlayer = (change, player) => {
+    const notice = { jsonrpc: '2.0', method: `minecraft:notification/players/${change}`, params: [playerOf(player)] };
+    for (const client of clients) client.send(JSON.stringify(notice));
+  };
+  const host = properties.get('management-server-host');
+  try {
+    await listening(server, properties.number('management-server-port', 0, 65_535), host);
+  } catch (error) {
+    log.warn(`Unable to start the management server on ${host}: ${String(error)}`, thread);
+    return undefined;
+  }
+  const address = server.address();
+  log.info(`Json-RPC Management connection listening on ${host}:${typeof address === 'object' ? address?.port : ''}`);
+  return {
+    started: () => void (isStarted = true),
+    close() {
+      server.close();
+      for (const client of clients) client.close();
+    },
+  };
+}
+
+function listening(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+}
+
+/** The answer to a message; undefined where it asks for none. */
+function answerTo(message: string, perform: (method: string) => unknown): object | undefined {
+  let call: Call | null;
+  try {
+    call = JSON.parse(message) as Call | null;
+  } catch {
+    return failed(null, -32_700, 'Parse error');
+  }
+  if (typeof call !== 'object' || call?.jsonrpc !== '2.0' || typeof call.method !== 'string')
+    return failed(null, -32_600, 'Invalid Request');
+  if (call.id === undefined) return undefined;
+  try {
+    const result = perform(call.method);
+    return result === undefined
+      ? failed(call.id, -32_601, 'Method not found')
+      : { jsonrpc: '2.0', id: call.id, result };
+  } catch (error) {
+    return failed(call.id, -32_603, `Internal error: ${String(error)}`);
+  }
+}
+
+function failed(id: unknown, code: number, message: string): object {
+  return { jsonrpc: '2.0', id, error: { code, message } };
+}
+
+/** The result of a method; undefined where there is none of that name. */
+function perform(game: Game, started: boolean, method: string): unknown {
+  const players = [...game.players.values()].map(playerOf);
+  const { name, protocol } = game.protocol.version;
+  if (method === 'minecraft:players') return players;
+  if (method === 'minecraft:server/status') return { started, players, version: { name, protocol } };
+  if (method !== 'minecraft:server/save') return undefined;
+  game.save();
+  return true;
+}
+
+function playerOf({ uuid, name }: Player): { id: string; name: string } {
+  return { id: uuid, name };
+}
+
+function equal(a: string, b: string): boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hash(a), hash(b));
+}
