@@ -304,14 +304,21 @@ test('B-13: a session is charged with the RAM and the price of its start', async
 test('B-13: RAM changed in the very turns of a start: session, game and row agree, and a failing change holds up nothing', async (t) => {
   const it = await metered(t);
   const outcomes = new Set<boolean>();
-  for (let round = 0; round < 24; round++) {
+  // In the last two rounds one waits for the other, so that both ends of the race are seen however the others went.
+  for (let round = 0; round < 26; round++) {
     const id = `race${round}`;
     await it.create(id);
     const turns = async (count: number) => {
       for (let turn = 0; turn < count; turn++) await new Promise((resolve) => void setImmediate(resolve));
     };
-    const change = turns(round % 2 ? round : 0).then(() => it.servers.patchAtRest(id, { ramMb: 1_024 }));
-    const start = turns(round % 2 ? 0 : round).then(() => it.command(id, 'START'));
+    const order = Promise.withResolvers<void>();
+    const wait = (isLast: boolean, count: number) => (isLast ? order.promise : turns(count));
+    const change = wait(round === 25, round % 2 ? round : 0)
+      .then(() => it.servers.patchAtRest(id, { ramMb: 1_024 }))
+      .finally(order.resolve);
+    const start = wait(round === 24, round % 2 ? 0 : round)
+      .then(() => it.command(id, 'START'))
+      .finally(order.resolve);
     const [changed, started] = await Promise.allSettled([change, start]);
     t.is(started.status, 'fulfilled');
     await it.until(async () => (await it.engine.inspect(id))?.up === true);
