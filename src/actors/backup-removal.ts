@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Archives, Ref } from '../hosting/archives.ts';
-import { archivePath, discard, type Orphan, removeTree, siblingsOf, sweepArchives } from '../hosting/backup-files.ts';
+import { archivePath, discard, type Orphan, siblingsOf, sweepArchives } from '../hosting/backup-files.ts';
+import { removeTree } from '../hosting/remove-tree.ts';
 import { DEFAULT_RETENTION, expired } from '../hosting/retention.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { createArchives } from '../hosting/archives.ts';
 import type { Archives } from '../hosting/archives.ts';
-import { archiveFolder, archivePath, removeTree, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
+import { archiveFolder, archivePath, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
+import { removeTree } from '../hosting/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import { createSaving } from '../hosting/saving.ts';

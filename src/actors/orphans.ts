@@ -1,5 +1,6 @@
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeTree } from '../hosting/remove-tree.ts';
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
 import type { Engine } from '../ports.ts';
@@ -94,7 +95,7 @@ export function createOrphans({ store, engine, log, folders }: OrphansOptions): 
   }
 
   function clear(aside: string): void {
-    rm(aside, { recursive: true, force: true, maxRetries: 3 }).catch((error: unknown) => {
+    removeTree(aside).catch((error: unknown) => {
       log.warn({ folder: aside, err: error }, 'an orphan could not be removed yet; the next start tries again');
     });
   }

@@ -1,7 +1,8 @@
 import { chown, mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileOwner } from './properties.ts';
-import { archivePath, exists, removeTree, siblingsOf } from './backup-files.ts';
+import { archivePath, exists, siblingsOf } from './backup-files.ts';
+import { removeTree } from './remove-tree.ts';
 import { type Archive, writeArchive } from './backup-archive.ts';
 import { extractArchive } from './backup-extract.ts';
 import { type Disk, withReserved } from './disk.ts';

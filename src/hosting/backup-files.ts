@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataRoot } from './data-root.ts';
 import { syncDirectory } from './backup-archive.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** The archive of a backup. Ids of both are ours, so this never leaves the folder. */
 export function archivePath(dataDir: string, serverId: string, backupId: string): string {
@@ -55,11 +56,6 @@ export async function discard(path: string, trash: string): Promise<void> {
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
     }
   }
-}
-
-/** Removes a folder with all that is in it; links are removed, never followed. */
-export async function removeTree(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true, maxRetries: 3 });
 }
 
 /** What a process that was killed left beside the data roots: staged trees and trash of servers that have no job. */

@@ -1,8 +1,9 @@
-import { chown, mkdir, rm } from 'node:fs/promises';
+import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerRow } from '../store/rows.ts';
 import { liftConnectionThrottle } from './connection-throttle.ts';
 import { acceptEula, type FileOwner, writeProperties } from './properties.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** Where a server's files lie: `DATA_DIR/servers/<id>`. Ids are slugs, so this never leaves the folder. */
 export function dataRoot(dataDir: string, serverId: string): string {
@@ -26,5 +27,5 @@ export async function prepareDataRoot(
 
 /** Removes the data root with all that is in it; links are removed, never followed. */
 export async function eraseDataRoot(dataDir: string, serverId: string): Promise<void> {
-  await rm(dataRoot(dataDir, serverId), { recursive: true, force: true, maxRetries: 3 });
+  await removeTree(dataRoot(dataDir, serverId));
 }

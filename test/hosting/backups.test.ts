@@ -1,11 +1,14 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { type Archive, writeArchive } from '../../src/hosting/backup-archive.ts';
 import { ArchiveCorrupt, extractArchive } from '../../src/hosting/backup-extract.ts';
 import { type JailFile, openJail, type TreeEntry } from '../../src/hosting/jail.ts';
+import { removeTree } from '../../src/hosting/remove-tree.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/hosting/retention.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
@@ -171,4 +174,21 @@ test('R-08 retention: the newest of each hour, day, week and month', (t) => {
   t.is(kept({}).length, hourly.length, 'no rule at all keeps everything');
   t.true(kept(DEFAULT_RETENTION).length <= 24);
   t.deepEqual(expired([good('only', 0)], { ...none, hourly: 1 }, NOW), []);
+});
+
+test('a tree deeper than paths are long is removed whole, and what links in it lead to stays', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-deep-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  await writeFile(join(dir, 'kept'), 'kept');
+  // Step by step, as a game would: no path of all of it can be named.
+  const dig = `
+    const fs = require('node:fs');
+    const into = (name) => (fs.mkdirSync(name), process.chdir(name));
+    into(process.argv[1]);
+    fs.symlinkSync('../kept', 'link');
+    for (let level = 0; level < 300; level++) into('a'.repeat(20));`;
+  await promisify(execFile)(process.execPath, ['-e', dig, join(dir, 'deep')]);
+  await removeTree(join(dir, 'deep'));
+  await removeTree(join(dir, 'deep'));
+  t.deepEqual(await readdir(dir), ['kept']);
 });
