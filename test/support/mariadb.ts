@@ -28,7 +28,9 @@ export async function startMariadb(): Promise<Mariadb> {
   const data = join(directory, 'data');
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
   const auth = ['--auth-root-authentication-method=normal', '--skip-test-db'];
-  await run('mariadb-install-db', ['--no-defaults', `--datadir=${data}`, ...user, ...auth]);
+  // Each empties the directory of temporary files as it starts, of what others keep there too.
+  const env = { ...process.env, TMPDIR: directory };
+  await run('mariadb-install-db', ['--no-defaults', `--datadir=${data}`, ...user, ...auth], { env });
   const port = await freePort();
   const socket = join(directory, 'sock');
   let stop = async () => {};
@@ -50,7 +52,7 @@ export async function startMariadb(): Promise<Mariadb> {
         '--skip-log-bin',
         '--performance-schema=OFF',
       ],
-      { stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'], env },
     );
     for await (const line of createInterface(server.stderr)) if (line.includes('ready for connections')) break;
     server.stderr.resume();

@@ -156,9 +156,14 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     for (const end = clock.now() + withinMs; clock.now() <= end; await clock.advance(250)) {
       await store.write(async () => {});
       const now = await it.servers.get(id);
-      if ((now?.state ?? 'gone') === state) return now;
+      // One that is being deleted is not shown either, but not gone yet.
+      if (state === 'gone' ? !(await isStored(id)) : now?.state === state) return now;
     }
     throw new Error(`${id} is ${(await it.servers.get(id))?.state ?? 'gone'}, not ${state}, after ${withinMs} ms`);
+  }
+
+  async function isStored(id: string): Promise<boolean> {
+    return (await store.query('SELECT 1 FROM "servers" WHERE "id" = $1', [id])).length > 0;
   }
 
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
