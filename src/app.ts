@@ -60,7 +60,7 @@ export async function startApp(
     const { store, rconPassword } = installation;
     const gameHost = await openGameHost(startup, installation);
     const { engine, console } = gameHost;
-    const mailer = openMailer(startup);
+    const mailer = await openMailer(startup);
     const hosting = await openHosting(startup, {
       ...installation,
       ...gameHost,

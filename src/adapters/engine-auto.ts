@@ -1,4 +1,5 @@
-import Docker from 'dockerode';
+import { access } from 'node:fs/promises';
+import type Docker from 'dockerode';
 import type { Logger } from 'pino';
 import { unless, within } from './docker-errors.ts';
 import { type ImageProvider, imageKeeper } from './docker-image.ts';
@@ -34,8 +35,12 @@ export async function chooseEngine(setting: EngineSetting, choice: EngineChoice)
 }
 
 async function whyNotDocker({ docker: options, image, provideImage }: EngineChoice): Promise<string | undefined> {
-  const docker = new Docker(options);
+  let docker: Docker;
+  const { socketPath } = options ?? {};
   try {
+    // A look at the socket first: loading the client takes a tenth of a second.
+    if (typeof socketPath === 'string') await access(socketPath);
+    docker = new (await import('dockerode')).default(options);
     await within(PING_MS, docker.ping());
   } catch {
     return 'no Docker Engine answers';

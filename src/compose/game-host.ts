@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Secret } from '../access/secrets.ts';
 import { dockerOptions } from '../adapters/docker-host.ts';
 import type { ImageProvider } from '../adapters/docker-image.ts';
-import { createDockerEngine } from '../adapters/docker.ts';
 import { chooseEngine } from '../adapters/engine-auto.ts';
 import { createManagement } from '../adapters/management.ts';
 import { createProcessEngine } from '../adapters/process.ts';
@@ -48,6 +47,7 @@ async function openEngine({ config, log, clock }: Startup, installation: string)
   };
   const kind = await chooseEngine(config.engine, { docker, image, provideImage, log });
   if (kind === 'docker') {
+    const { createDockerEngine } = await import('../adapters/docker.ts');
     const logDir = join(config.dataDir, 'logs');
     return createDockerEngine({ docker, installation, logDir, log, provideImage });
   }

@@ -1,11 +1,11 @@
 import { createLogMailer } from '../adapters/log-mailer.ts';
-import { createSmtpMailer } from '../adapters/smtp-mailer.ts';
 import type { Mailer } from '../ports.ts';
 import type { Startup } from './startup.ts';
 
 /** Letters go to the mail server that is set; without one they are logged. */
-export function openMailer({ config, log, onClose }: Startup): Mailer {
+export async function openMailer({ config, log, onClose }: Startup): Promise<Mailer> {
   if (config.smtpUrl === null) return createLogMailer(log);
+  const { createSmtpMailer } = await import('../adapters/smtp-mailer.ts');
   const mailer = createSmtpMailer({ url: config.smtpUrl, from: config.mailFrom });
   onClose(() => mailer.close());
   return mailer;
