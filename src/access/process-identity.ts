@@ -13,13 +13,15 @@ export interface ProcessIdentity {
 
 /** This process. Linux tells everything (proc(5)); elsewhere host name and pid must do. */
 export async function thisProcess(): Promise<ProcessIdentity> {
-  const [bootId, namespace] = await Promise.all([
-    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
-    readlink('/proc/self/ns/pid').catch(() => ''),
-  ]);
-  const scope = bootId && namespace && `${bootId.trim()} ${namespace}`;
+  const [boot, namespace] = await Promise.all([bootId(), readlink('/proc/self/ns/pid').catch(() => '')]);
+  const scope = boot && namespace && `${boot} ${namespace}`;
   const { startedAt } = await stat(process.pid);
   return { hostname: hostname(), scope, pid: process.pid, startedAt };
+}
+
+/** Names this boot of the machine, the same in every container on it; '' where the system does not tell. */
+export async function bootId(): Promise<string> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim();
 }
 
 /** Whether a process still runs; undefined for one that cannot be seen from here. */

@@ -1,4 +1,4 @@
-import { thisProcess } from '../access/process-identity.ts';
+import { bootId } from '../access/process-identity.ts';
 import type { Alerts } from '../actors/alerts.ts';
 import type { Servers } from '../actors/servers.ts';
 import { INSTALLS, WAKES } from '../actors/wake-checks.ts';
@@ -36,7 +36,8 @@ export async function openMoney(
     perGbHourMicros: config.pricePerGbHourMicros,
     perGbMonthMicros: config.pricePerGbMonthMicros,
   };
-  const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: (await thisProcess()).scope });
+  // The kernel's count of time is the machine's: another container of this service goes on with it.
+  const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
   const sessions = createSessions({ clock, steady, prices });
   // Child processes live within this process's own limits; containers stand beside it.
   const probe = createMachineProbe({ dataDir: config.dataDir, ownLimits: engine.kind === 'process' });

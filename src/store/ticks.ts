@@ -66,11 +66,15 @@ export async function chargeNext(tx: Tx, at: number, month: string, session?: st
   return charged;
 }
 
-/** Forgets the keys of ticks whose ledger entry was closed before an instant: nothing can charge them again. */
-export async function purgeTicks(tx: Tx, before: number): Promise<number> {
+/**
+ * Forgets keys of ticks whose ledger entry was closed before an instant: nothing can charge them again. At most `most` at
+ * once, as every other write waits for this one; gives how many they were.
+ */
+export async function purgeTicks(tx: Tx, before: number, most: number): Promise<number> {
   return tx.run(
-    `DELETE FROM "ticks" WHERE "at" < $1 AND EXISTS (SELECT 1 FROM "ledger" l WHERE l."kind" = 'usage'
-       AND l."ref" = "ticks"."sessionId" || '/' || (("ticks"."n" - 1) / 60) AND l."closedAt" < $1)`,
-    [before],
+    `DELETE FROM "ticks" WHERE ("sessionId", "n") IN (SELECT t."sessionId", t."n" FROM "ticks" t WHERE t."at" < $1
+       AND EXISTS (SELECT 1 FROM "ledger" l WHERE l."kind" = 'usage'
+         AND l."ref" = t."sessionId" || '/' || ((t."n" - 1) / 60) AND l."closedAt" < $1) LIMIT $2)`,
+    [before, most],
   );
 }

@@ -172,8 +172,9 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     const told = () => store.write((tx) => markCapNotified(tx, 'acc_test', month));
     t.deepEqual([await told(), await told()], [true, false]);
     await store.write((tx) => endSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
-    t.is(await store.write((tx) => purgeTicks(tx, START)), 0);
-    t.is(await store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS)), 61);
+    t.is(await store.write((tx) => purgeTicks(tx, START, 1_000)), 0);
+    const purge = (most: number) => store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS, most));
+    t.deepEqual([await purge(50), await purge(50), await purge(50)], [50, 11, 0]);
     const refund = { accountId: 'acc_test', kind: 'refund', note: '', at: START } as const;
     for (const [ref, amountMicros] of [
       ['chk_1/30', -30],
