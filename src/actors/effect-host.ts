@@ -9,6 +9,9 @@ export interface ServerNow {
   context: ServerContext;
 }
 
+/** Fields of a server's row; those that follow from others are asked for in the write, of the row as it is by then. */
+export type RowChange = Partial<ServerRow> | ((row: ServerRow) => Partial<ServerRow>);
+
 /** What the effects may know of the actors they belong to. */
 export interface EffectHost {
   /** Resolves once the snapshot that started the calling effect is stored. */
@@ -17,5 +20,5 @@ export interface EffectHost {
   tell(id: string, fact: ServerEvent): void;
   now(id: string): ServerNow | undefined;
   /** `also` runs in the same write. */
-  patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<void>;
+  patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<void>;
 }

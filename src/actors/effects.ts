@@ -141,8 +141,9 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
     }
 
     /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
-    function noteColdStart({ id, coldStartsMs }: ServerRow, ms: number): void {
-      host.patch(id, { coldStartsMs: [...coldStartsMs, ms].slice(-10) }).catch((error: unknown) => {
+    function noteColdStart({ id }: ServerRow, ms: number): void {
+      const noted = ({ coldStartsMs }: ServerRow) => ({ coldStartsMs: [...coldStartsMs, ms].slice(-10) });
+      host.patch(id, noted).catch((error: unknown) => {
         log.debug({ server: id, err: error }, 'the length of a start could not be stored');
       });
     }

@@ -9,7 +9,7 @@ import type { Clock, Profile, Profiles } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { ServerNow } from './effect-host.ts';
+import type { RowChange, ServerNow } from './effect-host.ts';
 import { runOnGame } from './game-console.ts';
 import type { ConsoleAccess } from './game-console.ts';
 import { notFound } from './refusals.ts';
@@ -64,7 +64,7 @@ interface TwoWays {
   /** Does it in the files of a game that is down. */
   write(): Promise<void>;
   /** What changes of the server's row with it. */
-  fields?: Partial<ServerRow>;
+  fields?: RowChange;
 }
 
 const WHITELIST = 'white-list';
@@ -193,7 +193,6 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     },
 
     async enforceWhitelist(serverId, enforced, record) {
-      const { row } = await get(serverId);
       const value = String(enforced);
       const isDone = async () => {
         const isIt = (await files.properties(serverId)).get(WHITELIST) === value;
@@ -202,9 +201,9 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
       };
       const write = () => files.keepProperty(serverId, { name: WHITELIST, value });
       // What the owner set would win over the file at the next boot.
-      const isSet = Object.hasOwn(row.properties, WHITELIST) && row.properties[WHITELIST] !== value;
-      const fields = isSet ? { fields: { properties: { ...row.properties, [WHITELIST]: value } } } : {};
-      await make(serverId, { command: `whitelist ${enforced ? 'on' : 'off'}`, isDone, write, ...fields }, record);
+      const fields = ({ properties }: ServerRow) =>
+        Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
+      await make(serverId, { command: `whitelist ${enforced ? 'on' : 'off'}`, isDone, write, fields }, record);
     },
 
     async kick(serverId, name, reason, record) {

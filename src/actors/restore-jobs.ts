@@ -160,9 +160,13 @@ function patchMake(
 ) {
   if (make === undefined) return host.patch(row.id, {}, also);
   const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = make;
-  const properties = restoredProperties(row.properties, levelName);
-  const fields = { type, version, modpackPlatform, modpackRef, modpackVersion, properties };
-  return host.patch(row.id, fields, also);
+  const fields = { type, version, modpackPlatform, modpackRef, modpackVersion };
+  // Of the row as it is by now: its owner may have set properties meanwhile.
+  const restored = ({ properties }: ServerRow) => ({
+    ...fields,
+    properties: restoredProperties(properties, levelName),
+  });
+  return host.patch(row.id, restored, also);
 }
 
 /** On disk before anything follows from it. */

@@ -8,7 +8,7 @@ import type { ServerRow } from '../store/rows.ts';
 import * as rows from '../store/servers.ts';
 import { listServersNotAtRest, saveSnapshot } from '../store/snapshots.ts';
 import type { Tx } from '../store/store.ts';
-import type { EffectHost, ServerNow } from './effect-host.ts';
+import type { EffectHost, RowChange, ServerNow } from './effect-host.ts';
 import { failureIn } from './failures.ts';
 import { createStepFeed, pathOf, type StepFeed } from './machine-step.ts';
 import { notFound } from './refusals.ts';
@@ -61,6 +61,8 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
   const { store, clock, log, limits, effects, audit, onStep } = options;
   const entries = new Map<string, ServerEntry>();
   const loading = new Map<string, Promise<ServerEntry | undefined>>();
+  /** Of those being loaded, whose row has changed since it was asked for. */
+  const outdated = new Set<string>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const feed = createStepFeed();
   let closed = false;
@@ -77,7 +79,7 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
       const entry = entries.get(id);
       return entry === undefined ? undefined : nowOf(entry);
     },
-    patch: async (id, fields, also) => void (await patch(id, fields, also)),
+    patch: async (id, change, also) => void (await patch(id, change, also)),
   };
   const machine = serverMachine.provide({ actors: effects(host) });
 
@@ -205,21 +207,27 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
   }
 
   async function read(id: string): Promise<ServerEntry | undefined> {
-    const row = await rows.getServer(store, id);
-    if (row === undefined || closed) return undefined;
-    return entries.get(id) ?? revive(row);
+    for (;;) {
+      outdated.delete(id);
+      const row = await rows.getServer(store, id);
+      if (row === undefined || closed) return undefined;
+      if (!outdated.has(id)) return entries.get(id) ?? revive(row);
+    }
   }
 
   async function patch(
     id: string,
-    fields: Partial<ServerRow>,
+    change: RowChange,
     also: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<ServerNow> {
     const updatedAt = clock.now();
-    await store.write(async (tx) => {
-      await rows.patchServer(tx, id, { ...fields, updatedAt });
+    const fields = await store.write(async (tx) => {
+      const changed = typeof change === 'function' ? change(await rowIn(tx, id)) : change;
+      await rows.patchServer(tx, id, { ...changed, updatedAt });
       await also(tx);
+      return changed;
     });
+    if (loading.has(id)) outdated.add(id);
     const entry = entries.get(id);
     if (entry !== undefined) entry.row = { ...entry.row, ...fields, updatedAt };
     const now = entry === undefined ? await get(id) : nowOf(entry);
@@ -280,6 +288,12 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
 /** The server as its last snapshot shows it, stored or not. */
 export function nowOf(entry: ServerEntry): ServerNow {
   return { row: entry.row, state: serverState(entry.seen), context: entry.seen.context };
+}
+
+async function rowIn(tx: Tx, id: string): Promise<ServerRow> {
+  const row = await rows.getServer(tx, id);
+  if (row === undefined) throw notFound(id);
+  return row;
 }
 
 function isIntervention({ cause }: StepEvent): boolean {

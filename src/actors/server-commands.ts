@@ -3,7 +3,7 @@ import { type ServerSnapshot, serverState } from '../../machines/server.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
-import type { ServerNow } from './effect-host.ts';
+import type { RowChange, ServerNow } from './effect-host.ts';
 import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
 import { isStopped } from './resting.ts';
@@ -85,7 +85,7 @@ export function createServerCommands(
 
   async function patchAtRest(
     id: string,
-    fields: Partial<ServerRow>,
+    change: RowChange,
     also: (tx: Tx) => Promise<void> = async () => {},
   ): Promise<ServerNow> {
     for (;;) {
@@ -97,7 +97,7 @@ export function createServerCommands(
       if (entry.dropped || entry.commit !== commit) continue;
       if (!isStopped(nowOf(entry))) throw notStopped(nowOf(entry));
       entry.changing = true;
-      const patched = patch(id, fields, also).finally(() => (entry.changing = false));
+      const patched = patch(id, change, also).finally(() => (entry.changing = false));
       entry.commit = patched.then(
         () => {},
         () => {},

@@ -6,7 +6,7 @@ import type { Clock } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { insertServer } from '../store/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { EffectHost, ServerNow } from './effect-host.ts';
+import type { EffectHost, RowChange, ServerNow } from './effect-host.ts';
 import type { Effects } from './effects.ts';
 import type { StepListener } from './machine-step.ts';
 import type { Intervention } from './operator-events.ts';
@@ -35,12 +35,12 @@ export interface Servers {
    */
   intervene(id: string, event: Intervention): Promise<void>;
   /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
-  patch(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   /**
    * The same for what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
    * server runs or is about to. What would wake it meanwhile waits until the change is stored.
    */
-  patchAtRest(id: string, fields: Partial<ServerRow>, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
   /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
   tell(id: string, fact: ServerEvent): Promise<void>;

@@ -17,6 +17,7 @@ import {
 } from '../hosting/worlds.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import type { ServerRow } from '../store/rows.ts';
 import type { Backups } from './backups.ts';
 import type { ServerNow } from './effect-host.ts';
 import { notFound } from './refusals.ts';
@@ -109,9 +110,10 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
       archives.alone(id, async () => {
         const { now, world } = await find(id, name);
         if (world.active) return;
-        const { accountId, properties } = now.row;
+        const { accountId } = now.row;
         const deed = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
-        await servers.patch(id, { properties: withLevelName(properties, name) }, (tx) => recordDeed(tx, doer, deed));
+        const chosen = ({ properties }: ServerRow) => ({ properties: withLevelName(properties, name) });
+        await servers.patch(id, chosen, (tx) => recordDeed(tx, doer, deed));
       }),
     async remove(id, name, { doer, cause }, signal) {
       const { now, world } = await find(id, name);

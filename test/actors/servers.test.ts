@@ -397,3 +397,28 @@ test('a server stored before there were jobs starts, and takes one', async (t) =
   await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
   t.is((await w.reach('lobby', 'running'))?.context.maintained?.failure, null);
 });
+
+test('a row that is changed while it is loaded is not loaded as it was', async (t) => {
+  const read = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  let held = false;
+  const w = await world(t, {
+    store: (base) => ({
+      ...base,
+      query: async <Row>(sql: string, parameters?: unknown[]) => {
+        const rows = await base.query<Row>(sql, parameters);
+        if (held || !sql.startsWith('SELECT * FROM "servers"')) return rows;
+        held = true;
+        read.resolve();
+        await answer.promise;
+        return rows;
+      },
+    }),
+  });
+  await w.create('lobby', { motd: 'old' });
+  const started = w.command('lobby', 'START');
+  await read.promise;
+  await w.servers.patch('lobby', { motd: 'new' });
+  answer.resolve();
+  t.is((await started).row.motd, 'new');
+});

@@ -378,6 +378,22 @@ test('R-05 a player who joins during a restore waits for it; a second restore is
   t.deepEqual(it.engine.boots, ['lobby']);
 });
 
+test('R-06 what an owner sets during a restore stays', async (t) => {
+  const it = await sleeping(t, {
+    world: {
+      room: {
+        at: async (step) => {
+          if (step !== 'extracted') return;
+          await it.ok('POST', '/v1/servers/lobby:setProperties', { properties: { difficulty: 'hard' } });
+        },
+      },
+    },
+  });
+  const backup = await backUp(it, 'lobby');
+  t.is((await restore(it, backup.id)).status, 200);
+  t.deepEqual((await it.servers.get('lobby'))?.row.properties, { difficulty: 'hard' });
+});
+
 test('R-05 deleting ends a backup, and a server takes its backups along', async (t) => {
   const it = await running(t);
   const done = await backUp(it, 'lobby');

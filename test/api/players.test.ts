@@ -8,11 +8,16 @@ import { parseProperties } from '../../src/hosting/properties-format.ts';
 import type { Profiles } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { accounts, accountUuid } from '../support/accounts.ts';
+import { heldWrites } from '../support/store.ts';
+import type { WorldOptions } from '../support/world.ts';
 import { api } from './harness.ts';
 
 /** A server `abc`, by default of a core that checks accounts, asleep, and its files. */
-async function players(t: ExecutionContext, { type = 'paper', profiles }: { type?: string; profiles?: Profiles } = {}) {
-  const it = await api(t, profiles ? { profiles } : {});
+async function players(
+  t: ExecutionContext,
+  { type = 'paper', ...options }: { type?: string; profiles?: Profiles; world?: WorldOptions } = {},
+) {
+  const it = await api(t, options);
   await it.create('abc', { type });
   const root = join(it.dataDir, 'servers', 'abc');
   await mkdir(root, { recursive: true });
@@ -136,6 +141,21 @@ test('the whitelist is switched where the next start finds it, whoever has said 
   t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
   await it.run();
   t.is(await it.property('white-list'), 'true');
+});
+
+test('the whitelist and other properties, set at once, are both set', async (t) => {
+  const held = heldWrites();
+  const it = await players(t, { world: { store: held.around } });
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'white-list': 'false' } });
+  held.hold();
+  const properties = { 'white-list': 'false', difficulty: 'hard' };
+  const set = it.ok('POST', '/v1/servers/abc:setProperties', { properties });
+  await it.until(() => held.waiting() === 1);
+  const enforced = it.set('setWhitelistEnforced', { enforced: true });
+  await it.until(() => held.waiting() === 2);
+  held.release();
+  await Promise.all([set, enforced]);
+  t.deepEqual((await it.servers.get('abc'))?.row.properties, { 'white-list': 'true', difficulty: 'hard' });
 });
 
 test('P-02 an unknown account is not found, and with accounts out of reach nothing changes', async (t) => {

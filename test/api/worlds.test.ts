@@ -1,7 +1,9 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { heldWrites } from '../support/store.ts';
 import { plant } from '../support/tree.ts';
+import type { WorldOptions } from '../support/world.ts';
 import { api, type ApiUnderTest } from './harness.ts';
 
 interface Shown {
@@ -16,8 +18,8 @@ const of = ({ json }: { json: Record<string, unknown> }) => json['worlds'] as Sh
 const brief = (worlds: Shown[]) =>
   worlds.map(({ name, active, loaded }) => `${name}${active ? '*' : ''}${loaded ? '!' : ''}`);
 
-async function withWorlds(t: ExecutionContext): Promise<ApiUnderTest> {
-  const it = await api(t);
+async function withWorlds(t: ExecutionContext, world: WorldOptions = {}): Promise<ApiUnderTest> {
+  const it = await api(t, { world });
   await it.create('lobby');
   await plant(rootOf(it), {
     'world/level.dat': '12345',
@@ -70,6 +72,19 @@ test('worlds: the one that is chosen is what the next start loads; the running g
     (await readdir(rootOf(it))).filter((name) => name.startsWith('world')),
     [],
   );
+});
+
+test('worlds: one that is chosen while other properties are set is chosen, and they are set', async (t) => {
+  const held = heldWrites();
+  const it = await withWorlds(t, { store: held.around });
+  held.hold();
+  const set = it.ok('POST', '/v1/servers/lobby:setProperties', { properties: { difficulty: 'hard' } });
+  await it.until(() => held.waiting() === 1);
+  const chosen = say(it, 'setActive', { name: 'skyblock' });
+  await it.until(() => held.waiting() === 2);
+  held.release();
+  await Promise.all([set, chosen]);
+  t.deepEqual((await it.servers.get('lobby'))?.row.properties, { 'level-name': 'skyblock', difficulty: 'hard' });
 });
 
 test('worlds: deleting one of a sleeping server keeps starts out until it is gone, and takes nothing else', async (t) => {

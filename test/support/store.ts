@@ -22,6 +22,28 @@ export async function addPerson(store: Store, name: string, operator = false): P
   });
 }
 
+/** Keeps the writes of a store waiting, in the order they were asked for, until a test lets them go on. */
+export function heldWrites() {
+  let gate: PromiseWithResolvers<void> | undefined;
+  let waiting = 0;
+  return {
+    around: (base: Store): Store => ({
+      ...base,
+      write: async (work) => {
+        waiting += gate ? 1 : 0;
+        await gate?.promise;
+        return base.write(work);
+      },
+    }),
+    hold: () => void (gate = Promise.withResolvers()),
+    waiting: () => waiting,
+    release() {
+      gate?.resolve();
+      gate = undefined;
+    },
+  };
+}
+
 /** A server that sleeps, of the account `acc_test`. */
 export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRow {
   return {
