@@ -5,6 +5,7 @@ import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { contentFailure } from '../hosting/content-failure.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
+import { packOfImage } from '../hosting/image-pack.ts';
 import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
 import type { FileOwner } from '../hosting/properties.ts';
@@ -48,8 +49,8 @@ export interface EffectsOptions {
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   rconPassword: (serverId: string) => string;
-  /** Brings a server's mods in order before it starts; absent: servers have none. */
-  mods?: Pick<Mods, 'settle'> | undefined;
+  /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
+  mods?: Pick<Mods, 'settle' | 'pack'> | undefined;
   /** Installs mod packs; absent: the engine's image does. */
   installPack?: InstallPack | undefined;
   /** The server's ports that are given to the outside. */
@@ -102,13 +103,25 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
     }
 
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
-      if (row.modpackPlatform === '' || options.installPack === undefined) {
-        return await engine.install(specOf(row, installSpec), signal);
-      }
+      if (row.modpackPlatform === '') return await engine.install(specOf(row, installSpec), signal);
+      if (options.installPack === undefined) return await installByImage(row, signal);
       const progress = (percent: number) => host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
       const make = await options.installPack(row, { signal, progress });
       signal.throwIfAborted();
       await host.patch(row.id, make);
+    }
+
+    /** The pack's version is settled first where it can be: the image would choose one, and so its Minecraft, at every start. */
+    async function installByImage(row: ServerRow, signal: AbortSignal): Promise<void> {
+      const { id, modpackPlatform: platform, modpackRef, modpackVersion, version } = row;
+      const settled = (await options.mods?.pack(platform, { modpackRef, modpackVersion, version }, signal)) ?? {};
+      signal.throwIfAborted();
+      await host.patch(id, settled);
+      const now = { ...row, ...settled };
+      await engine.install(specOf(now, installSpec), signal);
+      const made = await packOfImage(dataRoot(dataDir, id), platform, now);
+      signal.throwIfAborted();
+      await host.patch(id, made);
     }
 
     async function boot(id: string, signal: AbortSignal): Promise<Booted> {

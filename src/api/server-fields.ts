@@ -1,4 +1,5 @@
 import { CORES, SANDBOX } from '../hosting/container.ts';
+import { MINECRAFT_VERSION } from '../hosting/minecraft-version.ts';
 import { checkMotd } from '../hosting/motd.ts';
 import { isOwnedProperty } from '../hosting/properties.ts';
 import { checkProperty } from '../hosting/property-table.ts';
@@ -10,8 +11,6 @@ import type { Services } from './services.ts';
 
 const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
-/** A release (`1.21.8`, `26.1`), its pre-releases and candidates, or a weekly snapshot (`25w14a`). */
-const MINECRAFT_VERSION = /^(?:\d{1,3}\.\d{1,3}(?:\.\d{1,3})?(?:-(?:pre|rc|snapshot)-?\d{1,3})?|\d{2}w\d{2}[a-z])$/;
 /** Less than this no game of the kind ever starts with. */
 const LEAST_RAM_MB = { sandbox: 128, java: 512 };
 

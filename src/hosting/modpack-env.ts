@@ -3,7 +3,8 @@ import type { ServerRow } from '../store/rows.ts';
 
 type Pack = Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
 
-const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+/** What a pack's name may be made of to be handed to the image. */
+export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 const NUMBER = /^[0-9]{1,12}$/;
 
 /**

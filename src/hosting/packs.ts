@@ -8,6 +8,7 @@ import { withReserved } from './disk.ts';
 import { eachOf } from './descriptors.ts';
 import { type Jail, openJail, type Staging } from './jail.ts';
 import { guardOfName } from './jail-secrets.ts';
+import { SLUG } from './modpack-env.ts';
 import { pick } from './mod-choice.ts';
 import { invalid, MAX_INDEX_BYTES, type PackIndex, packPath, readPackIndex } from './pack-index.ts';
 import { readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
@@ -140,7 +141,7 @@ export function makeOfPack(
   return {
     type,
     version: minecraftVersions.at(-1) ?? '',
-    modpackRef: project.slug || project.projectId,
+    modpackRef: SLUG.test(project.slug) ? project.slug : project.projectId,
     modpackVersion: versionId,
   };
 }

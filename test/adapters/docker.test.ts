@@ -13,6 +13,7 @@ import { containerName } from '../../src/adapters/docker-container.ts';
 import { behind, logLines } from '../../src/adapters/docker-log-lines.ts';
 import { gameStats } from '../../src/adapters/docker-stats.ts';
 import { createDockerEngine } from '../../src/adapters/docker.ts';
+import { packOfImage } from '../../src/hosting/image-pack.ts';
 import type { EngineEvent, LogLine } from '../../src/ports.ts';
 import { IMAGE } from '../conformance/busybox-image.ts';
 import { type DockerBench, dockerBench } from '../conformance/docker-bench.ts';
@@ -141,6 +142,14 @@ holds('an image that is nowhere fails with its name; a provider is asked first',
   t.teardown(() => new Docker().getImage(image).remove());
   t.true((await provided.boot({ ...spec('alpha'), image }, never)).up);
   t.deepEqual(asked, [image]);
+});
+
+holds('what an installer leaves in the folder tells what it has made of a pack', async (t, { engine, spec }) => {
+  const installer = spec('alpha', { exitCode: 0 });
+  const env = { ...installer.env, GAME_LEAVE: 'VERSION="1.20.1"\nTYPE="NEOFORGE"' };
+  await engine.install({ ...installer, env }, never);
+  const made = await packOfImage(installer.dataDir, 'curseforge', { modpackRef: 'pack' });
+  t.deepEqual(made, { type: 'neoforge', version: '1.20.1' });
 });
 
 holds('an archive written twice, and a long log, lose and double nothing', async (t, bench) => {

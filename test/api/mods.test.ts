@@ -21,11 +21,12 @@ interface Bench extends ApiUnderTest {
   refused: (path: string, body: object) => Promise<string>;
 }
 
-/** A server `abc` of a type, on a service whose registry is a local Modrinth. */
+/** A server `abc` of a type, on a service whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
 async function bench(
   t: ExecutionContext,
   fields: object = { type: 'fabric', version: '1.21.1' },
   disk: Disk = unlimitedDisk,
+  byImage = false,
 ): Promise<Bench> {
   const registry = await modrinth(t);
   let mods: Mods | undefined;
@@ -36,7 +37,7 @@ async function bench(
         const registries = openModRegistries(settings, clock);
         const options = { registries, disk, dataDir, owner: undefined };
         mods = createMods({ ...options, store });
-        return { mods, installPack: createPackInstaller(options) };
+        return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
       },
     },
   });
@@ -412,6 +413,80 @@ test('P-09 a pack that cannot be installed says why, leaves the server as it was
   const { entries } = (await it.ok('GET', '/v1/servers/abc/diagnostics')) as { entries: { kind: string }[] };
   t.true(entries.length >= 5 && entries.every(({ kind }) => kind === 'install'));
 });
+
+test('which version of a pack it is to be is settled before the image installs it, and stays at later starts', async (t) => {
+  const it = await bench(t, undefined, undefined, true);
+  const version = { gameVersions: ['1.16.4', '1.16.5'], loaders: ['forge'] };
+  it.registry.project('Pack', [{ id: 'pk1', ...version, gameVersions: ['1.12.2'] }], PACK);
+  it.registry.project('Pack', [{ id: 'pk2', ...version }]);
+  await it.create('packed', { type: 'fabric', version: '', modpackPlatform: 'modrinth', modpackRef: 'pack' });
+  const settled = { type: 'forge', version: '1.16.5', modpackVersion: 'pk2' };
+  t.like((await it.reach('packed', 'hibernated'))?.row, settled);
+  it.registry.project('Pack', [{ id: 'pk3', ...version }]);
+  await it.command('packed', 'START');
+  t.like((await it.reach('packed', 'running'))?.row, settled);
+  for (const { image, env } of it.engine.specs)
+    t.like(
+      { image, ...env },
+      { image: 'itzg/minecraft-server:java8', MODRINTH_MODPACK: 'pack', MODRINTH_VERSION: 'pk2' },
+    );
+  t.is(it.engine.specs.length, 2);
+  await it.create('gone', { type: 'fabric', version: '', modpackPlatform: 'modrinth', modpackRef: 'none' });
+  const { context } = (await it.reach('gone', 'install_failed'))!;
+  t.is(context.installFailure?.code, 'download_failed');
+  t.false(it.engine.installs.includes('gone'));
+});
+
+const LEFT_BY_THE_IMAGE: [string, object, Record<string, string>, object, object][] = [
+  [
+    'CurseForge',
+    { type: 'fabric', modpackPlatform: 'curseforge', modpackRef: 'all-the-mods-10' },
+    {
+      '.install-curseforge.env':
+        'MODPACK_NAME="All the Mods 10"\nMODPACK_VERSION="5.4"\nVERSION="1.20.1"\nTYPE="FORGE"\n',
+      '.curseforge-manifest.json':
+        '{"slug":"all-the-mods-10","modId":925200,"fileId":6789,"minecraftVersion":"1.20.1"}',
+    },
+    { type: 'forge', version: '1.20.1', modpackVersion: '6789' },
+    { CF_SLUG: 'all-the-mods-10', CF_FILE_ID: '6789' },
+  ],
+  [
+    'FTB',
+    { type: 'fabric', modpackPlatform: 'ftb', modpackRef: '126' },
+    {
+      '.ftb-installed': '126=12345\n',
+      'version.json': '{"targets":[{"name":"minecraft","version":"1.20.1"},{"name":"forge","version":"47.4.0"}]}',
+    },
+    { type: 'forge', version: '1.20.1', modpackVersion: '12345' },
+    { FTB_MODPACK_ID: '126', FTB_MODPACK_VERSION_ID: '12345' },
+  ],
+  [
+    'nonsense',
+    { type: 'fabric', modpackPlatform: 'curseforge', modpackRef: 'all-the-mods-10' },
+    {
+      '.install-curseforge.env': 'VERSION="$(id)"\nTYPE="../../x"\nMODPACK_VERSION\n',
+      '.curseforge-manifest.json': '{"fileId":"6789;id","minecraftVersion":["1"]}',
+    },
+    { type: 'fabric', version: '', modpackVersion: '' },
+    { CF_SLUG: 'all-the-mods-10' },
+  ],
+];
+
+for (const [title, fields, files, made, env] of LEFT_BY_THE_IMAGE) {
+  test(`what the image has chosen of a pack is read from what it leaves behind, and kept: ${title}`, async (t) => {
+    const it = await bench(t, undefined, undefined, true);
+    it.engine.script('packed', {});
+    await it.create('packed', { version: '', ...fields });
+    await it.until(() => it.engine.installs.length === 1);
+    for (const [path, text] of Object.entries(files)) await writeFile(join(it.dataDir, 'servers/packed', path), text);
+    it.engine.crash('packed', { code: 0 });
+    t.like((await it.reach('packed', 'hibernated'))?.row, made);
+    await it.command('packed', 'START');
+    await it.reach('packed', 'running');
+    t.like(it.engine.specs.at(-1)?.env, env);
+    if (title !== 'nonsense') t.is(it.engine.specs.at(-1)?.image, 'itzg/minecraft-server:java17');
+  });
+}
 
 test('STOP calls an install off; one that is killed in the middle goes on by itself', async (t) => {
   const it = await bench(t);

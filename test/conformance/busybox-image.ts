@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import Docker from 'dockerode';
 
 /** A tiny image whose program behaves as its environment says: the games of the conformance tests. */
-export const IMAGE = 'dormouse/conformance:2';
+export const IMAGE = 'dormouse/conformance:3';
 
 // The printing is one write, so that all lines are there or none. `sleep … & wait` lets the trap run at once.
 const PROGRAM = `#!/bin/busybox sh
@@ -13,6 +13,7 @@ say() { test -n "$1" && /bin/busybox printf '%s\\n' "$1"; }
 if test -n "$GAME_IGNORE_STOP"; then trap '' TERM; else trap 'say "$GAME_FAREWELL"; exit 0' TERM; fi
 /bin/busybox nc -ll -p 25565 -e /bin/busybox true < /dev/null > /dev/null 2>&1 &
 test -n "$GAME_ECHO" && /bin/busybox nc -ll -p "$GAME_ECHO" -e /bin/busybox cat < /dev/null > /dev/null 2>&1 &
+test -n "$GAME_LEAVE" && say "$GAME_LEAVE" > /data/.install-curseforge.env
 say "$GAME_PRINT"
 test -n "$GAME_EXIT" && exit "$GAME_EXIT"
 if test -n "$GAME_OOM"; then x=xxxxxxxx; while :; do x=$x$x; done; fi

@@ -37,6 +37,8 @@ export interface FakeEngine extends Engine {
   readonly boots: string[];
   /** The same for installers. */
   readonly installs: string[];
+  /** What games and installers were made of, in the same order. */
+  readonly specs: GameSpec[];
   /** Sets the behaviour of a server's next runs. */
   script(serverId: string, script: Script): void;
   /** From now on boots of the server wait; the returned function lets them go on. */
@@ -70,6 +72,7 @@ interface World {
   held: Map<string, Promise<void>>;
   boots: string[];
   installs: string[];
+  specs: GameSpec[];
   away: boolean;
   lines: number;
   /** `event` carries EngineEvents, `change` wakes whoever waits for anything. */
@@ -101,6 +104,7 @@ export function fakeEngine(options: FakeEngineOptions = {}): FakeEngine {
       held: new Map(),
       boots: [],
       installs: [],
+      specs: [],
       away: false,
       lines: 0,
       bus,
@@ -145,6 +149,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     const run: Run = { spec, game };
     runs.set(serverId, run);
     (installer ? world.installs : world.boots).push(serverId);
+    world.specs.push(spec);
     tell({ type: 'up', game });
     print(serverId, ...(script.print ?? []));
     if (script.outOfMemory) end(run, { code: 137, oomKilled: true, at: clock.now() });
@@ -163,6 +168,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
     kind: 'memory',
     boots: world.boots,
     installs: world.installs,
+    specs: world.specs,
     print,
     script: (serverId, script) => void world.scripts.set(serverId, script),
     hold(serverId) {
