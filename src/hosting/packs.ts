@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ModFile, ModProject, ModRegistry, ModVersion } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -11,9 +12,10 @@ import { guardOfName } from './jail-secrets.ts';
 import { SLUG } from './modpack-env.ts';
 import { pick } from './mod-choice.ts';
 import { invalid, MAX_INDEX_BYTES, type PackIndex, packPath, readPackIndex } from './pack-index.ts';
-import { readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
+import { type Placed, readPlaced, removeIfThere, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { FileOwner } from './properties.ts';
 import { stageDownload } from './staged-download.ts';
+import { worldsIn } from './worlds.ts';
 
 export interface PacksOptions {
   registries: readonly ModRegistry[];
@@ -56,8 +58,9 @@ export function createPackInstaller({ registries, disk, dataDir, owner }: PacksO
         await fetchArchive(jail, registry, version.file, signal);
         const index = await indexIn(jail);
         await using content = await jail.stage();
-        const bytes = await fill(content, { jail, index, registry, signal, progress, grow: reservation.grow });
-        const removedBytes = await put(jail, content, index);
+        const filling = { jail, index, registry, signal, progress, grow: reservation.grow };
+        const { bytes, sums } = await fill(content, filling);
+        const removedBytes = await put(jail, content, sums);
         progress(100);
         const make = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
         return { result: make, addedBytes: bytes - removedBytes };
@@ -81,8 +84,11 @@ interface Filling extends PackInstall {
   grow: (bytes: number) => Promise<void>;
 }
 
-/** Stages all that the pack brings, the overrides last; how many bytes that are. */
-async function fill(content: Staging, { jail, index, registry, signal, progress, grow }: Filling): Promise<number> {
+/** Stages all that the pack brings, the overrides last: how many bytes that are, and the sum of each file by its path. */
+async function fill(
+  content: Staging,
+  { jail, index, registry, signal, progress, grow }: Filling,
+): Promise<{ bytes: number; sums: Placed }> {
   const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   if (total > MAX_PACK_BYTES) throw invalid('is too large');
   await grow(total);
@@ -92,15 +98,17 @@ async function fill(content: Staging, { jail, index, registry, signal, progress,
     await stageDownload(registry, content, path, file, { signal, onBytes });
   });
   let unpacked = 0;
+  const sums = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
   for (const folder of OVERRIDES) {
-    await unpackFolder(jail, folder, content, async (bytes) => {
+    const laid = await unpackFolder(jail, folder, content, async (bytes) => {
       signal.throwIfAborted();
       unpacked += bytes;
       await grow(bytes);
     });
+    for (const [path, sum] of laid) sums.set(path, sum);
   }
   signal.throwIfAborted();
-  return total + unpacked;
+  return { bytes: total + unpacked, sums };
 }
 
 function registryOf(registries: readonly ModRegistry[], platform: string): ModRegistry {
@@ -162,13 +170,14 @@ async function indexIn(jail: Jail): Promise<PackIndex> {
   throw invalid('holds no modrinth.index.json');
 }
 
-/** Files below one folder of the archive, as if it were the server's root. */
+/** Files below one folder of the archive, as if it were the server's root; the sum of each. */
 async function unpackFolder(
   jail: Jail,
   folder: string,
   staging: Staging,
   grow: (bytes: number) => Promise<void>,
-): Promise<void> {
+): Promise<Placed> {
+  const sums = new Map<string, string>();
   await using archive = await jail.open(ARCHIVE);
   for await (const { path, kind, content } of unpack(archive)) {
     if (kind !== 'file' || !path.startsWith(`${folder}/`)) continue;
@@ -177,25 +186,32 @@ async function unpackFolder(
     // What the image's scripts would run is nobody's to bring along.
     if (guardOfName(safe) === 'readOnly') continue;
     await using out = await staging.create(safe);
+    const hash = createHash('sha512');
     let position = 0;
     for await (const chunk of content) {
       await grow(chunk.length);
       await out.write(position, chunk);
+      hash.update(chunk);
       position += chunk.length;
     }
+    sums.set(safe, hash.digest('hex'));
   }
+  return sums;
 }
 
-/** Bytes that gave way. What the pack's files were before is listed until they are gone. */
-async function put(jail: Jail, content: Staging, index: PackIndex): Promise<number> {
+/**
+ * Bytes that gave way. What the pack's files were before is listed until they are gone. Those that somebody has changed
+ * since stay, and so does the land of a world: it is its players' by now.
+ */
+async function put(jail: Jail, content: Staging, after: Placed): Promise<number> {
   const before = await readPlaced(jail, LIST);
-  const after = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
+  const worlds = new Set((await worldsIn(jail, '')).flatMap(({ folders }) => folders));
+  const isLand = (path: string) => worlds.has(path.split('/')[0] ?? '') && path.split('/')[1] !== 'datapacks';
   await writePlaced(jail, LIST, new Map([...before, ...after]));
   let removedBytes = await content.mergeInto('');
-  for (const path of before.keys()) {
-    if (after.has(path) || packPath(path) === undefined) continue;
-    removedBytes += (await sizeIfThere(jail, path)) ?? 0;
-    await removeIfThere(jail, path);
+  for (const [path, sum] of before) {
+    if (after.has(path) || packPath(path) === undefined || isLand(path)) continue;
+    removedBytes += await removeUnchanged(jail, path, sum);
   }
   await writePlaced(jail, LIST, after);
   return removedBytes;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { StatusError } from '../status.ts';
 import type { Jail } from './jail.ts';
@@ -8,7 +9,7 @@ export type Placed = ReadonlyMap<string, string>;
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
 export type PlacedList = '.dormouse-mods.json' | '.dormouse-pack.json';
 
-const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });
 
 /**
@@ -55,6 +56,20 @@ export async function removeIfThere(jail: Jail, path: string): Promise<void> {
   } catch (error) {
     if (!isGone(error)) throw error;
   }
+}
+
+/** Removes a file that still has this sum (SHA-512); the bytes it had. Any other stays. */
+export async function removeUnchanged(jail: Jail, path: string, sum: string): Promise<number> {
+  const sizeBytes = await sizeIfThere(jail, path);
+  if (sizeBytes === undefined) return 0;
+  const hash = createHash('sha512');
+  {
+    await using file = await jail.open(path);
+    for await (const chunk of file.stream({ keepOpen: true })) hash.update(chunk as Buffer);
+  }
+  if (hash.digest('hex') !== sum.toLowerCase()) return 0;
+  await removeIfThere(jail, path);
+  return sizeBytes;
 }
 
 function isGone(error: unknown): boolean {

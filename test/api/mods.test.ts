@@ -340,6 +340,37 @@ test('a pack brings its files for servers, its overrides, its loader and its ver
   t.deepEqual([again.row.version, await it.dir('mods')], ['1.21', ['both.jar']]);
 });
 
+test('what a pack lays over the folder gives way to the next one, but for what has changed since and for worlds', async (t) => {
+  const it = await bench(t);
+  const first = await mrpack(
+    { dependencies: DEPENDENCIES },
+    {
+      'overrides/mods/old.jar': 'old',
+      'overrides/mods/both.jar': 'first',
+      'overrides/config/changed.txt': 'theirs',
+      'overrides/config/plain.txt': 'plain',
+      'overrides/world/level.dat': 'level',
+      'overrides/world/region/r.0.0.mca': 'land',
+      'server-overrides/world/datapacks/pack.zip': 'datapack',
+    },
+  );
+  const second = await mrpack({ dependencies: DEPENDENCIES }, { 'overrides/mods/both.jar': 'second' });
+  const file = { filename: 'p.mrpack' };
+  const set = async () => {
+    await it.during(it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'Pack' }));
+    await it.reach('abc', 'hibernated');
+  };
+  it.registry.project('Pack', [{ id: 'pk1', content: first, ...file }], PACK);
+  await set();
+  await writeFile(it.file('config/changed.txt'), 'mine');
+  await writeFile(it.file('mods/own.jar'), 'own');
+  it.registry.project('Pack', [{ id: 'pk2', content: second, ...file }], PACK);
+  await set();
+  t.deepEqual([await it.dir('mods'), await it.dir('config')], [['both.jar', 'own.jar'], ['changed.txt']]);
+  t.is(await readFile(it.file('mods/both.jar'), 'utf8'), 'second');
+  t.deepEqual([await it.dir('world/region'), await it.dir('world/datapacks')], [['r.0.0.mca'], []]);
+});
+
 test('SetModpack makes a backup first where there is a world, and refuses what it cannot install', async (t) => {
   const it = await bench(t);
   it.registry.project(
