@@ -28,7 +28,7 @@ export const CreateServerRequest = message({
   properties: textMap().default({}).describe('Subset of server.properties.'),
   modpackPlatform: text(32).toLowerCase().default('').describe('`modrinth`, `curseforge` or `ftb`.'),
   modpackRef: text(128).default(''),
-  modpackVersion: text(128).default(''),
+  modpackVersion: text(128).default('').describe('Id of a version; empty: the newest when it is installed.'),
 }).meta({ id: 'CreateServerRequest' });
 
 /** A request that has been through `complete`. */

@@ -24,14 +24,16 @@ export const setModpack = serverOperation({
   description:
     'On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server ' +
     'is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack ' +
-    "brings its loader and its Minecraft version; files of the server's pack before this one give way.",
+    "brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that " +
+    'were changed since.',
+
   params: ServerParams,
   body: message({
     platform: text(32).toLowerCase().describe('`modrinth`, `curseforge` or `ftb`.'),
     ref: line(128).min(1, 'is required').describe("The platform's id or short name of the pack."),
     version: line(128).default('').describe("Id of a version; empty: the newest. The pack decides on Minecraft's."),
   }),
-  example: { platform: 'modrinth', ref: 'fabulously-optimized' },
+  example: { platform: 'modrinth', ref: 'adrenaserver' },
   reply: Server,
 }).handle(async ({ server, body, principal, signal }, services) => {
   const { servers, backups, clock, worlds, mods } = services;

@@ -602,7 +602,7 @@ export interface paths {
         put?: never;
         /**
          * Install a mod pack
-         * @description On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack brings its loader and its Minecraft version; files of the server's pack before this one give way.
+         * @description On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that were changed since.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -3569,7 +3569,10 @@ export interface components {
             modpackPlatform?: string;
             /** @default  */
             modpackRef?: string;
-            /** @default  */
+            /**
+             * @description Id of a version; empty: the newest when it is installed.
+             * @default
+             */
             modpackVersion?: string;
         };
         EmptyReply: Record<string, never>;
@@ -6080,7 +6083,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "platform": "modrinth",
-                 *       "ref": "fabulously-optimized"
+                 *       "ref": "adrenaserver"
                  *     }
                  */
                 "application/json": {
