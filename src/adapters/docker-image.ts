@@ -1,9 +1,11 @@
 import type Docker from 'dockerode';
+import type { Logger } from 'pino';
 import { EngineError } from '../ports.ts';
 import { jsonLines, openStream } from './docker-streams.ts';
 import { unless, within } from './docker-errors.ts';
 
 const PULL_MS = 15 * 60_000;
+const LOOK_MS = 5_000;
 
 /** Makes an image available without a registry, for example by building it; false: it does not know this image. */
 export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal) => Promise<boolean>;
@@ -34,6 +36,34 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
     fetches.set(image, running);
     await running;
   };
+}
+
+/** An image of our own making. */
+export interface OwnImage {
+  image: string;
+  /** Whether one with these labels was built of other code than this. */
+  isOutdated: (labels: Readonly<Record<string, string>>) => Promise<boolean>;
+  provide: ImageProvider;
+  log: Logger;
+}
+
+/**
+ * Builds an image of ours anew where it was built by an earlier version of this service. One that is not there is left to the
+ * keeper. Never rejects: where it cannot be done, games go on with what is there, and the log says so.
+ */
+export async function renewImage(
+  options: Docker.DockerOptions | undefined,
+  { image, isOutdated, provide, log }: OwnImage,
+): Promise<void> {
+  try {
+    const docker = new (await import('dockerode')).default(options);
+    const there = await unless([404], within(LOOK_MS, docker.getImage(image).inspect()));
+    if (!there || !(await isOutdated(there.Config.Labels ?? {}))) return;
+    log.info({ image }, `${image} was built by another version; building it anew`);
+    await provide(docker, image, AbortSignal.timeout(PULL_MS));
+  } catch (err) {
+    log.warn({ image, err }, `${image} could not be brought up to date; servers may start with an older one`);
+  }
 }
 
 // Docker answers 200 at once and reports failures as a line of the stream.

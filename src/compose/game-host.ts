@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Secret } from '../access/secrets.ts';
 import { dockerOptions } from '../adapters/docker-host.ts';
-import type { ImageProvider } from '../adapters/docker-image.ts';
+import { type ImageProvider, renewImage } from '../adapters/docker-image.ts';
 import { chooseEngine } from '../adapters/engine-auto.ts';
 import { createManagement } from '../adapters/management.ts';
 import { createProcessEngine } from '../adapters/process.ts';
@@ -48,6 +48,9 @@ async function openEngine({ config, log, clock }: Startup, installation: string)
   const kind = await chooseEngine(config.engine, { docker, image, provideImage, log });
   if (kind === 'docker') {
     const { createDockerEngine } = await import('../adapters/docker.ts');
+    const isOutdated = async (labels: Readonly<Record<string, string>>) =>
+      (await import('../sandbox/image-content.ts')).isOutdated(labels);
+    await renewImage(docker, { image, isOutdated, provide: provideImage, log });
     const logDir = join(config.dataDir, 'logs');
     return createDockerEngine({ docker, installation, logDir, log, provideImage });
   }

@@ -39,6 +39,15 @@ export function contentHash(): string {
   return hash.digest('hex').slice(0, 32);
 }
 
+/** The label of an image with the `contentHash` it was built by. */
+export const HASH_LABEL = 'dormouse.sandbox.hash';
+
+/** Whether an image of these labels was built here, but of other code than this. */
+export function isOutdated(labels: Readonly<Record<string, string>>): boolean {
+  const built = labels[HASH_LABEL];
+  return built !== undefined && built !== contentHash();
+}
+
 /** Writes everything an image holds below `root`. */
 export function writeRootfs(root: string): void {
   const put = (path: string, content: string) => {

@@ -2,9 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
-import { contentHash, dockerfile, writeRootfs } from './image-content.ts';
-
-const hashLabel = 'dormouse.sandbox.hash';
+import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from './image-content.ts';
 
 /** The name under which the image is looked for unless configured otherwise. */
 export const defaultSandboxImage = 'dormouse/sandbox:latest';
@@ -25,7 +23,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
   const { docker, tag, progress } = options;
   const hash = contentHash();
   const present = await inspect(docker, tag);
-  if (present?.Config.Labels?.[hashLabel] === hash) {
+  if (present?.Config.Labels?.[HASH_LABEL] === hash) {
     progress(`${tag} is up to date`);
     return { id: present.Id, built: false };
   }
@@ -38,7 +36,7 @@ export async function buildSandboxImage(options: ImageOptions): Promise<{ id: st
     const output = await docker.buildImage(
       { context, src: ['Dockerfile', 'rootfs'] },
       // The one step that runs something needs no network; a step that fails leaves nothing behind.
-      { t: tag, labels: { [hashLabel]: hash }, networkmode: 'none', forcerm: true },
+      { t: tag, labels: { [HASH_LABEL]: hash }, networkmode: 'none', forcerm: true },
     );
     await follow(docker, output, progress);
   } finally {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { createServer } from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { renewImage } from '../../src/adapters/docker-image.ts';
 import { type EngineSetting, chooseEngine } from '../../src/adapters/engine-auto.ts';
 
 /** A Docker Engine that answers pings and has no image but one. */
@@ -13,7 +14,7 @@ async function fakeDocker(t: ExecutionContext): Promise<{ socketPath: string }> 
   const server = createServer((request, response) => {
     const found = request.url?.includes('_ping') || request.url?.includes('/images/present/');
     response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
-    response.end(found ? '{"Id":"x"}' : '{"message":"no such image"}');
+    response.end(found ? '{"Id":"x","Config":{"Labels":{"made":"before"}}}' : '{"message":"no such image"}');
   });
   server.listen(socketPath);
   t.teardown(async () => {
@@ -48,3 +49,35 @@ for (const [title, setting, image, socket, expected, why] of cases) {
     if (why) t.regex(lines[0]!, why);
   });
 }
+
+const renewals: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
+  ['an image of another version is built anew', 'present', true, undefined, 1, /"level":30.*building it anew/],
+  ['an image of this version is left alone', 'present', false, undefined, 0, undefined],
+  ['an image that is not there yet is not built at the start', 'missing', true, undefined, 0, undefined],
+  ['no engine at the start keeps nothing from starting', 'present', true, nowhere, 0, /"level":40.*an older one/],
+];
+
+for (const [title, image, outdated, socket, builds, says] of renewals) {
+  test(title, async (t) => {
+    const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
+    const lines: string[] = [];
+    const built: string[] = [];
+    await renewImage(docker, {
+      image,
+      isOutdated: async (labels) => labels['made'] === 'before' && outdated,
+      provide: async (_, wanted) => built.push(wanted) > 0,
+      log: logInto(lines),
+    });
+    t.is(built.length, builds);
+    t.is(lines.length, says ? 1 : 0);
+    if (says) t.regex(lines[0]!, says);
+  });
+}
+
+test('an image that cannot be built anew is used as it is', async (t) => {
+  const lines: string[] = [];
+  const provide = () => Promise.reject(new Error('no space left on device'));
+  const own = { image: 'present', isOutdated: async () => true, provide, log: logInto(lines) };
+  await renewImage(await fakeDocker(t), own);
+  t.regex(lines.at(-1)!, /"level":40.*no space left/);
+});

@@ -1,5 +1,6 @@
 import test from 'ava';
 import Docker from 'dockerode';
+import { isOutdated } from '../../src/sandbox/image-content.ts';
 import { buildSandboxImage } from '../../src/sandbox/image.ts';
 import { joinBot } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
@@ -15,6 +16,10 @@ test('the image is built from nothing, runs without any right to spare, and keep
   const again = await buildSandboxImage({ docker, tag, progress: (line) => lines.push(line) });
   t.deepEqual(again, { id, built: false });
   t.is(lines.at(-1), `${tag} is up to date`);
+  const { Labels } = (await docker.getImage(tag).inspect()).Config;
+  t.false(isOutdated(Labels));
+  t.true(isOutdated({ ...Labels, 'dormouse.sandbox.hash': 'of another version' }));
+  t.false(isOutdated({}));
   // Its layers may at this moment be the ground of another build of the same code.
   t.teardown(() => docker.getImage(tag).remove({ force: true, noprune: true }));
   const { Config } = (await docker.getImage(tag).inspect()) as { Config: Record<string, unknown> };
