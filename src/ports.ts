@@ -406,8 +406,8 @@ export interface ModFit {
 export interface ModRegistry {
   readonly source: 'modrinth' | 'curseforge';
   search(query: ModQuery, signal?: AbortSignal): Promise<ModProject[]>;
-  /** By id or slug. */
-  project(idOrSlug: string, signal?: AbortSignal): Promise<ModProject>;
+  /** By id or slug. Where projects of several kinds may bear one slug: of the first of these kinds that one bears it. */
+  project(idOrSlug: string, signal?: AbortSignal, kinds?: readonly ModKind[]): Promise<ModProject>;
   /** Newest first; for any of the loaders and this version of Minecraft. */
   versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;
   version(projectId: string, versionId: string, signal?: AbortSignal): Promise<ModVersion>;

@@ -14,6 +14,7 @@ const FILE_HOSTS = ['edge.forgecdn.net', 'mediafilez.forgecdn.net', 'mediafiles.
 const MINECRAFT = '432';
 /** CurseForge's classes of projects. */
 const CLASSES: Record<ModKind, number> = { mod: 6, plugin: 5, modpack: 4471 };
+const KINDS: readonly ModKind[] = ['mod', 'plugin', 'modpack'];
 /** `ModLoaderType`. */
 const LOADERS: Record<string, string> = { forge: '1', fabric: '4', quilt: '5', neoforge: '6' };
 /** What plugins' files bear in place of a loader. */
@@ -22,6 +23,8 @@ const CHANNELS = ['release', 'beta', 'alpha'] as const;
 const SHA1 = 1;
 const REQUIRED = 3;
 const PAGE = 50;
+/** Of one question. A project with more files has them looked up by number. */
+const MAX_PAGES = 20;
 
 const word = z.string().max(1_024);
 const id = z.int().min(0);
@@ -75,11 +78,40 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
     return (await http.json(`${path}?${new URLSearchParams(fields).toString()}`, many(schema), signal))?.data ?? [];
   }
 
-  async function project(idOrSlug: string, signal?: AbortSignal): Promise<ModProject> {
-    const found = /^\d{1,12}$/.test(idOrSlug)
-      ? (await http.json(`/v1/mods/${idOrSlug}`, one(Mod), signal))?.data
-      : (await list('/v1/mods/search', { gameId: MINECRAFT, slug: idOrSlug }, Mod, signal))[0];
-    if (found) return projectOf(found);
+  /** At most `limit`, page by page. */
+  async function pages<Schema extends z.ZodType>(
+    path: string,
+    fields: Record<string, string>,
+    schema: Schema,
+    { limit = PAGE * MAX_PAGES, signal }: { limit?: number; signal: AbortSignal | undefined },
+  ): Promise<z.output<Schema>[]> {
+    const pageSize = Math.min(limit, PAGE);
+    const all: z.output<Schema>[] = [];
+    while (all.length < limit) {
+      const page = { ...fields, index: String(all.length), pageSize: String(pageSize) };
+      const found = await list(path, page, schema, signal);
+      all.push(...found);
+      if (found.length < pageSize) break;
+    }
+    return all.slice(0, limit);
+  }
+
+  async function project(
+    idOrSlug: string,
+    signal?: AbortSignal,
+    kinds: readonly ModKind[] = KINDS,
+  ): Promise<ModProject> {
+    if (/^\d{1,12}$/.test(idOrSlug)) {
+      const found = await http.json(`/v1/mods/${idOrSlug}`, one(Mod), signal);
+      if (found) return projectOf(found.data);
+      throw notFound(idOrSlug);
+    }
+    // Alone within its class a slug is one project's.
+    for (const kind of kinds) {
+      const fields = { gameId: MINECRAFT, classId: String(CLASSES[kind]), slug: idOrSlug };
+      const [found] = await list('/v1/mods/search', fields, Mod, signal);
+      if (found) return projectOf(found);
+    }
     throw notFound(idOrSlug);
   }
 
@@ -87,11 +119,12 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
     source: 'curseforge',
     project,
     async search(query, signal) {
-      return (await list('/v1/mods/search', searchFields(query), Mod, signal)).map(projectOf);
+      const { limit } = query;
+      return (await pages('/v1/mods/search', searchFields(query), Mod, { limit, signal })).map(projectOf);
     },
     async versions(projectId, { loaders, minecraftVersion }, signal) {
-      const fields = { pageSize: String(PAGE), ...(minecraftVersion && { gameVersion: minecraftVersion }) };
-      const files = await list(`/v1/mods/${number(projectId)}/files`, fields, File, signal);
+      const fields: Record<string, string> = minecraftVersion ? { gameVersion: minecraftVersion } : {};
+      const files = await pages(`/v1/mods/${number(projectId)}/files`, fields, File, { signal });
       return files
         .map(versionOf)
         .filter((version) => !loaders || version.loaders.some((loader) => loaders.includes(loader)))
@@ -110,12 +143,11 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
   };
 }
 
-function searchFields({ query, kind, loader, minecraftVersion, limit }: ModQuery): Record<string, string> {
+function searchFields({ query, kind, loader, minecraftVersion }: ModQuery): Record<string, string> {
   const loaderType = LOADERS[loader];
   return {
     gameId: MINECRAFT,
     searchFilter: query,
-    pageSize: String(Math.min(limit, PAGE)),
     sortField: '2',
     sortOrder: 'desc',
     ...(kind !== '' && { classId: String(CLASSES[kind]) }),
@@ -125,14 +157,13 @@ function searchFields({ query, kind, loader, minecraftVersion, limit }: ModQuery
 }
 
 function projectOf(mod: z.output<typeof Mod>): ModProject {
-  const kinds: ModKind[] = ['mod', 'plugin', 'modpack'];
   return {
     projectId: String(mod.id),
     slug: mod.slug,
     title: mod.name,
     description: mod.summary,
     author: mod.authors[0]?.name ?? '',
-    kind: kinds.find((kind) => CLASSES[kind] === mod.classId) ?? 'mod',
+    kind: KINDS.find((kind) => CLASSES[kind] === mod.classId) ?? 'mod',
     downloads: Math.trunc(mod.downloadCount),
     iconUrl: mod.logo?.url ?? '',
   };

@@ -1,4 +1,4 @@
-import type { ModProject, ModRegistry, ModVersion } from '../ports.ts';
+import type { ModFit, ModProject, ModRegistry, ModVersion } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { fitOf, folderFor } from './mod-folders.ts';
@@ -17,6 +17,31 @@ export function pick(versions: readonly ModVersion[], spec: string): ModVersion 
   return versions.find(({ versionId }) => versionId === spec) ?? versions.find(({ number }) => number === spec);
 }
 
+/**
+ * The versions among which one is picked. One that is named by a number alone is asked for by itself, as a registry that
+ * numbers its files may have more than it lists.
+ */
+export async function versionsFor(
+  registry: ModRegistry,
+  projectId: string,
+  { spec, fit }: { spec: string; fit: ModFit },
+  signal: AbortSignal,
+): Promise<ModVersion[]> {
+  if (/^\d{1,12}$/.test(spec)) {
+    const named = await registry.version(projectId, spec, signal).catch((error: unknown) => {
+      if (!(error instanceof StatusError) || error.code !== 'NOT_FOUND') throw error;
+    });
+    if (named) return isFit(named, fit) ? [named] : [];
+  }
+  return registry.versions(projectId, fit, signal);
+}
+
+function isFit({ loaders, minecraftVersions }: ModVersion, fit: ModFit): boolean {
+  const { minecraftVersion } = fit;
+  if (minecraftVersion !== undefined && !minecraftVersions.includes(minecraftVersion)) return false;
+  return fit.loaders === undefined || loaders.some((loader) => fit.loaders?.includes(loader));
+}
+
 function atLeast(versions: readonly ModVersion[], least: (typeof CHANNELS)[number]): ModVersion | undefined {
   return versions.find(({ channel }) => CHANNELS.indexOf(channel) <= CHANNELS.indexOf(least));
 }
@@ -33,9 +58,9 @@ export async function chooseVersion(
   signal: AbortSignal,
 ): Promise<ModVersion> {
   const fit = fitOf(host);
-  const found = pick(await registry.versions(project.projectId, fit, signal), spec);
+  const found = pick(await versionsFor(registry, project.projectId, { spec, fit }, signal), spec);
   if (found) return found;
-  const all = await registry.versions(project.projectId, {}, signal);
+  const all = await versionsFor(registry, project.projectId, { spec, fit: {} }, signal);
   throw whyNone(project.title, spec, host, all);
 }
 

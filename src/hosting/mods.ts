@@ -139,9 +139,9 @@ export function createMods({ store, registries, disk, dataDir, owner }: ModsOpti
     list: (serverId) => listMods(store, serverId),
     add: (server, wish, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
-        foldersOf(server);
+        const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
         const rows = await listMods(store, server.id);
-        const { projectId, title } = await registry(wish.source).project(wish.projectId, signal);
+        const { projectId, title } = await registry(wish.source).project(wish.projectId, signal, kinds);
         const named = { ...wish, projectId, name: wish.name || title };
         const others = rows.filter((row) => keyOf(row) !== keyOf(named));
         const wishes = [named, ...others.filter(({ wished }) => wished)];

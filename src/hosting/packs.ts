@@ -10,7 +10,7 @@ import { eachOf } from './descriptors.ts';
 import { type Jail, openJail, type Staging } from './jail.ts';
 import { guardOfName } from './jail-secrets.ts';
 import { SLUG } from './modpack-env.ts';
-import { pick } from './mod-choice.ts';
+import { pick, versionsFor } from './mod-choice.ts';
 import { invalid, MAX_INDEX_BYTES, type PackIndex, packPath, readPackIndex } from './pack-index.ts';
 import { type Placed, readPlaced, removeIfThere, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { FileOwner } from './properties.ts';
@@ -127,13 +127,16 @@ export async function findPack(
   { modpackRef, modpackVersion, version: minecraftVersion }: PackRef,
   signal: AbortSignal,
 ): Promise<{ project: ModProject; version: ModVersion }> {
-  const project = await registry.project(modpackRef, signal);
+  const project = await registry.project(modpackRef, signal, ['modpack']);
   if (project.kind !== 'modpack') {
     const sentence = `${project.title} is a ${project.kind}, not a mod pack.`;
     throw new StatusError('FAILED_PRECONDITION', 'MODPACK_INVALID', sentence);
   }
-  const narrow = modpackVersion === '' && minecraftVersion !== '' ? { minecraftVersion } : {};
-  const version = pick(await registry.versions(project.projectId, narrow, signal), modpackVersion);
+  const fit = modpackVersion === '' && minecraftVersion !== '' ? { minecraftVersion } : {};
+  const version = pick(
+    await versionsFor(registry, project.projectId, { spec: modpackVersion, fit }, signal),
+    modpackVersion,
+  );
   if (version) return { project, version };
   const which =
     modpackVersion !== '' ? ` "${modpackVersion}"` : minecraftVersion && ` for Minecraft ${minecraftVersion}`;

@@ -10,6 +10,8 @@ import { systemClock } from '../../src/adapters/clock.ts';
 import { createCurseForge } from '../../src/adapters/curseforge.ts';
 import { createModrinth } from '../../src/adapters/modrinth.ts';
 import { createVanillaDownloads } from '../../src/adapters/vanilla-downloads.ts';
+import { chooseVersion } from '../../src/hosting/mod-choice.ts';
+import { findPack } from '../../src/hosting/packs.ts';
 import { EngineError, type ModFile } from '../../src/ports.ts';
 import type { StatusError } from '../../src/status.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
@@ -24,7 +26,8 @@ async function serve(t: ExecutionContext, answers: Record<string, unknown>) {
     asked.push({ url, key: request.headers['x-api-key'] });
     const answer = answers[url.split('?')[0] ?? ''];
     if (answer === undefined) reply.writeHead(404).end();
-    else if (typeof answer === 'function') (answer as (reply: ServerResponse) => void)(reply);
+    else if (typeof answer === 'function')
+      (answer as (reply: ServerResponse, url: URL) => void)(reply, new URL(url, 'http://x'));
     else reply.end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
   });
   server.listen(0, '127.0.0.1');
@@ -147,8 +150,78 @@ test('P-09 CurseForge: versions by loader, sums, and the plain word where author
   ]);
   t.regex(
     asked.at(-1)?.url ?? '',
-    /gameId=432.*searchFilter=jei.*pageSize=5.*classId=6&gameVersion=1\.21\.1&modLoaderType=4/,
+    /gameId=432.*searchFilter=jei.*classId=6&gameVersion=1\.21\.1&modLoaderType=4&index=0&pageSize=5$/,
   );
+});
+
+/** A registry of one pack of many versions, the newest first, among mods that are called the same. */
+function manyFiles(count: number): Record<string, unknown> {
+  const mod = (id: number, slug: string, classId: number) => {
+    return { id, slug, name: slug, summary: '', classId, downloadCount: 1, logo: null, authors: [] };
+  };
+  const files = Array.from({ length: count }, (_, nth) => ({
+    id: 10_000 - nth,
+    modId: 7,
+    displayName: `pack ${count - nth}`,
+    fileName: 'pack.zip',
+    releaseType: 1,
+    fileDate: new Date(1_700_000_000_000 - nth * 60_000).toISOString(),
+    fileLength: 1,
+    downloadUrl: null,
+    hashes: [],
+    gameVersions: ['1.20.1', 'Forge'],
+    dependencies: [],
+  }));
+  const mods = [
+    mod(1, 'pack', 6),
+    ...Array.from({ length: 130 }, (_, nth) => mod(100 + nth, `m${nth}`, 6)),
+    mod(7, 'pack', 4471),
+  ];
+  const page = (all: object[], reply: ServerResponse, { searchParams: query }: URL) => {
+    const from = Number(query.get('index') ?? 0);
+    const data = all.slice(from, from + Math.min(50, Number(query.get('pageSize') ?? 50)));
+    reply.end(JSON.stringify({ data, pagination: { index: from, totalCount: all.length } }));
+  };
+  return {
+    '/v1/mods/search': (reply: ServerResponse, url: URL) => {
+      const [classId, slug] = [url.searchParams.get('classId'), url.searchParams.get('slug')];
+      const found = mods.filter(
+        (each) => (!classId || each.classId === Number(classId)) && (!slug || each.slug === slug),
+      );
+      page(found, reply, url);
+    },
+    '/v1/mods/7': { data: mod(7, 'pack', 4471) },
+    '/v1/mods/7/files': (reply: ServerResponse, url: URL) => page(files, reply, url),
+    ...Object.fromEntries(files.map((file) => [`/v1/mods/7/files/${file.id}`, { data: file }])),
+  };
+}
+
+test('CurseForge: all versions are found, not the first fifty, and a pack though a mod is called the same', async (t) => {
+  const { url, asked } = await serve(t, manyFiles(120));
+  const adapter = createCurseForge({ baseUrl: url, apiKey: 'geheim', clock: systemClock });
+  const pack = (modpackVersion: string) =>
+    findPack(adapter, { modpackRef: 'pack', modpackVersion, version: '' }, never);
+  t.is((await pack('')).version.versionId, '10000');
+  t.is((await pack('pack 3')).version.versionId, '9883');
+  t.is((await adapter.versions('7', { minecraftVersion: '1.20.1' })).length, 120);
+  asked.length = 0;
+  t.is((await pack('9881')).version.number, 'pack 1');
+  t.deepEqual(
+    asked.map((each) => each.url.split('?')[0]),
+    ['/v1/mods/search', '/v1/mods/7/files/9881'],
+  );
+  t.is((await t.throwsAsync<StatusError>(pack('5'))).reason, 'MODPACK_NOT_FOUND');
+  const forge = { type: 'forge', version: '1.20.1' };
+  const project = { projectId: '7', title: 'Pack' };
+  t.is((await chooseVersion(adapter, project, '9882', forge, never)).number, 'pack 2');
+  const why = async (host: typeof forge) =>
+    (await t.throwsAsync<StatusError>(chooseVersion(adapter, project, '9882', host, never))).reason;
+  t.is(await why({ ...forge, type: 'fabric' }), 'MOD_WRONG_LOADER');
+  t.is(await why({ ...forge, version: '1.21' }), 'MOD_WRONG_MINECRAFT_VERSION');
+  t.is((await adapter.project('pack', never, ['mod'])).projectId, '1');
+  const query = { query: '', kind: 'mod', loader: '', minecraftVersion: '' } as const;
+  t.is((await adapter.search({ ...query, limit: 100 })).length, 100);
+  t.is((await adapter.search({ ...query, limit: 60 })).length, 60);
 });
 
 test('Mojang’s server is fetched once, checked, and whole or not there', async (t) => {
