@@ -51,9 +51,9 @@ export function createModrinth({ baseUrl, clock, fetch }: ModrinthOptions): ModR
 
   return {
     source: 'modrinth',
-    async search(query, signal) {
+    async search(query) {
       const fields = { query: query.query, limit: String(query.limit), facets: JSON.stringify(facetsOf(query)) };
-      const answer = await http.json(`/v2/search?${new URLSearchParams(fields).toString()}`, SearchAnswer, signal);
+      const answer = await http.search(`/v2/search?${new URLSearchParams(fields).toString()}`, SearchAnswer);
       return (answer?.hits ?? []).slice(0, query.limit).map(hitOf);
     },
     async project(idOrSlug, signal) {

@@ -1,17 +1,14 @@
 import { z } from 'zod';
 import type { Clock, Profile, Profiles } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import { createRecent } from './recent.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export interface MojangOptions {
   /** Mojang's API or a mirror of it. */
   apiUrl: string;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
-}
-
-interface Known {
-  profile: Profile | undefined;
-  staleAt: number;
 }
 
 const FRESH_MS = 3_600_000;
@@ -24,15 +21,14 @@ const FETCH_MS = 5_000;
 const MAX_BYTES = 16_384;
 /** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
 const BUSY_MS = 60_000;
-const MOST_BUSY_MS = 600_000;
 
 /** What is read of an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
 const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
 
 /** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */
 export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
-  const known = new Map<string, Known>();
-  const asking = new Map<string, Promise<Profile | undefined>>();
+  const freshMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
+  const recent = createRecent({ clock, most: MOST_KNOWN, freshMs });
   let busyUntil = -Infinity;
 
   async function ask(name: string): Promise<Profile | undefined> {
@@ -44,41 +40,21 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
     if (response.status === 200) return profileIn(await textOf(response));
     await response.body?.cancel();
     if (response.status === 204 || response.status === 404) return undefined;
-    if (response.status === 429) {
-      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-      busyUntil = clock.now() + (seconds > 0 ? Math.min(seconds * 1_000, MOST_BUSY_MS) : BUSY_MS);
-    }
+    if (response.status === 429) busyUntil = clock.now() + (retryAfterMs(response) || BUSY_MS);
     throw new Error(`accounts: HTTP ${response.status}`);
   }
 
-  async function found(key: string, name: string): Promise<Profile | undefined> {
+  async function find(name: string): Promise<Profile | undefined> {
+    const busyMs = busyUntil - clock.now();
+    if (busyMs > 0 || recent.asking() >= MOST_ASKED) throw unavailable(busyMs);
     try {
-      const profile = await ask(name);
-      known.delete(key);
-      known.set(key, { profile, staleAt: clock.now() + (profile ? FRESH_MS : UNKNOWN_FRESH_MS) });
-      if (known.size > MOST_KNOWN) known.delete(known.keys().next().value ?? '');
-      return profile;
+      return await ask(name);
     } catch (error) {
       throw unavailable(busyUntil - clock.now(), error);
-    } finally {
-      asking.delete(key);
     }
   }
 
-  return {
-    async find(name) {
-      const key = name.toLowerCase();
-      const kept = known.get(key);
-      if (kept && kept.staleAt > clock.now()) return kept.profile;
-      const asked = asking.get(key);
-      if (asked) return asked;
-      const busyMs = busyUntil - clock.now();
-      if (busyMs > 0 || asking.size >= MOST_ASKED) throw unavailable(busyMs);
-      const answer = found(key, name);
-      asking.set(key, answer);
-      return answer;
-    },
-  };
+  return { find: (name) => recent.find(name.toLowerCase(), () => find(name)) };
 }
 
 function profileIn(text: string): Profile {

@@ -4,16 +4,19 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createCurseForge } from '../../src/adapters/curseforge.ts';
+import { openModRegistries } from '../../src/adapters/mod-registries.ts';
 import { createModrinth } from '../../src/adapters/modrinth.ts';
 import { createVanillaDownloads } from '../../src/adapters/vanilla-downloads.ts';
 import { chooseVersion } from '../../src/hosting/mod-choice.ts';
 import { findPack } from '../../src/hosting/packs.ts';
 import { EngineError, type ModFile } from '../../src/ports.ts';
 import type { StatusError } from '../../src/status.ts';
+import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
 
 const never = new AbortController().signal;
@@ -37,6 +40,12 @@ async function serve(t: ExecutionContext, answers: Record<string, unknown>) {
     server.close();
   });
   return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+/** Waits for something that takes real time. */
+async function until(holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + 20_000; !holds(); await delay(1))
+    if (Date.now() > end) throw new Error('waited in vain');
 }
 
 async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -152,6 +161,101 @@ test('P-09 CurseForge: versions by loader, sums, and the plain word where author
     asked.at(-1)?.url ?? '',
     /gameId=432.*searchFilter=jei.*classId=6&gameVersion=1\.21\.1&modLoaderType=4&index=0&pageSize=5$/,
   );
+});
+
+test('what was searched for a moment ago is not asked again, whoever asks', async (t) => {
+  const registry = await modrinth(t);
+  registry.project('Lithium', [{ id: 'l1' }]);
+  const clock = fakeClock();
+  const settings = { modrinthUrl: registry.url, curseforgeUrl: '', curseforgeApiKey: '' };
+  const [adapter] = openModRegistries(settings, clock);
+  const search = (query: string) =>
+    adapter!.search({ query, kind: '', loader: '', minecraftVersion: '', limit: 5 }, never);
+  const [first, second] = await Promise.all([search('lith'), search('lith')]);
+  t.deepEqual(
+    [first, second, await search('lith')].map(({ length }) => length),
+    [1, 1, 1],
+  );
+  t.is(registry.asked.length, 1);
+  await search('other');
+  t.is(registry.asked.length, 2);
+  await clock.advance(60_000);
+  await search('lith');
+  t.is(registry.asked.length, 3);
+});
+
+test('a registry that wants to be left alone is left alone by all', async (t) => {
+  const registry = await modrinth(t);
+  for (const id of ['A', 'B', 'C']) registry.project(id, [{ id: `${id}1` }]);
+  const clock = fakeClock();
+  const adapter = createModrinth({ baseUrl: registry.url, clock });
+  const tooOften = (seconds: number) => (reply: ServerResponse) =>
+    void reply.writeHead(429, { 'retry-after': String(seconds) }).end();
+  registry.disturb('/v2/project/A', tooOften(10));
+  const first = adapter.project('A');
+  await until(() => clock.pending() === 1);
+  const second = adapter.project('B');
+  await clock.advance(9_000);
+  t.deepEqual(registry.asked, ['/v2/project/A']);
+  await clock.advance(1_000);
+  t.deepEqual([(await first).slug, (await second).slug], ['a', 'b']);
+
+  registry.disturb('/v2/project/A', tooOften(120));
+  const refusal = { message: /is asked too often/ };
+  await t.throwsAsync(adapter.project('A'), refusal);
+  const asked = registry.asked.length;
+  const error = await t.throwsAsync<StatusError>(adapter.project('C'), refusal);
+  t.deepEqual(
+    [error.reason, error.options.retryAfterSeconds, registry.asked.length],
+    ['REGISTRY_UNAVAILABLE', 120, asked],
+  );
+  await clock.advance(120_000);
+  t.is((await adapter.project('C')).slug, 'c');
+});
+
+test('however many ask, a registry has so many questions to answer at once', async (t) => {
+  const held: (() => void)[] = [];
+  let most = 0;
+  const hold = (reply: ServerResponse) => {
+    most = Math.max(
+      most,
+      held.push(() => void reply.writeHead(404).end()),
+    );
+  };
+  const ids = Array.from({ length: 40 }, (_, nth) => `p${nth}`);
+  const { url, asked } = await serve(t, Object.fromEntries(ids.map((id) => [`/v2/project/${id}`, hold])));
+  const adapter = createModrinth({ baseUrl: url, clock: systemClock });
+  const gone = new AbortController();
+  const waiting = ids.map((id, nth) => t.throwsAsync(adapter.project(id, nth === 39 ? gone.signal : never)));
+  await until(() => held.length >= 16);
+  // By then any further one would have come, too.
+  for (let trip = 0; trip < 5; trip++) await (await fetch(url)).text();
+  t.is(held.length, 16);
+  gone.abort();
+  await waiting[39];
+  for (let answered = 0; answered < 39; answered++) {
+    await until(() => held.length > 0);
+    held.shift()?.();
+  }
+  await Promise.all(waiting);
+  t.deepEqual([most, asked.filter((each) => each.url.startsWith('/v2/')).length], [16, 39]);
+});
+
+test('what a registry still takes is kept for what needs it, and no search has it', async (t) => {
+  const headers = { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '20' };
+  const none = (reply: ServerResponse) => void reply.writeHead(404, headers).end();
+  const found = { hits: [], offset: 0, limit: 5, total_hits: 0 };
+  const { url } = await serve(t, { '/v2/project/a': none, '/v2/search': found });
+  const clock = fakeClock();
+  const adapter = createModrinth({ baseUrl: url, clock });
+  const search = () => adapter.search({ query: '', kind: '', loader: '', minecraftVersion: '', limit: 5 });
+  t.deepEqual(await search(), []);
+  t.is((await t.throwsAsync<StatusError>(adapter.project('a'))).reason, 'MOD_NOT_FOUND');
+  const error = await t.throwsAsync<StatusError>(search());
+  t.deepEqual([error.reason, error.options.retryAfterSeconds], ['REGISTRY_UNAVAILABLE', 20]);
+  t.is((await t.throwsAsync<StatusError>(adapter.project('a'))).reason, 'MOD_NOT_FOUND');
+  await clock.advance(20_000);
+  t.deepEqual(await search(), []);
 });
 
 /** A registry of one pack of many versions, the newest first, among mods that are called the same. */
