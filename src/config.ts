@@ -83,6 +83,12 @@ export const settings = {
     'https://api.mojang.com',
     'Where accounts are looked up by name.',
   ),
+  fabricMetaUrl: setting(
+    'FABRIC_META_URL',
+    kind.webUrl,
+    'https://meta.fabricmc.net',
+    "Where Fabric's launchers are had.",
+  ),
   versionManifestUrl: setting('VERSION_MANIFEST_URL', kind.webUrl, MANIFEST_URL, 'The list of Minecraft versions.'),
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { EngineError, type GameSpec } from '../ports.ts';
 import { writeAtomic } from './atomic-file.ts';
+import { hasCore } from './core-file.ts';
 
 /** What to start for a specification. */
 export interface Command {
@@ -48,11 +49,19 @@ export async function commandFor(spec: GameSpec, programs: Programs, signal: Abo
     `-Xms${Math.floor(heapMb / 4)}M`,
     `-Xmx${heapMb}M`,
     '-XX:+ExitOnOutOfMemoryError',
+    ...(await fabricArgs(spec, programs, jar)),
     '-jar',
     jar,
     'nogui',
   ];
   return { file: programs.javaCommand, args };
+}
+
+/** Fabric's launcher would download Mojang's server for each server anew: it is told where there is one. */
+async function fabricArgs({ core, version }: GameSpec, { coresDir }: Programs, jar: string): Promise<string[]> {
+  const vanilla = join(coresDir, `vanilla-${version}.jar`);
+  const isOurs = core === 'fabric' && jar === join(coresDir, `fabric-${version}.jar`);
+  return isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
 }
 
 async function checkJava(command: string): Promise<void> {
@@ -67,11 +76,10 @@ async function checkJava(command: string): Promise<void> {
 async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal: AbortSignal): Promise<string> {
   const named = `${spec.core}-${spec.version}.jar`;
   for (const path of [join(spec.dataDir, 'server.jar'), join(spec.dataDir, named), join(coresDir, named)]) {
-    const stat = await lstat(path).catch(() => undefined);
-    if (stat?.isFile()) return path;
+    if (await hasCore(path)) return path;
   }
   await fetchCore?.(spec.core, spec.version, signal);
-  if ((await lstat(join(coresDir, named)).catch(() => undefined))?.isFile()) return join(coresDir, named);
+  if (await hasCore(join(coresDir, named))) return join(coresDir, named);
   throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
     suggestion: `Upload it as server.jar, or ask the operator to put ${named} among the cores.`,
   });

@@ -12,7 +12,9 @@ export interface RegistryHttp {
     schema: Schema,
     signal?: AbortSignal,
   ): Promise<z.output<Schema> | undefined>;
-  /** The same for what nothing depends on: refused while the registry would soon take no more questions. */
+  /** What is vouched for by its address alone, whole; undefined for 404. */
+  bytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Buffer | undefined>;
+  /** As `json`, for what nothing depends on: refused while the registry would soon take no more questions. */
   search<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema> | undefined>;
   /** See `ModRegistry.download`. */
   download(file: ModFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
@@ -27,12 +29,12 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   const registry = createRegistryAsk(options);
   const prefix = new URL(options.baseUrl).href.replace(/\/$/, '');
 
-  const json: RegistryHttp['json'] = async (path, schema, signal) => {
-    const response = await registry.ask(
-      new URL(path.startsWith('/') ? prefix + path : path),
-      signal,
-      'application/json',
-    );
+  async function read<T>(
+    path: string,
+    { maxBytes, accept, parse }: { maxBytes: number; accept: string; parse: (bytes: Buffer) => T },
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, accept);
     if (response.status === 404) {
       await response.body?.cancel();
       return undefined;
@@ -42,18 +44,25 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
     try {
       for await (const chunk of pieces(response)) {
         size += chunk.length;
-        if (size > MAX_JSON_BYTES) throw new Error('the answer is too large');
+        if (size > maxBytes) throw new Error('the answer is too large');
         chunks.push(chunk);
       }
-      return schema.parse(JSON.parse(Buffer.concat(chunks).toString()));
+      return parse(Buffer.concat(chunks));
     } catch (cause) {
       signal?.throwIfAborted();
       throw registry.unavailable('answers with something that is not understood', 0, cause);
     }
+  }
+
+  const json: RegistryHttp['json'] = (path, schema, signal) => {
+    const parse = (bytes: Buffer) => schema.parse(JSON.parse(bytes.toString()));
+    return read(path, { maxBytes: MAX_JSON_BYTES, accept: 'application/json', parse }, signal);
   };
 
   return {
     json,
+
+    bytes: (path, maxBytes, signal) => read(path, { maxBytes, accept: '*/*', parse: (bytes) => bytes }, signal),
 
     async search(path, schema) {
       const ms = registry.sparesMs();

@@ -1,10 +1,9 @@
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Clock, EngineError, type ModFile } from '../ports.ts';
+import type { Clock, ModFile } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createTurns } from '../turns.ts';
-
+import { coreUnavailable, hasCore, saveCore } from './core-file.ts';
 import { createRegistryHttp } from './registry-http.ts';
 
 export interface VanillaDownloadsOptions {
@@ -46,35 +45,23 @@ export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDow
   async function find(version: string, signal: AbortSignal): Promise<ModFile> {
     const manifest = await http.json(manifestUrl, Manifest, signal);
     const listed = manifest?.versions.find(({ id }) => id === version);
-    if (listed === undefined) throw unavailable(`There is no Minecraft ${version}.`);
+    if (listed === undefined) throw coreUnavailable(`There is no Minecraft ${version}.`);
     const server = (await http.json(listed.url, Version, signal))?.downloads.server;
-    if (server === undefined) throw unavailable(`Mojang offers no server for Minecraft ${version}.`);
+    if (server === undefined) throw coreUnavailable(`Mojang offers no server for Minecraft ${version}.`);
     const { url, size: sizeBytes, sha1 } = server;
     return { name: `vanilla-${version}.jar`, urls: [url], sizeBytes, sha1, sha512: '' };
-  }
-
-  async function save(file: ModFile, path: string, signal: AbortSignal): Promise<void> {
-    const part = `${path}.part`;
-    await rm(part, { force: true });
-    {
-      await using out = await open(part, 'wx', 0o644);
-      for await (const chunk of http.download(file, signal)) await out.write(chunk);
-      await out.sync();
-    }
-    await rename(part, path);
   }
 
   return async function fetchCore(coresDir: string, core: string, version: string, signal: AbortSignal): Promise<void> {
     if (core !== 'vanilla') return;
     await alone(version, async () => {
       const path = join(coresDir, `vanilla-${version}.jar`);
-      if ((await lstat(path).catch(() => undefined))?.isFile()) return;
-      await mkdir(coresDir, { recursive: true });
+      if (await hasCore(path)) return;
       try {
         const file = await find(version, signal);
         for (let tries = 1; ; tries++) {
           try {
-            return await save(file, path, signal);
+            return await saveCore(path, http.download(file, signal));
           } catch (error) {
             signal.throwIfAborted();
             if (tries === TRIES || !(error instanceof StatusError) || error.code !== 'UNAVAILABLE') throw error;
@@ -82,15 +69,8 @@ export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDow
         }
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof StatusError ? unavailable(error.message, error) : error;
+        throw error instanceof StatusError ? coreUnavailable(error.message, error) : error;
       }
     });
   };
-}
-
-function unavailable(message: string, cause?: unknown): EngineError {
-  return new EngineError('core_unavailable', message, {
-    suggestion: 'Choose another version, or ask the operator to put the jar among the cores.',
-    cause,
-  });
 }

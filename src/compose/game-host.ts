@@ -4,6 +4,7 @@ import type { Secret } from '../access/secrets.ts';
 import { dockerOptions } from '../adapters/docker-host.ts';
 import { type ImageProvider, renewImage } from '../adapters/docker-image.ts';
 import { chooseEngine } from '../adapters/engine-auto.ts';
+import { createFabricDownloads } from '../adapters/fabric-downloads.ts';
 import { createManagement } from '../adapters/management.ts';
 import { createProcessEngine } from '../adapters/process.ts';
 import { createRconConsole } from '../adapters/rcon.ts';
@@ -54,13 +55,18 @@ async function openEngine({ config, log, clock }: Startup, installation: string)
     const logDir = join(config.dataDir, 'logs');
     return createDockerEngine({ docker, installation, logDir, log, provideImage });
   }
+  const fetchVanilla = createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock });
+  const fetchFabric = createFabricDownloads({ metaUrl: config.fabricMetaUrl, fetchVanilla, clock });
   const sandboxEntry = join(import.meta.dirname, '../sandbox/main.ts');
   return createProcessEngine({
     runDir: join(config.dataDir, 'run'),
     log,
     clock,
     sandboxEntry,
-    fetchCore: createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock }),
+    fetchCore: async (...core) => {
+      await fetchVanilla(...core);
+      await fetchFabric(...core);
+    },
   });
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,11 +10,13 @@ import type { ExecutionContext } from 'ava';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createCurseForge } from '../../src/adapters/curseforge.ts';
 import { openModRegistries } from '../../src/adapters/mod-registries.ts';
+import { createFabricDownloads } from '../../src/adapters/fabric-downloads.ts';
 import { createModrinth } from '../../src/adapters/modrinth.ts';
+import { commandFor } from '../../src/adapters/process-command.ts';
 import { createVanillaDownloads } from '../../src/adapters/vanilla-downloads.ts';
 import { chooseVersion } from '../../src/hosting/mod-choice.ts';
 import { findPack } from '../../src/hosting/packs.ts';
-import { EngineError, type ModFile } from '../../src/ports.ts';
+import { EngineError, type GameSpec, type ModFile } from '../../src/ports.ts';
 import type { StatusError } from '../../src/status.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
@@ -326,6 +328,70 @@ test('CurseForge: all versions are found, not the first fifty, and a pack though
   const query = { query: '', kind: 'mod', loader: '', minecraftVersion: '' } as const;
   t.is((await adapter.search({ ...query, limit: 100 })).length, 100);
   t.is((await adapter.search({ ...query, limit: 60 })).length, 60);
+});
+
+test('Fabric’s launcher is fetched once, its newest stable one, and starts on Mojang’s checked server', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const jar = Buffer.concat([Buffer.from('PK\u0003\u0004'), Buffer.alloc(1_000, 5)]);
+  // As meta.fabricmc.net answers.
+  const loader = (version: string, stable: boolean) => ({
+    loader: { separator: '.', build: 1, maven: `net.fabricmc:fabric-loader:${version}`, version, stable },
+    intermediary: { maven: 'net.fabricmc:intermediary:1.21.1', version: '1.21.1', stable: true },
+  });
+  const installer = { url: '', maven: 'net.fabricmc:fabric-installer:1.1.0', version: '1.1.0', stable: true };
+  const { url, asked } = await serve(t, {
+    '/v2/versions/installer': [{ ...installer, version: '1.2.0', stable: false }, installer],
+    '/v2/versions/loader/1.21.1': [loader('0.17.0-beta', false), loader('0.16.14', true)],
+    '/v2/versions/loader/1.21.1/0.16.14/1.1.0/server/jar': jar,
+    '/v2/versions/loader/1.20': [loader('0.16.14', true)],
+    '/v2/versions/loader/1.20/0.16.14/1.1.0/server/jar': Buffer.from('<html>'),
+    '/v2/versions/loader/1.19': [loader('0.16.14', true)],
+    '/v2/versions/loader/1.19/0.16.14/1.1.0/server/jar': Buffer.alloc(17 << 20),
+    '/v2/versions/loader/1.7.10': [],
+    '/v2/versions/loader/1.8': [loader('../../x', true)],
+  });
+  const cores = join(folder, 'cores');
+  const vanilla: string[] = [];
+  const fetchCore = createFabricDownloads({
+    metaUrl: url,
+    clock: systemClock,
+    async fetchVanilla(coresDir, core, version) {
+      vanilla.push(`${core} ${version}`);
+      await mkdir(coresDir, { recursive: true });
+      await writeFile(join(coresDir, `vanilla-${version}.jar`), 'vanilla');
+    },
+  });
+  await fetchCore(cores, 'paper', '1.21.1', never);
+  t.is(asked.length, 0);
+  await Promise.all([1, 2].map(() => fetchCore(cores, 'fabric', '1.21.1', never)));
+  t.deepEqual(await readFile(join(cores, 'fabric-1.21.1.jar')), jar);
+  t.deepEqual([asked.length, vanilla[0]], [3, 'vanilla 1.21.1']);
+  for (const [version, why] of Object.entries({
+    '1.20': /no jar/,
+    '1.19': /not understood/,
+    '1.7.10': /no Fabric for Minecraft 1\.7\.10/,
+    '1.8': /not understood/,
+    '9.9': /no Fabric/,
+  })) {
+    const failed = fetchCore(cores, 'fabric', version, never);
+    t.is(
+      (await t.throwsAsync<EngineError>(failed, { instanceOf: EngineError, message: why })).code,
+      'core_unavailable',
+    );
+  }
+  t.deepEqual(
+    (await readdir(cores)).filter((name) => name.startsWith('fabric')),
+    ['fabric-1.21.1.jar'],
+  );
+
+  const programs = { sandboxEntry: '', javaCommand: 'true', coresDir: cores };
+  const spec = { core: 'fabric', version: '1.21.1', dataDir: folder, ramMb: 1_024 } as GameSpec;
+  const { args } = await commandFor(spec, programs, never);
+  const told = `-Dfabric.installer.server.gameJar=${join(cores, 'vanilla-1.21.1.jar')}`;
+  t.deepEqual(args.slice(-4), [told, '-jar', join(cores, 'fabric-1.21.1.jar'), 'nogui']);
+  await writeFile(join(folder, 'server.jar'), 'their own');
+  t.false((await commandFor(spec, programs, never)).args.includes(told));
 });
 
 test('Mojang’s server is fetched once, checked, and whole or not there', async (t) => {

@@ -36,6 +36,7 @@ export async function startService(core: number, dataDir: string): Promise<Servi
     SFTP_PORT: '0',
     ENGINE: 'process',
     // Nothing outside this machine is asked for anything.
+    FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
   };
   const child = startChild(core, process.execPath, ['src/main.ts'], {

@@ -108,6 +108,7 @@ export async function startService(
           SFTP_PORT: String(sftpPort),
           ENGINE: 'process',
           // Nothing outside this machine is asked for anything.
+          FABRIC_META_URL: 'http://127.0.0.1:9/',
           VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
           MOJANG_API_URL: 'http://127.0.0.1:9/',
           LOG_LEVEL: 'debug',

@@ -1,0 +1,28 @@
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { EngineError } from '../ports.ts';
+
+/** A core's jar is there, as a plain file. */
+export async function hasCore(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+/** Writes a core's jar, which is whole under its name or not there. */
+export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.part`;
+  await rm(part, { force: true });
+  {
+    await using out = await open(part, 'wx', 0o644);
+    for await (const chunk of chunks) await out.write(chunk);
+    await out.sync();
+  }
+  await rename(part, path);
+}
+
+export function coreUnavailable(message: string, cause?: unknown): EngineError {
+  return new EngineError('core_unavailable', message, {
+    suggestion: 'Choose another version, or ask the operator to put the jar among the cores.',
+    cause,
+  });
+}

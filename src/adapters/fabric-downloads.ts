@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../ports.ts';
+import { StatusError } from '../status.ts';
+import { createTurns } from '../turns.ts';
+import { coreUnavailable, hasCore, saveCore } from './core-file.ts';
+import { createRegistryHttp } from './registry-http.ts';
+
+/** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
+type FetchCore = (coresDir: string, core: string, version: string, signal: AbortSignal) => Promise<void>;
+
+export interface FabricDownloadsOptions {
+  /** Fabric's meta API or a mirror of it. */
+  metaUrl: string;
+  /** Fetches Mojang's own server, on which Fabric's is made. */
+  fetchVanilla: FetchCore;
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+/** A launcher has some 200 KB. */
+const MAX_LAUNCHER_BYTES = 16 * 1024 * 1024;
+/** How archives begin, jars among them. */
+const ZIP = Buffer.from('PK\u0003\u0004');
+
+const Version = z.object({ version: z.string().regex(/^[\w.+-]{1,64}$/), stable: z.boolean() });
+/** https://github.com/FabricMC/fabric-meta#v2, newest first. */
+const Loaders = z.array(z.object({ loader: Version }));
+const Installers = z.array(Version);
+
+/**
+ * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, and Mojang's server beside it. Fabric
+ * publishes no sum of launchers, which it makes for whoever asks: the address is what vouches for one. Mojang's server is
+ * checked against its sum. Rejects as `createVanillaDownloads` does.
+ */
+export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: FabricDownloadsOptions): FetchCore {
+  const http = createRegistryHttp({
+    name: "Fabric's list of versions",
+    baseUrl: metaUrl,
+    clock,
+    fileHosts: [],
+    headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
+    ...(fetch && { fetch }),
+  });
+  const alone = createTurns();
+
+  async function launcher(version: string, signal: AbortSignal): Promise<Buffer> {
+    const game = encodeURIComponent(version);
+    const loaders = await http.json(`/v2/versions/loader/${game}`, Loaders, signal);
+    const loader = newest((loaders ?? []).map((each) => each.loader));
+    if (loader === undefined) throw coreUnavailable(`There is no Fabric for Minecraft ${version}.`);
+    const installer = newest((await http.json('/v2/versions/installer', Installers, signal)) ?? []);
+    if (installer === undefined) throw coreUnavailable('Fabric offers no launcher.');
+    const path = `/v2/versions/loader/${game}/${loader.version}/${installer.version}/server/jar`;
+    const jar = await http.bytes(path, MAX_LAUNCHER_BYTES, signal);
+    if (!jar?.subarray(0, ZIP.length).equals(ZIP)) throw coreUnavailable('What Fabric offers as a launcher is no jar.');
+    return jar;
+  }
+
+  return async function fetchCore(coresDir, core, version, signal) {
+    if (core !== 'fabric') return;
+    await fetchVanilla(coresDir, 'vanilla', version, signal);
+    await alone(version, async () => {
+      const path = join(coresDir, `fabric-${version}.jar`);
+      if (await hasCore(path)) return;
+      try {
+        await saveCore(path, [await launcher(version, signal)]);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof StatusError ? coreUnavailable(error.message, error) : error;
+      }
+    });
+  };
+}
+
+function newest(versions: readonly z.output<typeof Version>[]): z.output<typeof Version> | undefined {
+  return versions.find(({ stable }) => stable) ?? versions[0];
+}
