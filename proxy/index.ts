@@ -42,8 +42,6 @@ export interface Proxy {
    * leave by themselves. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
-  /** Whether players can connect: there is a listener, and none has ended. */
-  listening(): boolean;
   /** Players joined to this server's game now. Never pings, waiting or refused players. */
   connections(serverId: string): number;
   stats(): ProxyStats;
@@ -104,7 +102,6 @@ export function createProxy(options: ProxyOptions): Proxy {
       await Promise.all(closed);
       deadlines.close();
     },
-    listening: () => servers.size > 0 && [...servers].every((server) => server.listening),
     connections: (serverId) => pipes.count(serverId),
     stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
   };

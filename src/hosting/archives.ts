@@ -63,7 +63,11 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes }: Arch
     await using jail = await openJail(root, { owner });
     const total = await treeBytes(jail, signal);
     const percent = percents(total, progress);
-    return await writeArchive(jail.tree(''), target, { signal, ...(await room(serverId)), progress: percent });
+    return await writeArchive(jail.tree('', { withLists: true }), target, {
+      signal,
+      ...(await room(serverId)),
+      progress: percent,
+    });
   }
 
   /** How large an archive may become, and what to say of one that becomes larger. */
@@ -98,9 +102,13 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes }: Arch
       await withReserved(disk, serverId, Math.max(0, bytes - before), async () => {
         await mkdir(staged, { mode: 0o750 });
         if (owner) await chown(staged, owner.uid, owner.gid);
-        await using jail = await openJail(staged, { owner, secrets: 'open' });
         const percent = percents(bytes, progress);
-        await extractArchive(archivePath(dataDir, serverId, id), backup, jail, { signal, progress: percent });
+        await extractArchive(
+          archivePath(dataDir, serverId, id),
+          backup,
+          { path: staged, owner },
+          { signal, progress: percent },
+        );
         return { result: undefined, addedBytes: bytes - before };
       });
     },

@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
+import { namedInArchive } from './archive-names.ts';
 import { sources } from './backup-source.ts';
 import type { TreeEntry } from './jail.ts';
 
@@ -90,8 +91,8 @@ async function packTree(
 ): Promise<number> {
   let treeBytes = 0;
   for await (const { entry, sizeBytes, bytes, content } of sources(entries)) {
-    const { path: name, mode, modifiedAt } = entry;
-    const header = { name, mode, mtime: new Date(modifiedAt), size: sizeBytes };
+    const { mode, modifiedAt } = entry;
+    const header = { ...namedInArchive(entry), mode, mtime: new Date(modifiedAt), size: sizeBytes };
     if (content) await pipeline(content, tar.entry({ ...header, type: 'file' }));
     else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
     progress((treeBytes += sizeBytes));

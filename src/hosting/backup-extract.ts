@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import type { Extract, Header } from 'tar-stream';
-import type { Jail } from './jail.ts';
-import { pathProblem } from './jail-path.ts';
+import { namesInArchive } from './archive-names.ts';
+import { type Ground, openTree, type TreeMaker } from './backup-tree.ts';
 
 /** A file or folder in an archive, with its bytes. */
 type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
@@ -15,6 +16,7 @@ const CHUNK_BYTES = 512 * 1024;
 /** Files up to here are written so many at once. */
 const SMALL_BYTES = 1024 * 1024;
 const FILES_AT_ONCE = 16;
+const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG']);
 
 /** What an archive must be, or it is not taken. */
 export interface ArchiveFacts {
@@ -37,12 +39,13 @@ export class ArchiveCorrupt extends Error {
 export async function extractArchive(
   source: string,
   facts: ArchiveFacts,
-  into: Jail,
+  into: Ground,
   { signal, progress }: { signal: AbortSignal; progress: (treeBytes: number) => void },
 ): Promise<void> {
   const hash = createHash('sha256');
   const tar = extract();
-  const unpacked = unpack(tar, into, facts.treeBytes, progress);
+  await using tree = await openTree(into);
+  const unpacked = unpack(tar, tree, facts.treeBytes, progress);
   // It fails together with the stream that feeds it, and is looked at after that.
   unpacked.catch(() => {});
   const hashed = new Transform({
@@ -70,7 +73,7 @@ export async function extractArchive(
 
 async function unpack(
   tar: Extract,
-  into: Jail,
+  into: TreeMaker,
   treeBytes: number,
   progress: (treeBytes: number) => void,
 ): Promise<void> {
@@ -90,21 +93,24 @@ async function unpack(
   };
   try {
     for await (const entry of tar as AsyncIterable<Entry>) {
-      const { name, type, size } = entry.header;
-      if (pathProblem(name) !== undefined) throw new ArchiveCorrupt('A name in the archive is none.');
+      const { type, size, mode, mtime } = entry.header;
+      const names = namesInArchive(entry.header);
+      if (names === undefined) throw new ArchiveCorrupt('A name in the archive is none.');
       if (type === 'directory') {
-        await into.mkdir(name);
+        await into.folder(names);
         entry.resume();
       } else if (type === 'file') {
         take(size);
         // Its bytes are all here soon, and the disk takes many files at once; a large one is written as it comes.
-        if (size <= SMALL_BYTES) await start(writeFile(entry.header, await chunksOf(entry), into));
-        else await writeFile(entry.header, entry, into);
+        const content = size <= SMALL_BYTES ? await chunksOf(entry) : entry;
+        const written = writeFile(await into.file(names, mode), content, mtime);
+        await (size <= SMALL_BYTES ? start(written) : written);
       } else {
         throw new ArchiveCorrupt(`There is a ${type} in the archive.`);
       }
     }
     await Promise.all(tasks);
+    await into.finish();
   } finally {
     await Promise.allSettled(tasks);
   }
@@ -116,25 +122,19 @@ async function chunksOf(entry: Entry): Promise<Buffer[]> {
   return chunks;
 }
 
-/** Makes a file; it is on disk when this resolves. */
+/** Fills a file and closes it; it is on disk when this resolves. */
 async function writeFile(
-  { name, mode, mtime }: Header,
+  opened: FileHandle,
   content: AsyncIterable<Buffer> | Iterable<Buffer>,
-  into: Jail,
+  modifiedAt: Date,
 ): Promise<void> {
-  await using file = await into.open(name, { write: true, create: true, exclusive: true, mode });
-  let position = 0;
-  for await (const chunk of content) {
-    await file.write(position, chunk);
-    position += chunk.length;
-  }
-  await file.setAttributes({ modifiedAt: mtime.getTime() });
+  await using file = opened;
+  await file.writeFile(content);
+  await file.utimes(modifiedAt, modifiedAt);
   await file.sync();
 }
 
-/** What the disk or a quota says, rather than the archive. */
+/** What the disk says, rather than the archive: in an empty folder it is the archive's own fault where names clash. */
 function isOfFiles(error: unknown): boolean {
-  return (
-    error instanceof Error && !(error instanceof ArchiveCorrupt) && ('syscall' in error || error.name === 'StatusError')
-  );
+  return error instanceof Error && 'syscall' in error && !NAMES_CLASH.has((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -8,7 +8,7 @@ import { joinNames, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
 import { makeDirectoryAt, requireOutside } from './jail-moves.ts';
 import { openStage } from './jail-stage.ts';
-import { walk } from './jail-tree.ts';
+import { requireNameable, walk } from './jail-tree.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -40,7 +40,8 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     await makeDirectoryAt(stage.cell, [name]);
     await using inside = await openDirectory(dir, name);
     let bytes = 0;
-    for await (const met of walk(inside, false)) {
+    for await (const met of walk(inside)) {
+      requireNameable(to, met.path);
       await options.beforePiece?.(0);
       const names = [name, ...met.path.split('/')];
       if (met.kind === 'directory') await makeDirectoryAt(stage.cell, names);

@@ -1,5 +1,6 @@
 import { rename, rmdir, unlink } from 'node:fs/promises';
-import { at, look } from './descriptors.ts';
+import type { FileHandle } from 'node:fs/promises';
+import { at, look, openDirectory } from './descriptors.ts';
 import { guardIn, inDirectory, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
 import type { Cell } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
@@ -7,6 +8,7 @@ import { protectedPath } from './jail-secrets.ts';
 import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
 import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
+import { requireNameable, walk } from './jail-tree.ts';
 import { StatusError } from '../status.ts';
 
 export interface RenameOptions {
@@ -39,11 +41,18 @@ export async function renamePath(cell: Cell, from: Names, to: Names, { replace =
       const there = await look(toDir, target.name);
       const same = there?.ino === moved.ino && there.dev === moved.dev;
       if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
+      if (moved.isDirectory() && to.length > from.length) await requireNameableIn(fromDir, source.name, to);
       await rename(at(fromDir, source.name), at(toDir, target.name));
       await toDir.sync();
       await fromDir.sync();
     });
   });
+}
+
+/** A walk through all of it, so only for what goes deeper than it was. */
+async function requireNameableIn(dir: FileHandle, name: string, to: Names): Promise<void> {
+  await using inside = await openDirectory(dir, name);
+  for await (const { path } of walk(inside)) requireNameable(to, path);
 }
 
 /** Removes a file, a link itself, or a directory with all below it. A directory is out of sight at once, then erased. */

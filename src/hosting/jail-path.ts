@@ -3,7 +3,7 @@ import { StatusError } from '../status.ts';
 /** A path below a server's data root, taken apart; `[]` is the root itself. None is '', '.', '..' or holds '/' or NUL. */
 export type Names = readonly string[];
 
-const MAX_PATH_BYTES = 4096;
+export const MAX_PATH_BYTES = 4096;
 const MAX_NAME_BYTES = 255;
 /** Directories below directories. */
 export const MAX_DEPTH = 64;

@@ -27,6 +27,14 @@ export function guardOfName(name: string): Guard {
   return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
 }
 
+/** What this service has put there for whom, and for which properties: hidden, yet parts of backups, as they go with the files. */
+export const LISTS = ['.dormouse-mods.json', '.dormouse-pack.json', '.dormouse-properties'] as const;
+
+/** Whether a name directly in a data root is that of such a list. */
+export function isList(name: string): boolean {
+  return LISTS.some((list) => list === name);
+}
+
 /** How a path is guarded: by its first name where that is hidden, else only directly in the root. */
 export function guardOf(names: Names): Guard {
   const guard = guardOfName(names[0] ?? '');

@@ -64,7 +64,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
 
   async function check(into: Names): Promise<number> {
     let replacedBytes = 0;
-    for await (const { kind, path } of walk(root, false)) {
+    for await (const { kind, path } of walk(root)) {
       const names = [...into, ...path.split('/')];
       const { parent, name } = splitLast(names);
       requireWritable(cell, names);

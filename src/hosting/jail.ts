@@ -24,6 +24,7 @@ import { guardOfName } from './jail-secrets.ts';
 import { openStage } from './jail-stage.ts';
 import { sweepTemps } from './jail-temps.ts';
 import { walk } from './jail-tree.ts';
+import type { Met, WalkOptions } from './jail-tree.ts';
 import type { FileOwner } from './properties.ts';
 
 export type { Entry } from './jail-cell.ts';
@@ -38,11 +39,13 @@ export interface JailOptions {
 }
 
 /** A file or directory within a tree; `path` is relative to where the walk began. */
-export interface TreeEntry extends Entry {
-  path: string;
+export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
   /** Opens a file to read it, before the next entry is asked for. */
   open(): Promise<JailFile>;
 }
+
+/** Whether the lists of this service (`jail-secrets.ts`) are among what is met. */
+export type TreeOptions = Pick<WalkOptions, 'withLists'>;
 
 /** What is staged out of sight and put in its place whole. */
 export interface Staging extends AsyncDisposable {
@@ -74,7 +77,7 @@ export interface Jail extends AsyncDisposable {
   rmdir(path: string): Promise<void>;
   setAttributes(path: string, attributes: Attributes): Promise<void>;
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
-  tree(path: string): AsyncGenerator<TreeEntry>;
+  tree(path: string, options?: TreeOptions): AsyncGenerator<TreeEntry>;
   stage(): Promise<Staging>;
   close(): Promise<void>;
 }
@@ -117,7 +120,7 @@ function jailOf(cell: Cell): Jail {
     remove: (path) => on(path, (names) => removePath(cell, names)),
     rmdir: (path) => on(path, (names) => removeEmptyDirectory(cell, names)),
     setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
-    tree: (path) => namedEach(path, () => treeAt(cell, parsePath(path))),
+    tree: (path, options) => namedEach(path, () => treeAt(cell, parsePath(path), options)),
     stage: () => named('', () => stagingOf(cell)),
     close,
     [Symbol.asyncDispose]: close,
@@ -149,13 +152,15 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
   }
 }
 
-async function* treeAt(cell: Cell, names: Names): AsyncGenerator<TreeEntry> {
+async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): AsyncGenerator<TreeEntry> {
   requireVisible(cell, names);
   await using dir = await openPath(cell.root, names);
-  for await (const { path, stats, dir: inside, name } of walk(dir, cell.guarded && names.length === 0)) {
+  const guarded = cell.guarded && names.length === 0;
+  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { ...options, guarded })) {
     yield {
       ...entryOf(name.toString(), stats),
       path,
+      ...(bytes && { bytes }),
       open: () => openMet(cell, inside, name, [...names, ...path.split('/')]),
     };
   }

@@ -27,8 +27,9 @@ export function profilePage({ path }: Visit, title: string, main: Html, problem?
           )}
         </ul>
       </nav>
-    </div>
+      </div>
     ${main}
+    </div>
   </div>`;
   return withProblem({ title, main: framed }, problem);
 }

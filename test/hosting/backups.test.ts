@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,11 +12,12 @@ import { removeTree } from '../../src/hosting/remove-tree.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/hosting/retention.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
+const run = promisify(execFile);
 const signal = new AbortController().signal;
 
 async function folder(t: ExecutionContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'dormouse-archive-'));
-  t.teardown(() => rm(path, { recursive: true, force: true }));
+  t.teardown(() => removeTree(path));
   return path;
 }
 
@@ -26,8 +27,7 @@ function archive(entries: AsyncIterable<TreeEntry>, target: string, maxBytes = I
 
 async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {
   const into = await folder(t);
-  await using jail = await openJail(into, { secrets: 'open' });
-  await extractArchive(path, facts, jail, { signal, progress() {} });
+  await extractArchive(path, facts, { path: into, owner: undefined }, { signal, progress() {} });
   return into;
 }
 
@@ -50,6 +50,56 @@ test('an archive gives back what went into it: odd names, empty files and folder
   t.regex(await readFile(join(out, 'server.properties'), 'utf8'), /^motd=x\nrcon\.password=\*{6}\n$/);
   for (const tree of [before, after]) for (const secret of ['server.properties', '.rcon-cli.env']) delete tree[secret];
   t.deepEqual(after, before);
+});
+
+/** Makes folders one below the other, step by step as a game would: no path of all of them can be named. */
+async function dug(root: string, name: string, levels: number): Promise<void> {
+  const dig = `
+    const fs = require('node:fs');
+    const [root, name, levels] = process.argv.slice(1);
+    process.chdir(root);
+    for (let level = 0; level < levels; level++) (fs.mkdirSync(name), process.chdir(name));
+    fs.writeFileSync('bottom', 'found');`;
+  await run(process.execPath, ['-e', dig, root, name, String(levels)]);
+}
+
+/** What lies at the bottom of them. */
+async function bottom(root: string, name: string, levels: number): Promise<string> {
+  const climb = `for (let level = 0; level < process.argv[3]; level++) process.chdir(process.argv[2]);
+    process.stdout.write(require('node:fs').readFileSync('bottom'));`;
+  return (await run(process.execPath, ['-e', climb, '-', name, String(levels)], { cwd: root })).stdout;
+}
+
+test('an archive gives back what no path can name: folders below folders, as far as 512', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const name = 'd'.repeat(100);
+  await dug(from, name, 100);
+  await using jail = await openJail(from);
+  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  t.is(await bottom(await unpacked(t, join(to, 'a.tar.zst'), made), name, 100), 'found');
+
+  await dug(join(from, name), 'e', 512);
+  await t.throwsAsync(archive(jail.tree(''), join(to, 'b.tar.zst')), {
+    message: /e…?: It would lie more than 512 levels/,
+  });
+});
+
+test('an archive gives back names that are no text, each its own', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const named = (byte: number, rest = '') => Buffer.concat([Buffer.from([0x61, byte]), Buffer.from(rest)]);
+  const at = (root: string, name: Buffer) => Buffer.concat([Buffer.from(`${root}/`), name]);
+  await mkdir(at(from, named(0xfe)));
+  await writeFile(at(from, named(0xfe, '/ü')), 'in a folder');
+  await writeFile(at(from, named(0xff)), 'one');
+  await writeFile(at(from, named(0xfd)), 'another');
+  await using jail = await openJail(from);
+  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const out = await unpacked(t, join(to, 'a.tar.zst'), made);
+  const read = (name: Buffer) => readFile(at(out, name), 'utf8');
+  t.deepEqual(
+    [await read(named(0xfe, '/ü')), await read(named(0xff)), await read(named(0xfd))],
+    ['in a folder', 'one', 'another'],
+  );
 });
 
 /** A file that is said to have one size and has another when it is read. */
@@ -180,14 +230,9 @@ test('a tree deeper than paths are long is removed whole, and what links in it l
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-deep-'));
   t.teardown(() => rm(dir, { recursive: true, force: true }));
   await writeFile(join(dir, 'kept'), 'kept');
-  // Step by step, as a game would: no path of all of it can be named.
-  const dig = `
-    const fs = require('node:fs');
-    const into = (name) => (fs.mkdirSync(name), process.chdir(name));
-    into(process.argv[1]);
-    fs.symlinkSync('../kept', 'link');
-    for (let level = 0; level < 300; level++) into('a'.repeat(20));`;
-  await promisify(execFile)(process.execPath, ['-e', dig, join(dir, 'deep')]);
+  await mkdir(join(dir, 'deep'));
+  await symlink('../kept', join(dir, 'deep/link'));
+  await dug(join(dir, 'deep'), 'a'.repeat(20), 300);
   await removeTree(join(dir, 'deep'));
   await removeTree(join(dir, 'deep'));
   t.deepEqual(await readdir(dir), ['kept']);

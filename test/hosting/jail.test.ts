@@ -250,7 +250,7 @@ test('P10, F-04: a directory swapped for a link under 10 000 calls gives nothing
     (round) => (round % 20 === 8 ? jail.remove(`dir/made-${round - 2}`) : jail.stat('dir/sub/secret')),
   ];
   let done = 0;
-  const call = async (round: number): Promise<void> => {
+  for (let round = 0; round < 10_000; round++) {
     const seen = await works[round % works.length]!(round).then(
       (value) => ((done += 1), value),
       (error: unknown) => {
@@ -258,12 +258,7 @@ test('P10, F-04: a directory swapped for a link under 10 000 calls gives nothing
       },
     );
     if (typeof seen === 'string') t.regex(seen, /^inside$/i);
-  };
-  let round = 0;
-  const caller = async (): Promise<void> => {
-    while (round < 10_000) await call(round++);
-  };
-  await Promise.all(Array.from({ length: 8 }, caller));
+  }
   Atomics.store(ended, 0, 1);
   await over;
   t.true(done > 1_000, `${done} calls met the directory itself`);
@@ -602,6 +597,26 @@ test('however deep a tree is, it can be removed', async (t) => {
   await jail.remove('dddddddddd');
   t.deepEqual(readdirSync(root), ['.dormouse-tmp']);
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+});
+
+test('what a path can name is carried: a folder at the deepest level, and nothing is moved or copied below it', async (t) => {
+  const { jail, root } = await cage(t);
+  const path = (name: string, levels: number) => Array.from({ length: levels }, () => name).join('/');
+  await jail.mkdir(path('d', 64));
+  let met = 0;
+  for await (const _ of jail.tree('')) met += 1;
+  t.is(met, 64);
+  await jail.mkdir('e/e');
+  await refused(t, () => jail.rename('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'moved');
+  await refused(t, () => jail.copy('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'copied');
+  await jail.rename('e', `${path('d', 62)}/e`);
+  // Not deep, but too long to be named.
+  const long = 'l'.repeat(240);
+  await jail.mkdir(path(long, 15));
+  await jail.mkdir(`m/${path(long, 15)}`);
+  await refused(t, () => jail.rename(long, `m/${path(long, 15)}/x`), ['TREE_TOO_DEEP'], 'moved');
+  await jail.rename(long, 'm/x');
+  t.deepEqual(readdirSync(join(root, 'm')).sort(), [long, 'x'].sort());
 });
 
 test('names that are no text are listed, copied and removed', async (t) => {
