@@ -15,6 +15,7 @@ import type { EffectHost } from './effect-host.ts';
 import { createMaintenance, type Maintain, type MaintenanceOptions } from './maintenance.ts';
 import type { ServerEvents } from './server-events.ts';
 import type { Servers } from './servers.ts';
+import type { Turns } from '../turns.ts';
 import { createWorlds, type Worlds } from './worlds.ts';
 
 export interface BackupRoomOptions {
@@ -30,6 +31,8 @@ export interface BackupRoomOptions {
   quotaBytes: number;
   /** Default: no quota. */
   disk?: Disk;
+  /** See `Archives`. Default: turns of its own. */
+  alone?: Turns;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];

@@ -5,6 +5,7 @@ import type { Saving } from '../hosting/saving.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import { keepMods } from '../store/backup-mods.ts';
 import { patchBackup } from '../store/backups.ts';
 import type { BackupRow } from '../store/backups-table.ts';
 import type { Store } from '../store/store.ts';
@@ -85,7 +86,10 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
         });
         try {
           const make = await makeOf(now.row, siblingsOf(dataDir, serverId).root);
-          await store.write((tx) => patchBackup(tx, row, { ...make, state: 'running' }, ['queued', 'running']));
+          await store.write(async (tx) => {
+            if (await patchBackup(tx, row, { ...make, state: 'running' }, ['queued', 'running']))
+              await keepMods(tx, row);
+          });
           await at('begun');
           if (now.state === 'running')
             await saving.off(serverId, now.context.rcon, AbortSignal.any([signal, moved.signal]));

@@ -7,11 +7,13 @@ import { archivePath, discard, exists, siblingsOf } from '../hosting/backup-file
 import { removeTree } from '../hosting/remove-tree.ts';
 import { makeOf } from '../hosting/server-make.ts';
 import { restoredProperties } from '../hosting/worlds.ts';
+import { keepMods, restoreMods } from '../store/backup-mods.ts';
 import { deleteBackup, emptyBackup, getBackup, insertBackup, PREVIOUS } from '../store/backups.ts';
 import type { BackupRow, ServerMake } from '../store/backups-table.ts';
 import { noteStep } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { hasRunSince } from '../store/snapshots.ts';
+import type { Tx } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
 import { filesMissing } from './backup-errors.ts';
 import { jobFailure } from './job-failure.ts';
@@ -67,7 +69,8 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
       const before = await makeOf(row, previous);
       const kept = await getBackup(store, serverId, PREVIOUS);
       await patchMake(host, row, backup, async (tx) => {
-        if (aside !== undefined && !kept) await insertBackup(tx, asideRow(serverId, before, aside));
+        if (aside !== undefined && !kept) await insertAside(tx, asideRow(serverId, before, aside));
+        if (backup) await restoreMods(tx, backup);
         await noteStep(tx, jobId, 'swapped');
       });
       if (aside !== undefined) onAside(serverId);
@@ -123,6 +126,7 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
         await at('swapped');
       }
       await patchMake(host, row, backup, async (tx) => {
+        if (backup) await restoreMods(tx, backup);
         await deleteBackup(tx, { serverId, id: PREVIOUS });
         await noteStep(tx, jobId, 'swapped');
       });
@@ -149,6 +153,12 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
   }
 
   return { restore, undo };
+}
+
+/** What a restore has put aside, with the mods that belong to it. */
+async function insertAside(tx: Tx, row: BackupRow): Promise<void> {
+  await insertBackup(tx, row);
+  await keepMods(tx, row);
 }
 
 /** The server's row tells of what lies in its folder now. */

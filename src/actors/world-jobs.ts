@@ -3,6 +3,7 @@ import { exists, siblingsOf } from '../hosting/backup-files.ts';
 import { openJail } from '../hosting/jail.ts';
 import { makeOf } from '../hosting/server-make.ts';
 import { removeWorld } from '../hosting/worlds.ts';
+import { keepMods } from '../store/backup-mods.ts';
 import { deleteBackup, emptyBackup, insertBackup, patchBackup } from '../store/backups.ts';
 import { noteStep } from '../store/maintenance.ts';
 import type { Tools, Work } from './maintenance.ts';
@@ -39,6 +40,7 @@ export function createWorldJobs(tools: Tools): { reset: DoJob; remove: DoJob } {
       await store.write(async (tx) => {
         await deleteBackup(tx, ref);
         await insertBackup(tx, { ...emptyBackup(ref, clock.now()), ...made });
+        await keepMods(tx, ref);
       });
       try {
         const finished = await archive(signal);

@@ -88,7 +88,7 @@ const restoreBackup = serverOperation({
   path: '/v1/servers/{id}/backups/{backupId}:restore',
   summary: 'Restore a backup',
   description:
-    'All files of the server become those of the backup, and its core, version and mod pack what they were. A running ' +
+    'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
     'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
     'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
     'start that succeeds.',

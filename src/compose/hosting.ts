@@ -12,6 +12,7 @@ import { openHostKey } from '../sftp/host-key.ts';
 import { warnWithoutNativeCrypto } from '../sftp/native-crypto.ts';
 import { createSftp, type Sftp } from '../sftp/sftp.ts';
 import type { Store } from '../store/store.ts';
+import { createTurns, type Turns } from '../turns.ts';
 import type { GameHost } from './game-host.ts';
 import type { Startup } from './startup.ts';
 
@@ -24,6 +25,8 @@ export interface Hosting {
   /** Undefined where no database server is set. */
   databases: ServerDatabases | undefined;
   serverPorts: ServerPorts;
+  /** Turns of whatever replaces or archives a server's files whole, or changes its mods. */
+  alone: Turns;
 }
 
 export interface HostingOptions extends Pick<GameHost, 'owner'> {
@@ -47,7 +50,7 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
   const databases = await openDatabases(startup, options);
   const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
-  return { disks, files, sftp, databases, serverPorts };
+  return { disks, files, sftp, databases, serverPorts, alone: createTurns() };
 }
 
 async function openDatabases(
@@ -72,11 +75,11 @@ export interface Content {
 /** The mod registries that are set up, as servers' mods and packs. */
 export function openContent(
   { config, clock }: Startup,
-  { store, disks, owner }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks'>,
+  { store, disks, owner, alone }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone'>,
 ): Content {
   const registries = openModRegistries(config, clock);
   const content = { registries, disk: disks.quota, dataDir: config.dataDir, owner };
-  return { mods: createMods({ ...content, store }), installPack: createPackInstaller(content) };
+  return { mods: createMods({ ...content, store, alone }), installPack: createPackInstaller(content) };
 }
 
 /** Lets SFTP clients in. Rejects where the port cannot be had. */

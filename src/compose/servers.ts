@@ -26,7 +26,7 @@ export interface OpenServersOptions
   extends
     GameHost,
     Content,
-    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts'>,
+    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone'>,
     Pick<Money, 'sessions' | 'capacity'> {
   store: Store;
   rconPassword: (serverId: string) => string;
@@ -40,7 +40,7 @@ const INSTALL_MS = 30 * 60_000;
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
   const { store, engine, console, management, owner, rconPassword, sessions, telemetry } = options;
-  const { disks, sftp, databases, serverPorts, capacity, mods, installPack } = options;
+  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone } = options;
   const { dataDir } = config;
   let outages = 0;
   const backupRoom = createBackupRoom({
@@ -54,6 +54,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     rconPassword,
     quotaBytes: config.backupQuotaMb * 2 ** 20,
     disk: disks.quota,
+    alone,
     release: (id) => sftp.cut(id),
   });
   const effects = createEffects({

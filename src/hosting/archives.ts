@@ -24,6 +24,8 @@ export interface ArchivesOptions {
   disk: Disk;
   /** All of a server's backups together may be so large; 0: no limit. */
   quotaBytes: number;
+  /** Default: turns of its own. */
+  alone?: Turns;
 }
 
 /** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
@@ -51,8 +53,8 @@ export interface Archives {
 
 export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
-export function createArchives({ store, dataDir, owner, disk, quotaBytes }: ArchivesOptions): Archives {
-  const alone = createTurns();
+export function createArchives({ store, dataDir, owner, disk, quotaBytes, ...options }: ArchivesOptions): Archives {
+  const alone = options.alone ?? createTurns();
   const onThisMachine = createTurns();
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Archive> {

@@ -8,6 +8,7 @@ import { withReserved } from './disk.ts';
 import type { Disk, Reservation } from './disk.ts';
 import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
+import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder } from './server-folder.ts';
@@ -166,6 +167,8 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
         const beforePiece = patiently(reservation, patience);
         let extracted = 0;
         for await (const { path, kind, mode, content } of unpack(archive)) {
+          // A backup, say: its lists speak of a server's own folder.
+          if (isList(path)) continue;
           await beforePiece(0);
           parsePath(`${to}/${path}`);
           if (kind === 'directory') {

@@ -4,7 +4,7 @@
  * component is opened by the descriptor of the one before (`descriptors.ts`), and what is checked is what is open.
  */
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { lstat, open } from 'node:fs/promises';
 
 import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
@@ -79,6 +79,8 @@ export interface Jail extends AsyncDisposable {
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
   tree(path: string, options?: TreeOptions): AsyncGenerator<TreeEntry>;
   stage(): Promise<Staging>;
+  /** Whether its root is what lies at this path now: a restore puts another folder in its place. */
+  isAt(root: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -122,9 +124,15 @@ function jailOf(cell: Cell): Jail {
     setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
     tree: (path, options) => namedEach(path, () => treeAt(cell, parsePath(path), options)),
     stage: () => named('', () => stagingOf(cell)),
+    isAt: (root) => isAt(cell, root),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function isAt({ root: open }: Cell, root: string): Promise<boolean> {
+  const [ours, there] = [await open.stat(), await lstat(root).catch(() => undefined)];
+  return ours.ino === there?.ino && ours.dev === there.dev;
 }
 
 async function statPath(cell: Cell, names: Names): Promise<Entry> {

@@ -12,9 +12,9 @@ import { foldersOf } from './mod-folders.ts';
 import { keyOf, resolveMods } from './mod-resolution.ts';
 import type { Wish } from './mod-resolution.ts';
 import { findPack, makeOfPack, type PackRef } from './packs.ts';
-import { createFolder } from './server-folder.ts';
+import { createFolder, requireCurrent } from './server-folder.ts';
 import type { FileOwner } from './properties.ts';
-import { createTurns } from '../turns.ts';
+import { createTurns, type Turns } from '../turns.ts';
 
 export interface ModsOptions {
   store: Store;
@@ -22,6 +22,8 @@ export interface ModsOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
+  /** Where what replaces or archives a server's files whole has its turns too (`Archives.alone`). */
+  alone?: Turns;
 }
 
 type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
@@ -72,10 +74,8 @@ export interface Mods {
   end(serverId: string): Promise<void>;
 }
 
-export function createMods({ store, registries, disk, dataDir, owner }: ModsOptions): Mods {
+export function createMods({ store, registries, disk, dataDir, owner, alone = createTurns() }: ModsOptions): Mods {
   const inTurn = createTurns();
-  /** A start waits for files being put in place, not for downloads. */
-  const placing = createTurns();
   const under = new Map<string, Set<AbortController>>();
 
   function registry(source: string): ModRegistry {
@@ -111,8 +111,11 @@ export function createMods({ store, registries, disk, dataDir, owner }: ModsOpti
     const root = dataRoot(dataDir, server.id);
     await createFolder(root, owner);
     await using jail = await openJail(root, { owner, secrets: 'open' });
+    // A start waits for files being put in place, not for downloads.
     const decide = (put: () => Promise<void>) =>
-      placing(server.id, async () => {
+      alone(server.id, async () => {
+        signal.throwIfAborted();
+        await requireCurrent(jail, root);
         await store.write(async (tx) => {
           await replaceMods(tx, server.id, rows);
           await record(tx);
@@ -179,7 +182,7 @@ export function createMods({ store, registries, disk, dataDir, owner }: ModsOpti
         return changes;
       }),
     settle: (serverId, signal) =>
-      placing(serverId, async () => {
+      alone(serverId, async () => {
         const rows = await listMods(store, serverId);
         await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
         await placeMods({ serverId, jail, rows, disk, registry, signal });

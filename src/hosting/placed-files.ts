@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { StatusError } from '../status.ts';
+import type { LISTS } from './jail-secrets.ts';
 import type { Jail } from './jail.ts';
 
 /** Files that this service has put into a server's folder: path → sum in hex, or '' for one on its way in. */
 export type Placed = ReadonlyMap<string, string>;
 
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
-export type PlacedList = '.dormouse-mods.json' | '.dormouse-pack.json';
+export type PlacedList = Exclude<(typeof LISTS)[number], '.dormouse-properties'>;
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });

@@ -37,6 +37,16 @@ export interface BackupRow extends ServerMake {
   locked: boolean;
   /** Why it failed; '' where it did not. */
   error: string;
+  /** Of `previous`: what the files that took its place lay like (`markOf`), to tell whether they were changed since. */
+  replacedBy: string | null;
+}
+
+/** The mods of a server when a backup of it was made; there is none for backups of before these were kept. */
+export interface BackupModsRow {
+  serverId: string;
+  backupId: string;
+  /** JSON: its `server_mods`. */
+  mods: string;
 }
 
 /** How many backups of a server are kept: the newest, and the newest of so many hours, days, weeks and months. */
@@ -100,9 +110,23 @@ export const backups = new EntitySchema<BackupRow>({
     modpackRef: text,
     modpackVersion: text,
     levelName: text,
+    replacedBy: { ...text, nullable: true },
   },
   indices: [{ columns: ['state'] }],
   foreignKeys: [ofServer],
+});
+
+export const backupMods = new EntitySchema<BackupModsRow>({
+  name: 'backup_mods',
+  columns: { serverId: key, backupId: key, mods: text },
+  foreignKeys: [
+    {
+      target: 'backups',
+      columnNames: ['serverId', 'backupId'],
+      referencedColumnNames: ['serverId', 'id'],
+      onDelete: 'CASCADE',
+    },
+  ],
 });
 
 export const backupRetention = new EntitySchema<RetentionRow>({
@@ -131,4 +155,4 @@ export const maintenance = new EntitySchema<MaintenanceRow>({
 });
 
 /** In the order in which they are made. */
-export const backupEntities = [backups, backupRetention, savingOff, maintenance];
+export const backupEntities = [backups, backupMods, backupRetention, savingOff, maintenance];

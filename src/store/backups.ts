@@ -12,7 +12,7 @@ export const PREVIOUS = 'previous';
 /** A backup that has only been asked for. */
 export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
   const make = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
-  const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '' };
+  const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '', replacedBy: null };
   return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...make };
 }
 

@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { access, copyFile, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -242,6 +242,57 @@ test('what was cut short, or taken away by hand, is put right by the next start'
   it.registry.project('Late', [{ id: 'l9' }]);
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Late' });
   t.true((await it.dir('mods')).includes('late-l9.jar'));
+});
+
+test('R-06 a restore brings back the mods that went with the files, its undoing those of before, and the next start adds none', async (t) => {
+  const it = await bench(t);
+  const state = async () => [await listed(it), await it.dir('mods')];
+  const restore = (id: string) => it.ok('POST', `/v1/servers/abc/backups/${id}:restore`);
+  it.registry.project('Lithium', [{ id: 'l1' }]);
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Lithium' });
+  const { id } = (await it.ok('POST', '/v1/servers/abc/backups')) as { id: string };
+  const ready = await it.services.backups.finished({ serverId: 'abc', id }, new AbortController().signal);
+  t.is(ready.state, 'ready', ready.error);
+  it.registry.project('Lithium', [{ id: 'l2' }]);
+  it.registry.project('Other', [{ id: 'o1' }]);
+  await it.ok('POST', '/v1/servers/abc/mods:update', {});
+  await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Other' });
+  const [old, played] = [
+    [['Lithium l1'], ['lithium-l1.jar']],
+    [
+      ['Lithium l2', 'Other o1'],
+      ['lithium-l2.jar', 'other-o1.jar'],
+    ],
+  ];
+  t.deepEqual(await state(), played);
+  await restore(id);
+  t.deepEqual(await state(), old);
+  await restore('previous');
+  t.deepEqual(await state(), played);
+  await restore(id);
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  t.deepEqual(await state(), old);
+  // A backup is an archive like any other: its lists are not put into another folder.
+  await mkdir(it.file('in'));
+  await copyFile(join(it.dataDir, `backups/abc/${id}.tar.zst`), it.file('in/a.tar.zst'));
+  await it.ok('POST', '/v1/servers/abc/file:extract', { path: 'in/a.tar.zst', to: '' });
+});
+
+test('a change of mods into whose downloads a restore comes is refused, and changes nothing', async (t) => {
+  const it = await bench(t);
+  const { id } = (await it.ok('POST', '/v1/servers/abc/backups')) as { id: string };
+  await it.services.backups.finished({ serverId: 'abc', id }, new AbortController().signal);
+  const content = Buffer.from('a jar');
+  it.registry.project('Lithium', [{ id: 'l1', content }]);
+  const held = Promise.withResolvers<ServerResponse>();
+  it.registry.disturb('/data/Lithium', (reply) => held.resolve(reply));
+  const adding = it.refused('/mods', { projectId: 'Lithium' });
+  const reply = await held.promise;
+  await it.ok('POST', `/v1/servers/abc/backups/${id}:restore`);
+  reply.end(content);
+  t.regex(await adding, /^FILES_REPLACED: /);
+  t.deepEqual([await listed(it), await it.dir('mods')], [[], []]);
 });
 
 test('a search asks for what runs on servers, and shows what the registry says', async (t) => {
