@@ -65,6 +65,8 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
         await move(staged, root);
         await at('swapped');
       }
+      // Who has come since still has the old folder open.
+      await release(serverId);
       const aside = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
       const before = await makeOf(row, previous);
       const kept = await getBackup(store, serverId, PREVIOUS);
@@ -125,6 +127,7 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
         await move(previous, root);
         await at('swapped');
       }
+      await release(serverId);
       await patchMake(host, row, backup, async (tx) => {
         if (backup) await restoreMods(tx, backup);
         await deleteBackup(tx, { serverId, id: PREVIOUS });

@@ -11,7 +11,7 @@ import type { Entry, Jail, JailFile } from './jail.ts';
 import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
 import type { FileOwner } from './properties.ts';
-import { createFolder } from './server-folder.ts';
+import { createFolder, requireCurrent } from './server-folder.ts';
 import { StatusError } from '../status.ts';
 
 /** As many entries of one directory as are listed at once. */
@@ -36,6 +36,8 @@ export interface Patience {
 export interface Files {
   /** For work that is not here. Whoever opens it closes it. */
   jail(serverId: string): Promise<Jail>;
+  /** The same for one change. ABORTED FILES_REPLACED where a restore has put other files in place meanwhile. */
+  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
   /** By name. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   list(serverId: string, path: string): Promise<Entry[]>;
   /** The first bytes of a file, and whether there are more. */
@@ -68,8 +70,19 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
     return await openJail(root, { owner });
   }
 
+  async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T> {
+    await using files = await jail(serverId);
+    try {
+      return await work(files);
+    } finally {
+      // Whatever became of it then: in the folder that is the server's now it has not happened.
+      await requireCurrent(files, dataRoot(dataDir, serverId));
+    }
+  }
+
   return {
     jail,
+    change,
 
     async list(serverId, path) {
       await using files = await jail(serverId);
@@ -93,34 +106,34 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
     },
 
     async write(serverId, path, { chunks, sizeBytes }, options) {
-      await using files = await jail(serverId);
-      return await withReserved(disk, serverId, sizeBytes ?? 0, async (reservation) => {
-        return await replace(files, path, { chunks, reservedBytes: sizeBytes ?? 0 }, reservation, options);
-      });
+      const reservedBytes = sizeBytes ?? 0;
+      return await change(serverId, (files) =>
+        withReserved(disk, serverId, reservedBytes, (reservation) =>
+          replace(files, path, { chunks, reservedBytes }, reservation, options),
+        ),
+      );
     },
 
     async copy(serverId, from, to, patience) {
-      await using files = await jail(serverId);
-      return await withReserved(disk, serverId, 0, async (reservation) => {
-        const copied = await files.copy(from, to, { beforePiece: patiently(reservation, patience) });
-        return { result: copied, addedBytes: copied };
-      });
+      return await change(serverId, (files) =>
+        withReserved(disk, serverId, 0, async (reservation) => {
+          const copied = await files.copy(from, to, { beforePiece: patiently(reservation, patience) });
+          return { result: copied, addedBytes: copied };
+        }),
+      );
     },
 
     async rename(serverId, from, to) {
-      await using files = await jail(serverId);
-      await files.rename(from, to);
+      await change(serverId, (files) => files.rename(from, to));
     },
 
     async remove(serverId, path) {
-      await using files = await jail(serverId);
-      await files.remove(path);
+      await change(serverId, (files) => files.remove(path));
       disk.freed(serverId);
     },
 
     async mkdir(serverId, path) {
-      await using files = await jail(serverId);
-      await files.mkdir(path);
+      await change(serverId, (files) => files.mkdir(path));
     },
 
     async download(serverId, path) {
@@ -141,54 +154,69 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
       }
     },
 
-    async archive(serverId, paths, to, patience) {
-      const format = formatOfName(to);
-      await using files = await jail(serverId);
-      const sources = paths.map((path) => joinNames(parsePath(path)));
-      for (const path of sources) await files.stat(path);
-      const chunks = archiveStream(format, packedPaths(files, sources));
-      try {
-        return await withReserved(disk, serverId, 0, async ({ grow }) => {
-          const reservation = { grow: patiently({ grow }, patience) };
-          return await replace(files, to, { chunks, reservedBytes: 0 }, reservation, { exclusive: true });
-        });
-      } finally {
-        chunks.destroy();
-      }
-    },
-
-    async extract(serverId, path, to, patience) {
-      await using files = await jail(serverId);
-      await using archive = await files.open(path);
-      const target = await files.stat(to).catch(() => undefined);
-      if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
-      await using stage = await files.stage();
-      return await withReserved(disk, serverId, 0, async (reservation) => {
-        const beforePiece = patiently(reservation, patience);
-        let extracted = 0;
-        for await (const { path, kind, mode, content } of unpack(archive)) {
-          // A backup, say: its lists speak of a server's own folder.
-          if (isList(path)) continue;
-          await beforePiece(0);
-          parsePath(`${to}/${path}`);
-          if (kind === 'directory') {
-            await stage.mkdir(path);
-            continue;
-          }
-          await using file = await stage.create(path, mode || undefined);
-          let size = 0;
-          for await (const chunk of content) {
-            await beforePiece(chunk.length);
-            await file.write(size, chunk);
-            size += chunk.length;
-          }
-          extracted += size;
-        }
-        const replacedBytes = await stage.mergeInto(to);
-        return { result: extracted, addedBytes: extracted - replacedBytes };
-      });
-    },
+    archive: (serverId, paths, to, patience) =>
+      change(serverId, (files) => archive(serverId, files, paths, to, patience)),
+    extract: (serverId, path, to, patience) =>
+      change(serverId, (files) => extract(serverId, files, path, to, patience)),
   };
+
+  async function archive(
+    serverId: string,
+    files: Jail,
+    paths: readonly string[],
+    to: string,
+    patience: Patience | undefined,
+  ): Promise<Entry> {
+    const format = formatOfName(to);
+    const sources = paths.map((path) => joinNames(parsePath(path)));
+    for (const path of sources) await files.stat(path);
+    const chunks = archiveStream(format, packedPaths(files, sources));
+    try {
+      return await withReserved(disk, serverId, 0, async ({ grow }) => {
+        const reservation = { grow: patiently({ grow }, patience) };
+        return await replace(files, to, { chunks, reservedBytes: 0 }, reservation, { exclusive: true });
+      });
+    } finally {
+      chunks.destroy();
+    }
+  }
+
+  async function extract(
+    serverId: string,
+    files: Jail,
+    path: string,
+    to: string,
+    patience: Patience | undefined,
+  ): Promise<number> {
+    await using source = await files.open(path);
+    const target = await files.stat(to).catch(() => undefined);
+    if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
+    await using stage = await files.stage();
+    return await withReserved(disk, serverId, 0, async (reservation) => {
+      const beforePiece = patiently(reservation, patience);
+      let extracted = 0;
+      for await (const { path, kind, mode, content } of unpack(source)) {
+        // A backup, say: its lists speak of a server's own folder.
+        if (isList(path)) continue;
+        await beforePiece(0);
+        parsePath(`${to}/${path}`);
+        if (kind === 'directory') {
+          await stage.mkdir(path);
+          continue;
+        }
+        await using file = await stage.create(path, mode || undefined);
+        let size = 0;
+        for await (const chunk of content) {
+          await beforePiece(chunk.length);
+          await file.write(size, chunk);
+          size += chunk.length;
+        }
+        extracted += size;
+      }
+      const replacedBytes = await stage.mergeInto(to);
+      return { result: extracted, addedBytes: extracted - replacedBytes };
+    });
+  }
 
   async function replace(
     files: Jail,

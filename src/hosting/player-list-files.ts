@@ -11,7 +11,7 @@ import type { FileOwner, PropertiesRow } from './properties.ts';
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export interface PlayerListFilesOptions {
-  files: Pick<Files, 'jail' | 'read'>;
+  files: Pick<Files, 'read' | 'change'>;
   dataDir: string;
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
@@ -48,10 +48,11 @@ export function createPlayerListFiles({ files, dataDir, owner }: PlayerListFiles
     async write(serverId, file, list) {
       const content = Buffer.from(formatList(list));
       if (content.length > MAX_BYTES) throw listFull(file);
-      await using jail = await files.jail(serverId);
-      await using replacement = await jail.replace(file);
-      await replacement.write(content);
-      await replacement.commit();
+      await files.change(serverId, async (jail) => {
+        await using replacement = await jail.replace(file);
+        await replacement.write(content);
+        await replacement.commit();
+      });
     },
 
     async properties(serverId, row) {

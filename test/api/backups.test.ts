@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
@@ -164,6 +166,31 @@ test('Q-02 a restore that would pass the disk quota is refused, and everything i
   free = 400_000;
   t.is((await restore(it, backup.id)).status, 200);
   t.is(free, 100_000);
+});
+
+test('an upload that a restore overtakes is not said to be there; whoever comes in meanwhile is sent away again', async (t) => {
+  const released: boolean[] = [];
+  const isIn = async (path: string) => (await readdir(rootOf(it, 'lobby'))).includes(path);
+  const it: ApiUnderTest = await sleeping(t, {
+    world: { room: { release: async () => void released.push(await isIn('since')) } },
+  });
+  const backup = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { since: 'the backup' });
+  const temps = join(rootOf(it, 'lobby'), '.dormouse-tmp');
+  const url = `${it.origin}/v1/servers/lobby/file:upload?path=late.txt`;
+  const upload = request(url, { method: 'POST', headers: { 'x-api-key': it.key } });
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  upload.write('a beginning');
+  await it.until(async () => (await readdir(temps).catch(() => [])).length > 0);
+  t.is((await restore(it, backup.id)).status, 200);
+  upload.end(', and an end');
+  const [answer] = await answered;
+  t.is(answer.statusCode, 409);
+  t.regex(String(await answer.toArray()), /FILES_REPLACED/);
+  t.false(await isIn('late.txt'));
+  t.deepEqual(released, [true, false], 'before the files are replaced and after');
+  t.is((await restore(it, 'previous')).status, 200);
+  t.deepEqual(released.slice(2), [false, true]);
 });
 
 test('R-01 a failed next boot is undone by restoring `previous`; a boot that succeeds lets it go', async (t) => {
