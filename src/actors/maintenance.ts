@@ -65,7 +65,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     release: options.release ?? (async () => {}),
     attempt,
   };
-  const { restore, undo } = createRestoreJobs(tools);
+  const { keepChanged, restore, undo } = createRestoreJobs(tools);
   const { reset, remove } = createWorldJobs(tools);
 
   async function attempt(signal: AbortSignal, work: () => Promise<void>): Promise<Failure | null> {
@@ -86,6 +86,10 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     await engine.kill(serverId);
     const work: Work = { job, row: now.row, host, signal };
     if (job.kind === 'world.reset') return await reset(work);
+    if (job.kind === 'backup.restore' && job.target !== PREVIOUS) {
+      const failure = await keepChanged(work);
+      if (failure !== null) return failure;
+    }
     return await archives.alone(serverId, async () => {
       signal.throwIfAborted();
       if (job.kind === 'world.delete') return await remove(work);

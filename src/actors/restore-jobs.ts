@@ -5,10 +5,11 @@ import { treeBytesOf } from '../hosting/archives.ts';
 import { syncDirectory } from '../hosting/backup-archive.ts';
 import { archivePath, discard, exists, siblingsOf } from '../hosting/backup-files.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
+import { markOf } from '../hosting/tree-mark.ts';
 import { makeOf } from '../hosting/server-make.ts';
 import { restoredProperties } from '../hosting/worlds.ts';
 import { keepMods, restoreMods } from '../store/backup-mods.ts';
-import { deleteBackup, emptyBackup, getBackup, insertBackup, PREVIOUS } from '../store/backups.ts';
+import { deleteBackup, emptyBackup, getBackup, insertBackup, patchBackup, PREVIOUS } from '../store/backups.ts';
 import type { BackupRow, ServerMake } from '../store/backups-table.ts';
 import { noteStep } from '../store/maintenance.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -17,21 +18,40 @@ import type { Tx } from '../store/store.ts';
 import type { EffectHost } from './effect-host.ts';
 import { filesMissing } from './backup-errors.ts';
 import { jobFailure } from './job-failure.ts';
+import { createKeep } from './keep-job.ts';
 import type { Tools, Work } from './maintenance.ts';
 
 /** A job of the machine; see `createMaintenance`. */
 export type DoJob = (work: Work) => Promise<Failure | null>;
 
 /** The jobs that put other files in place of a server's own. */
-export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob } {
+export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {
   const { store, archives, clock, dataDir, disk, publish, onAside, at, attempt, release } = tools;
+  const keep = createKeep(tools);
+
+  /**
+   * Before a restore that no start has come after takes away what an earlier one has put in place: where that was changed
+   * since, by its owner or by a start that failed, a backup of it is made. What the earlier one has put aside stays.
+   */
+  async function keepChanged(work: Work): Promise<Failure | null> {
+    const { job, signal } = work;
+    const { serverId, step } = job;
+    const { root } = siblingsOf(dataDir, serverId);
+    const aside = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
+    if (!aside || (await hasRunSince(store, serverId, aside.createdAt))) return null;
+    if (!(await exists(root)) || (await markOf(root)) === aside.replacedBy) return null;
+    const failure = await attempt(signal, () => keep(work, 'restore'));
+    if (failure === null) await at('kept');
+    return failure;
+  }
 
   /** Staged beside the files, verified, then put in their place by renames; what was there is kept. */
   async function restore({ job, row, host, signal }: Work): Promise<Failure | null> {
     const { serverId, jobId } = job;
     const { root, staged, previous, trash } = siblingsOf(dataDir, serverId);
     const backup = await getBackup(store, serverId, job.target);
-    if (job.step === '') {
+    const isNew = job.step === '' || job.step === 'kept';
+    if (isNew) {
       await at('asked');
       await dropNeedless(serverId);
       const failure = await attempt(signal, async () => {
@@ -52,8 +72,9 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
       await store.write((tx) => noteStep(tx, jobId, 'staged'));
       await at('staged');
     }
-    if (job.step === '' || job.step === 'staged') {
+    if (isNew || job.step === 'staged') {
       await release(serverId);
+      const replacedBy = (await exists(staged)) ? await markOf(staged) : null;
       while (await exists(staged)) {
         signal.throwIfAborted();
         const failure = await attempt(signal, () => putAside(serverId));
@@ -71,7 +92,8 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
       const before = await makeOf(row, previous);
       const kept = await getBackup(store, serverId, PREVIOUS);
       await patchMake(host, row, backup, async (tx) => {
-        if (aside !== undefined && !kept) await insertAside(tx, asideRow(serverId, before, aside));
+        if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
+        else if (aside !== undefined) await insertAside(tx, { ...asideRow(serverId, before, aside), replacedBy });
         if (backup) await restoreMods(tx, backup);
         await noteStep(tx, jobId, 'swapped');
       });
@@ -87,7 +109,8 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
 
   async function putAside(serverId: string): Promise<void> {
     const { root, previous, trash } = siblingsOf(dataDir, serverId);
-    // What was put aside before, and no start has made needless since, is what nobody may lose.
+    // What was put aside before, and no start has made needless since, is what nobody may lose: of the other, there is a
+    // backup, or one has been made.
     if (await exists(previous)) await discard(root, trash);
     else if (await exists(root)) await move(root, previous);
   }
@@ -155,7 +178,7 @@ export function createRestoreJobs(tools: Tools): { restore: DoJob; undo: DoJob }
     };
   }
 
-  return { restore, undo };
+  return { keepChanged, restore, undo };
 }
 
 /** What a restore has put aside, with the mods that belong to it. */

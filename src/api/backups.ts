@@ -15,7 +15,7 @@ const Backup = z
     createdAt: reply.timestamp,
     sizeBytes: reply.int64.describe('Of the archive.'),
     state: reply.text.describe('`queued`, `running`, `ready` or `failed`; more may come.'),
-    kind: reply.text.describe('`manual`, `schedule`, `install`, `reset` or `previous`; more may come.'),
+    kind: reply.text.describe('`manual`, `schedule`, `install`, `reset`, `restore` or `previous`; more may come.'),
     error: reply.text.describe('Why it failed.'),
     locked: reply.flag.describe('Can neither be deleted nor go by the rules of retention.'),
     finishedAt: reply.timestamp,
@@ -91,7 +91,8 @@ const restoreBackup = serverOperation({
     'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
     'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
     'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
-    'start that succeeds.',
+    'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
+    'changed since, if anything has; restoring `previous` itself throws that away.',
   params: BackupParams,
   example: {},
   reply: Nothing,

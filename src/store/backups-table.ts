@@ -6,7 +6,7 @@ import { exact } from './exact.ts';
 export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
 
 /** Why there is a backup; `previous` is no archive but the folder that a restore has put aside. */
-export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'previous';
+export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'restore' | 'previous';
 
 /** What a server was when a backup of it was made, so that a restore can tell the truth again. */
 export interface ServerMake {

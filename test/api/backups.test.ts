@@ -221,6 +221,27 @@ test('R-01 a failed next boot is undone by restoring `previous`; a boot that suc
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).length === 1);
 });
 
+test('R-01 what is changed between two restores without a start is kept as a backup of its own; what is not, needs none', async (t) => {
+  const it = await sleeping(t);
+  const backup = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'played on' });
+  const played = await treeOf(rootOf(it, 'lobby'));
+  const kinds = async () => (await backupsOf(it, 'lobby')).map(({ kind }) => kind).sort();
+  t.is((await restore(it, backup.id)).status, 200);
+  t.is((await restore(it, backup.id)).status, 200);
+  t.deepEqual(await kinds(), ['manual', 'previous'], 'nothing has changed');
+  await plant(rootOf(it, 'lobby'), { 'world/level.dat': 'mended' });
+  const mended = await treeOf(rootOf(it, 'lobby'));
+  t.is((await restore(it, backup.id)).status, 200);
+  t.deepEqual(await kinds(), ['manual', 'previous', 'restore']);
+  const kept = (await backupsOf(it, 'lobby')).find(({ kind }) => kind === 'restore');
+  t.is((await restore(it, kept?.id ?? '')).status, 200);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), mended);
+  t.deepEqual(await kinds(), ['manual', 'previous', 'restore'], 'what is restored is a backup already');
+  t.is((await restore(it, 'previous')).status, 200);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), played);
+});
+
 test('R-01 what is put aside is never a folder that has been played in, whatever was left undone', async (t) => {
   const it = await sleeping(t);
   const backup = await backUp(it, 'lobby');
