@@ -53,7 +53,11 @@ export interface Files {
   download(serverId: string, path: string): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
   /** Makes an archive of the kind its name says (.zip, .tar, .tar.gz, .tar.zst). */
   archive(serverId: string, paths: readonly string[], to: string, patience?: Patience): Promise<Entry>;
-  /** Unpacks an archive into a directory, whose files of the same names give way: all of it or nothing. Bytes unpacked. */
+  /**
+   * Unpacks an archive into a directory, whose files of the same names give way: nothing unless all of it is sound and there is
+   * room for it. Put in place one after the other, each whole: a process that is killed just then leaves some of them. Bytes
+   * unpacked.
+   */
   extract(serverId: string, path: string, to: string, patience?: Patience): Promise<number>;
 }
 

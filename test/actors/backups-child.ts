@@ -25,10 +25,19 @@ const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
 const clock = systemClock;
 const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
 const engine = fakeEngine({ clock });
+const { halt } = engine;
+engine.halt = async (...given) => {
+  await halt(...given);
+  await at('stopped');
+};
 const said: string[] = [];
 const console = {
   run: async (_: object, __: string, command: string) => {
     said.push(command);
+    if (command === 'stop') {
+      await at('stopping');
+      engine.crash(ID, { code: 0 });
+    }
     return command === 'save-all flush' ? 'Saved the game' : '';
   },
   release() {},
@@ -83,10 +92,20 @@ if (what === 'setup') {
   const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
   await backups.finished({ serverId: ID, id }, forever);
 } else if (what === 'restore') await backups.restore(ID, await newest('manual'), BY, forever);
-else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
+else if (what === 'restore-running') {
+  await servers.send(ID, { type: 'START', at: clock.now(), cause: BY });
+  await servers.until(ID, (each) => each?.state === 'running', forever);
+  await backups.restore(ID, await newest('manual'), BY, forever);
+} else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
+else if (what === 'delete') await worlds.remove(ID, 'world', { doer, cause: BY }, forever);
 else if (what === 'reset') await worlds.reset(ID, { doer, cause: BY }, forever);
 
-const now = await servers.until(ID, (each) => each === null || each.context.job === null, forever);
+const isSettled = (state: string) => state === 'hibernated' || state === 'running';
+const now = await servers.until(
+  ID,
+  (each) => each === null || (each.context.job === null && isSettled(each.state)),
+  forever,
+);
 const { state, context, row } = now!;
 const list = (await backups.list(ID)).map(({ kind, state, error, version }) => ({ kind, state, error, version }));
 process.stdout.write(JSON.stringify({ state, maintained: context.maintained, version: row.version, backups: list }));

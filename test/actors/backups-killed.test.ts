@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'backups-child.ts');
 
 const begun = async (folder: string, what: string, step = ''): Promise<Said> => {
-  const { stdout } = await run(process.execPath, [CHILD, folder, what, step], { timeout: 60_000 });
+  const { stdout } = await run(process.execPath, [CHILD, folder, what, step], { timeout: 180_000 });
   return JSON.parse(stdout) as Said;
 };
 const rootOf = (folder: string) => join(folder, 'servers/lobby');
@@ -72,7 +72,7 @@ async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]):
 
 for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(180_000);
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
     const said = await begun(folder, 'look');
@@ -88,7 +88,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
 
 for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(180_000);
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
     const said = await begun(folder, 'look');
@@ -103,7 +103,7 @@ for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
 
 for (const step of ['asked', 'kept', 'removed', 'cleaned'])
   test(`R-01 killed at ${step} of a world's reset: a backup, and the world is gone`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(180_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
     const said = await begun(folder, 'look');
@@ -112,9 +112,48 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
     await tidy(t, folder);
   });
 
+for (const step of ['stopping', 'stopped', 'swapped'])
+  test(`R-01 killed at ${step} of a restore for which a running server is stopped: restored by the next start, and awake again`, async (t) => {
+    t.timeout(180_000);
+    const { folder } = await copy(t);
+    await killed(t, folder, 'restore-running', step);
+    const said = await begun(folder, 'look');
+    t.like(said, { state: 'running', version: '1.20.4', maintained: { failure: null } });
+    t.is(await readFile(join(rootOf(folder), 'world/level.dat'), 'utf8'), 'backed up');
+    t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'nothing is left of what was played');
+  });
+
+for (const step of ['kept', 'swapped'])
+  test(`R-01 killed at ${step} of a second restore: what was changed since the first is a backup, what was put aside stays`, async (t) => {
+    t.timeout(180_000);
+    const { folder, saved, played } = await copy(t, restored);
+    await plant(rootOf(folder), { 'world/level.dat': 'mended' });
+    await killed(t, folder, 'restore', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(await treeOf(rootOf(folder)), saved);
+    t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
+    t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), [
+      'manual ready',
+      'previous ready',
+      'restore ready',
+    ]);
+    await tidy(t, folder, 'lobby.previous');
+  });
+
+for (const step of ['asked', 'removed', 'cleaned'])
+  test(`R-01 killed at ${step} of a world's deletion: the world is gone whole, and nothing else is`, async (t) => {
+    t.timeout(180_000);
+    const { folder } = await copy(t);
+    await killed(t, folder, 'delete', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
+    t.like(said, { state: 'hibernated', maintained: { failure: null } });
+    await tidy(t, folder);
+  });
+
 for (const step of ['begun', 'saved', 'archiving', 'archived'])
   test(`R-03 killed at ${step} of a backup: it has failed and says why, the server is as it was`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(180_000);
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
     const said = await begun(folder, 'look');
