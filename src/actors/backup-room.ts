@@ -33,6 +33,8 @@ export interface BackupRoomOptions {
   disk?: Disk;
   /** See `Archives`. Default: turns of its own. */
   alone?: Turns;
+  /** See ArchivesOptions. */
+  leastFreeBytes?: number;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];

@@ -14,6 +14,7 @@ import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
+import { freeBytes, withinFree } from '../hosting/free-disk.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
 import { StatusError } from '../status.ts';
@@ -57,7 +58,8 @@ export async function openDisks(
 ): Promise<Disks> {
   const usage = await openDiskUsage(options);
   const find = async (id: string) => (await options.servers().get(id))?.row;
-  return { usage, quota: await openDiskQuota({ ...options, usage, find }) };
+  const quota = await openDiskQuota({ ...options, usage, find });
+  return { usage, quota: withinFree(quota, options.clock, () => freeBytes(options.dataDir)) };
 }
 
 const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);

@@ -1177,7 +1177,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a backup
-         * @description All files of the server become those of the backup, and its core, version and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds.
+         * @description All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */
@@ -1469,7 +1469,7 @@ export interface paths {
         put?: never;
         /**
          * Unpack an archive
-         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. Ends when the caller goes away.
+         * @description A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.
          *
          *     Needs the scope `files:write`. On the server, needs the role `member`.
          */
@@ -4115,7 +4115,7 @@ export interface components {
              */
             state: string;
             /**
-             * @description `manual`, `schedule`, `install`, `reset` or `previous`; more may come.
+             * @description `manual`, `schedule`, `install`, `reset`, `restore` or `previous`; more may come.
              * @default
              */
             kind: string;

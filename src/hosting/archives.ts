@@ -1,11 +1,12 @@
-import { chown, mkdir, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chown, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { FileOwner } from './properties.ts';
 import { archivePath, exists, siblingsOf } from './backup-files.ts';
 import { removeTree } from './remove-tree.ts';
 import { type Archive, writeArchive } from './backup-archive.ts';
 import { extractArchive } from './backup-extract.ts';
 import { type Disk, withReserved } from './disk.ts';
+import { diskFull, freeBytes } from './free-disk.ts';
 import { type Jail, openJail, type TreeEntry } from './jail.ts';
 import { createTurns, type Turns } from '../turns.ts';
 import { StatusError } from '../status.ts';
@@ -14,8 +15,6 @@ import type { BackupRow } from '../store/backups-table.ts';
 import type { Store } from '../store/store.ts';
 
 const MIB = 2 ** 20;
-/** A disk is never filled by backups: the worlds on it could no longer be saved. */
-const LEAST_FREE_BYTES = 256 * MIB;
 
 export interface ArchivesOptions {
   store: Pick<Store, 'query'>;
@@ -26,6 +25,8 @@ export interface ArchivesOptions {
   quotaBytes: number;
   /** Default: turns of its own. */
   alone?: Turns;
+  /** What a restore leaves free of the disk; default: as everything else here. */
+  leastFreeBytes?: number;
 }
 
 /** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
@@ -34,7 +35,10 @@ export interface Making {
   progress: (percent: number) => void;
 }
 
-/** Trees into archives and back: one at a time on this machine, so that its disks have time for players too. */
+/**
+ * Trees into archives and back. Archives are made one at a time on this machine, so that its disks have time for players
+ * too; a restore, which keeps a server down, waits only for what else is done with that server.
+ */
 export interface Archives {
   /** Runs alone on the files of a server, as everything does that replaces or archives them whole. */
   alone: Turns;
@@ -47,7 +51,10 @@ export interface Archives {
     making: Making,
     work: (archive: (signal: AbortSignal) => Promise<Archive>) => Promise<T>,
   ): Promise<T>;
-  /** Unpacks a backup beside the server's files; ArchiveCorrupt, or as a reservation rejects. Runs in `alone`. */
+  /**
+   * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
+   * ArchiveCorrupt, or as a reservation rejects. Runs in `alone`.
+   */
   stage(backup: BackupRow, making: Making): Promise<void>;
 }
 
@@ -78,8 +85,7 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes, ...opt
     const used = backups.reduce((sum, { kind, sizeBytes }) => sum + (kind === 'previous' ? 0 : sizeBytes), 0);
     const quotaLeft = quotaBytes === 0 ? Infinity : Math.max(0, quotaBytes - used);
     await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o750 });
-    const { bavail, bsize } = await statfs(join(dataDir, 'backups'));
-    const diskLeft = Math.max(0, bavail * bsize - LEAST_FREE_BYTES);
+    const diskLeft = await freeBytes(join(dataDir, 'backups'));
     return quotaLeft <= diskLeft
       ? { maxBytes: quotaLeft, beyond: () => quotaExceeded(quotaBytes) }
       : { maxBytes: diskLeft, beyond: diskFull };
@@ -100,6 +106,7 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes, ...opt
       const { root, staged } = siblingsOf(dataDir, serverId);
       await removeTree(staged);
       const before = (await exists(root)) ? await treeBytesOf(root, signal) : 0;
+      if (bytes > (await freeBytes(dirname(staged), options.leastFreeBytes))) throw diskFull();
       // The new files take the place of the old ones, as far as the server's quota goes.
       await withReserved(disk, serverId, Math.max(0, bytes - before), async () => {
         await mkdir(staged, { mode: 0o750 });
@@ -149,8 +156,4 @@ function quotaExceeded(quotaBytes: number): StatusError {
   const limitMb = String(Math.floor(quotaBytes / MIB));
   const sentence = `The server's backups may take ${limitMb} MB together, and this one would take more than is left. Delete one.`;
   return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUOTA_EXCEEDED', sentence, { metadata: { limitMb } });
-}
-
-function diskFull(): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', "The machine's disk has no room for this backup.");
 }

@@ -136,10 +136,22 @@ async function flipBit(path: string): Promise<void> {
 }
 
 test('R-01 a disk that is full at 80 % of a restore: everything is as it was', async (t) => {
-  const it = await api(t);
+  const it = await api(t, { world: { room: { leastFreeBytes: 0 } } });
   if (!(await tinyDisk(t, join(it.dataDir, 'servers')))) return;
   await it.create('lobby');
-  await plant(rootOf(it, 'lobby'), { ...WORLD, big: Buffer.alloc(2_500_000, 1) });
+  // Each takes a page of the disk, so that there seems to be room for all of them twice.
+  const small = Array.from({ length: 600 }, (_, n) => [`small/${n}`, String(n)]);
+  await plant(rootOf(it, 'lobby'), { ...WORLD, ...Object.fromEntries(small) });
+  const backup = await backUp(it, 'lobby');
+  const before = await treeOf(rootOf(it, 'lobby'));
+  const answer = await restore(it, backup.id);
+  t.deepEqual([answer.status, answer.reason], [429, 'DISK_FULL'], answer.text);
+  t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
+  t.deepEqual(await readdir(join(it.dataDir, 'servers')), ['lobby']);
+});
+
+test('a restore leaves room on the disk for games to save, beside what is kept of before', async (t) => {
+  const it = await sleeping(t, { world: { room: { leastFreeBytes: Number.MAX_SAFE_INTEGER } } });
   const backup = await backUp(it, 'lobby');
   const before = await treeOf(rootOf(it, 'lobby'));
   const answer = await restore(it, backup.id);

@@ -8,10 +8,12 @@ import { openDiskQuota } from '../../src/hosting/disk-quota.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { openDiskUsage } from '../../src/hosting/disk-usage.ts';
 import { measureTree } from '../../src/hosting/disk-walk.ts';
+import { withinFree } from '../../src/hosting/free-disk.ts';
 import { BEAT_MS, watchDisks } from '../../src/hosting/disk-watch.ts';
 import { createLog } from '../../src/log.ts';
 import { StatusError } from '../../src/status.ts';
 import { insertServer } from '../../src/store/servers.ts';
+import { fakeDisk } from '../fakes/disk.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 
@@ -249,4 +251,26 @@ test('Q-04: a server that writes fast is found out within a look or two; one tha
   // Deleting elsewhere hides growth for a minute at most.
   watch.close();
   t.is(clock.pending(), 0);
+});
+
+test('nothing is set aside that the machine has no room for; one look holds for what is granted soon after', async (t) => {
+  const quota = fakeDisk(1_000);
+  let [free, looks] = [100, 0];
+  const disk = withinFree(quota, fakeClock(), async () => {
+    looks += 1;
+    return free;
+  });
+  const full = { code: 'RESOURCE_EXHAUSTED' as const, reason: 'DISK_FULL' };
+  const refused = async (work: Promise<unknown>, { code, reason } = full) =>
+    t.like(await t.throwsAsync(work, { instanceOf: StatusError }), { code, reason });
+  const reservation = await disk.reserve('a', 60);
+  await reservation.grow(30);
+  t.is(looks, 1);
+  await refused(reservation.grow(101));
+  await refused(disk.reserve('a', 101));
+  reservation.settle(90);
+  t.is(quota.openBytes, 0, 'what was refused is given back');
+  free = 5_000;
+  await t.throwsAsync(disk.reserve('a', 2_000), { message: /Free disk space/ });
+  (await disk.reserve('a', 0)).settle(0);
 });
