@@ -25,7 +25,7 @@ const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
 const clock = systemClock;
 const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
 const engine = fakeEngine({ clock });
-const { halt } = engine;
+const halt = engine.halt.bind(engine);
 engine.halt = async (...given) => {
   await halt(...given);
   await at('stopped');
