@@ -91,6 +91,7 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
       ticks: 0,
       remainder: 0,
       amountMicros: 0,
+      serverCreatedAt: row.createdAt,
     };
     await insertSession(tx, session);
     return session;

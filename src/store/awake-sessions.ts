@@ -86,9 +86,10 @@ export async function listSessions(
   server: { id: string; accountId: string; createdAt: number },
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<AwakeSessionRow[]> {
-  // A server of the same name may have been there before, even somebody else's.
+  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
+  // it was created, does not tell them apart.
   const sql = `SELECT * FROM "awake_sessions"
-    WHERE "serverId" = $1 AND "startedAt" >= $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
+    WHERE "serverId" = $1 AND "serverCreatedAt" = $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
       AND "accountId" = $5
     ORDER BY "startedAt" DESC LIMIT $6`;
   const found = await db.query<AwakeSessionRow>(sql, [server.id, server.createdAt, to, from, server.accountId, limit]);
