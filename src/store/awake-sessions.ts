@@ -25,10 +25,10 @@ export async function markReady(tx: Tx, serverId: string, readyAt: number, prove
   await tx.run(sql, [readyAt, provenAt, serverId]);
 }
 
-/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. */
-export async function markBillable(tx: Tx, serverId: string): Promise<void> {
+/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. False where that was known. */
+export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
   const sql = `UPDATE "awake_sessions" SET "billable" = 1 WHERE "serverId" = $1 AND "endedAt" IS NULL AND "billable" = 0`;
-  await tx.run(sql, [serverId]);
+  return (await tx.run(sql, [serverId])) > 0;
 }
 
 /** Ends a session; what of its last usage entry is still open closes. */
@@ -78,6 +78,11 @@ export async function listMetered(db: Sql): Promise<MeteredSession[]> {
   return db.query<MeteredSession>(
     `SELECT "id", "serverId", "readyAt", "provenAt" FROM "awake_sessions" WHERE ${METERED}`,
   );
+}
+
+/** The sessions of flat servers whose games run. */
+export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
+  return db.query<AwakeSessionRow>(`SELECT * FROM "awake_sessions" WHERE ${METERED} AND "plan" = 'flat' ORDER BY "id"`);
 }
 
 /** A server's sessions that touch a span of time, oldest first. */

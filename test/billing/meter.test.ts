@@ -6,8 +6,6 @@ import { post, unbalanced } from '../../src/billing/ledger.ts';
 import { createLog } from '../../src/log.ts';
 import { insertUser } from '../../src/store/accounts.ts';
 import { listAccountAudit } from '../../src/store/audit.ts';
-import { listSessions } from '../../src/store/awake-sessions.ts';
-import { lastFlatEntry } from '../../src/store/ledger.ts';
 import type { SpendCapAction } from '../../src/store/rows.ts';
 import { setSpendCap } from '../../src/store/wallets.ts';
 import { KEY, STEVE } from '../support/world.ts';
@@ -351,44 +349,6 @@ test('a crash ends the session at the instant of its end, and the next start is 
   const [first, second] = await it.sessions();
   t.like(first, { ticks: 2, ending: 'crashed' });
   t.like(second, { endedAt: null });
-});
-
-test('a flat server pays once for 30 days, at its first start, and more for more RAM', async (t) => {
-  const it = await metered(t);
-  await it.create('abc', { plan: 'flat', ramMb: 1_024 });
-  await it.minutes(1);
-  t.is(await it.balance(), CREDIT);
-  for (let start = 0; start < 2; start++) {
-    await it.wake('abc');
-    await it.minutes(2);
-    await it.command('abc', 'STOP');
-    await it.reach('abc', 'hibernated');
-    t.is(await it.balance(), CREDIT - 3_000_000);
-  }
-  await it.servers.patch('abc', { ramMb: 4_096 });
-  await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
-  await it.servers.patch('abc', { ramMb: 1_536 });
-  await it.wake('abc');
-  const after = await it.balance();
-  t.true(after < CREDIT - 4_400_000 && after >= CREDIT - 4_500_000, String(after));
-  t.deepEqual(await unbalanced(it.store), []);
-});
-
-test('a clock set back behind the creation of a flat server charges its month once, and hides no session', async (t) => {
-  const it = await metered(t);
-  const { row } = await it.create('abc', { plan: 'flat', ramMb: 1_024 });
-  await it.setClock(-7_200_000);
-  for (let start = 0; start < 3; start++) {
-    await it.wake('abc');
-    await it.command('abc', 'STOP');
-    await it.reach('abc', 'hibernated');
-    t.is(await it.balance(), CREDIT - 3_000_000);
-  }
-  const span = { from: 0, to: it.clock.now() + 1, limit: 10 };
-  t.is((await listSessions(it.store, row, span)).length, 3);
-  const reborn = { ...row, createdAt: it.clock.now() };
-  t.deepEqual(await listSessions(it.store, reborn, span), [], 'a later server of the same name');
-  t.is(await lastFlatEntry(it.store, reborn), undefined);
 });
 
 test('who joins a server without money reads a kind sentence, and nothing of the wallet', async (t) => {

@@ -92,7 +92,9 @@ onEach(
     }
     const knows = async () => {
       const runner = writer.createQueryRunner();
-      return runner.hasColumn('awake_sessions', 'serverCreatedAt').finally(() => runner.release());
+      const has = await runner.hasColumn('awake_sessions', 'serverCreatedAt');
+      await runner.release();
+      return has;
     };
     while (await knows()) await writer.undoLastMigration({ transaction: 'all' });
     await writer.runMigrations({ transaction: 'all' });
