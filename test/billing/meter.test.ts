@@ -276,6 +276,18 @@ test('B-11: failed starts, endless ones and false wakes are free, and shown as s
   t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
 });
 
+test('B-11: a wake of a game that does not say who is in it is charged from its first minute', async (t) => {
+  const it = await metered(t);
+  it.games.status = async () => Promise.reject(new Error('no answer'));
+  await it.create('abc');
+  await it.wake('abc', STEVE);
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT);
+  await it.minutes(8);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  t.is(await it.balance(), CREDIT - cost(10));
+});
+
 test('B-12: of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
   const it = await metered(t, { creditMicros: 250 });
   const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);
