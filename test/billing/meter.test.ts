@@ -125,6 +125,15 @@ test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no m
   }
 });
 
+test('at a price of 0 an empty wallet stops nobody, on either plan', async (t) => {
+  const it = await metered(t, { creditMicros: 0, prices: { perGbHourMicros: 0, perGbMonthMicros: 0 } });
+  await awake(it, 'abc');
+  await awake(it, 'flat', { plan: 'flat' });
+  await it.minutes(3);
+  for (const id of ['abc', 'flat']) t.is((await it.servers.get(id))?.state, 'running');
+  t.deepEqual(await it.ledger(), []);
+});
+
 test('B-06: a top-up unblocks at once, within the grace too, and what follows is charged', async (t) => {
   const it = await metered(t, { creditMicros: cost(2) });
   await awake(it);
