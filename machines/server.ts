@@ -108,8 +108,10 @@ export const serverMachine = setup({
     })),
     noteSample: assign(({ context }, params: { at: number; players: number | null }) => {
       const someone = params.players !== null && params.players > 0;
+      // One answer may fail; a game that gives none can be shown to be no false wake as little as to be one, and is charged.
+      const unknown = params.players === null && context.live.players === null;
       return {
-        played: context.played || someone,
+        played: context.played || someone || (unknown && params.at - (context.readyAt ?? params.at) >= FALSE_WAKE_MS),
         live: {
           ...context.live,
           players: params.players,

@@ -13,6 +13,7 @@ import { Schedules1796083200000 } from './1796083200000-schedules.ts';
 import { Templates1796169600000 } from './1796169600000-templates.ts';
 import { Ports1796256000000 } from './1796256000000-ports.ts';
 import { Mods1796342400000 } from './1796342400000-mods.ts';
+import { SessionServer1796439600000 } from './1796439600000-session-server.ts';
 import { Restores1796515200000 } from './1796515200000-restores.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
@@ -32,5 +33,6 @@ export const migrations = [
   Templates1796169600000,
   Ports1796256000000,
   Mods1796342400000,
+  SessionServer1796439600000,
   Restores1796515200000,
 ];

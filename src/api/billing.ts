@@ -98,7 +98,8 @@ export const setSpendCapOperation = operation({
   scope: 'billing:write',
   summary: 'Set the spend cap',
   description:
-    'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too.',
+    'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
+    'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
   body: message({
     monthlyMicros: z
       .union([z.string().regex(/^\d{1,16}$/), z.int().min(0)])

@@ -1,7 +1,10 @@
+import { listFlatSessions } from '../store/awake-sessions.ts';
 import { lastFlatEntry } from '../store/ledger.ts';
-import type { ServerRow } from '../store/rows.ts';
+import type { AwakeSessionRow, ServerRow } from '../store/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
+import { getWallet } from '../store/wallets.ts';
 import { post } from './ledger.ts';
+import { type End, shortOf } from './means.ts';
 import { flatMicros, PERIOD_MS, type Prices } from './prices.ts';
 
 type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
@@ -30,14 +33,43 @@ export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: n
   return { amountMicros, periodAt: paid.periodAt };
 }
 
-/** Charges what is due, if anything is, in the caller's write. */
-export async function chargeFlat(tx: Tx, server: FlatServer, prices: Prices, at: number): Promise<void> {
-  const { amountMicros, periodAt } = await flatDue(tx, server, prices, at);
-  if (amountMicros === 0) return;
-  const { id: serverId, accountId, ramMb } = server;
+/**
+ * Charges what the awake session of a flat server owes, in the caller's write; nothing while its game is not ready, or it may
+ * still be a false wake. Where the wallet or its cap does not allow it, nothing is charged, and that is what it gives.
+ */
+export async function chargeFlat(
+  tx: Tx,
+  session: AwakeSessionRow | undefined,
+  prices: Prices,
+  at: number,
+): Promise<End | undefined> {
+  if (session?.plan !== 'flat' || session.readyAt === null || session.billable === 0) return undefined;
+  const { serverId, accountId, ramMb, serverCreatedAt: createdAt } = session;
+  const { amountMicros, periodAt } = await flatDue(tx, { id: serverId, accountId, createdAt, ramMb }, prices, at);
+  if (amountMicros === 0) return undefined;
+  const short = shortOf(await getWallet(tx, accountId), amountMicros, at);
+  if (short !== undefined) return short;
   const note = `${ramMb} MB for 30 days from ${new Date(periodAt).toISOString().slice(0, 10)}`;
-  const ref = `${serverId}/${server.createdAt}/${periodAt}/${ramMb}`;
+  const ref = `${serverId}/${createdAt}/${periodAt}/${ramMb}`;
   await post(tx, { accountId, serverId, kind: 'flat', amountMicros: -amountMicros, note, ref, at });
+  return undefined;
+}
+
+/** A flat server that is awake and cannot be paid for. */
+export interface UnpaidFlat {
+  serverId: string;
+  accountId: string;
+  short: End;
+}
+
+/** Charges all awake flat servers what they owe: one that never sleeps begins its next period so. Gives those left unpaid. */
+export async function chargeAllFlat(tx: Tx, prices: Prices, at: number): Promise<UnpaidFlat[]> {
+  const unpaid: UnpaidFlat[] = [];
+  for (const session of await listFlatSessions(tx)) {
+    const short = await chargeFlat(tx, session, prices, at);
+    if (short !== undefined) unpaid.push({ serverId: session.serverId, accountId: session.accountId, short });
+  }
+  return unpaid;
 }
 
 /** A flat entry's `ref` says what was paid for: server, its birth, the period's beginning, MB of RAM. */

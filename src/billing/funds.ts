@@ -3,21 +3,26 @@ import type { Log } from '../log.ts';
 import type { Clock, Console, Mailer } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { listOwners } from '../store/accounts.ts';
+import { openSession } from '../store/awake-sessions.ts';
 import type { ServerRow, SpendCapAction, WalletRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { getWallet, listSpentWallets, markCapNotified } from '../store/wallets.ts';
-import { flatDue } from './flat.ts';
+import { chargeFlat, flatDue, type UnpaidFlat } from './flat.ts';
 import { createLastCalls } from './last-call.ts';
 import { insufficientFunds } from './ledger.ts';
 import type { LiveServer, LiveServers } from './live.ts';
-import { monthOf, type Prices, tickCeilingMicros } from './prices.ts';
+import { capReached, type End, shortOf, spentMicrosOf } from './means.ts';
+import { flatMicros, monthOf, type Prices, tickCeilingMicros } from './prices.ts';
 
 /** Sees to it that nobody plays on an empty wallet, or beyond their cap. */
 export interface Funds {
   /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
   check: (row: ServerRow) => Promise<() => void>;
-  /** Warns, and after the grace stops, the metered servers of accounts that have come to their end. */
-  enforce: () => Promise<void>;
+  /**
+   * Warns, and after the grace stops, the metered servers of accounts that have come to their end, and the flat ones that a
+   * round of the meter has left unpaid. A flat server that is paid for goes on.
+   */
+  enforce: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
   close(): void;
 }
 
@@ -44,7 +49,6 @@ export interface FundsOptions {
 export const GRACE_MS = 60_000;
 const AWAKE = new Set(['starting', 'running']);
 
-type End = 'funds' | 'spend_cap';
 const WARNINGS: Record<End, string> = {
   funds: 'This server has run out of money. It saves and goes to sleep in 60 seconds.',
   spend_cap: 'This server has reached its monthly limit. It saves and goes to sleep in 60 seconds.',
@@ -56,19 +60,20 @@ const NOTES: Record<End, string> = {
 
 export function createFunds(options: FundsOptions): Funds {
   const { store, clock, servers, mailer, prices, baseUrl, log, record } = options;
-  /** By account. */
+  /** By account, and those of flat servers by server. */
   const lastCalls = createLastCalls(options);
 
   async function check(row: ServerRow): Promise<() => void> {
     const at = clock.now();
-    const wallet = await getWallet(store, row.accountId);
+    // Before the wallet: a charge in between then counts twice, and only for this one look, where it else counted never.
     const neededMicros = await needOf(row, at);
-    const balanceMicros = wallet?.balanceMicros ?? 0;
+    const duesMicros = await flatDues(row, at);
+    const wallet = await getWallet(store, row.accountId);
     return () => {
       if (neededMicros === 0) return;
-      if (wallet && capReached(wallet, at) && wallet.spendCapAction === 'stop') throw capRefusal(wallet);
-      if (balanceMicros - reservedMicros(row) < neededMicros)
-        throw insufficientFunds(row.accountId, balanceMicros, neededMicros);
+      const short = shortOf(wallet, neededMicros + reservedMicros(row, duesMicros), at);
+      if (short === 'funds') throw insufficientFunds(row.accountId, wallet?.balanceMicros ?? 0, neededMicros);
+      if (short === 'spend_cap') throw capRefusal(row.accountId, wallet?.spendCapMicros ?? 0);
     };
   }
 
@@ -78,62 +83,83 @@ export function createFunds(options: FundsOptions): Funds {
     return prices.perGbHourMicros === 0 ? 0 : tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
   }
 
-  /** What the account's other servers that are awake or on their way will have to pay next. */
-  function reservedMicros({ id, accountId }: ServerRow): number {
-    let micros = 0;
-    for (const { row, state, context } of servers.live()) {
-      if (row.accountId !== accountId || row.id === id || !(AWAKE.has(state) || context.queued)) continue;
-      if (row.plan === 'metered') micros += tickCeilingMicros(prices.perGbHourMicros, row.ramMb);
-      else if (state !== 'running') micros += flatReserve(row);
+  /** The account's other servers that are awake or on their way. */
+  function othersOf({ id, accountId }: ServerRow): ServerRow[] {
+    return servers
+      .live()
+      .filter(({ row, state, context }) => row.accountId === accountId && (AWAKE.has(state) || context.queued))
+      .flatMap(({ row }) => (row.id === id ? [] : [row]));
+  }
+
+  /** What each flat one among them has yet to pay: one that runs already may not have been charged. */
+  async function flatDues(row: ServerRow, at: number): Promise<Map<string, number>> {
+    const dues = new Map<string, number>();
+    for (const other of othersOf(row)) {
+      if (other.plan === 'flat') dues.set(other.id, (await flatDue(store, other, prices, at)).amountMicros);
     }
-    return micros;
+    return dues;
   }
 
-  /** The most that a flat server on its way may come to. */
-  function flatReserve({ ramMb }: ServerRow): number {
-    return Math.ceil((prices.perGbMonthMicros * ramMb) / 1_024);
+  /** What they will have to pay next together; a flat one that has come since the dues were read, as much as it can be. */
+  function reservedMicros(row: ServerRow, duesMicros: Map<string, number>): number {
+    return othersOf(row).reduce((sum, { id, plan, ramMb }) => {
+      if (plan === 'metered') return sum + tickCeilingMicros(prices.perGbHourMicros, ramMb);
+      return sum + (duesMicros.get(id) ?? flatMicros(prices.perGbMonthMicros, ramMb));
+    }, 0);
   }
 
-  async function enforce(): Promise<void> {
+  async function enforce(unpaid: readonly UnpaidFlat[]): Promise<void> {
     const at = clock.now();
-    const spent = await listSpentWallets(store, monthOf(at));
-    const ended = new Map<string, End>();
-    for (const wallet of spent) {
+    const calls = new Map<string, () => Promise<void>>();
+    for (const wallet of await listSpentWallets(store, monthOf(at))) {
       if (capReached(wallet, at)) await tellOfCap(wallet, at);
       const end = endOf(wallet, at);
-      if (end !== undefined) ended.set(wallet.accountId, end);
+      const { accountId } = wallet;
+      if (end !== undefined && wallet.metered > 0) calls.set(accountId, () => warnMetered(accountId, end));
     }
-    for (const accountId of lastCalls.keys()) if (!ended.has(accountId)) lastCalls.cancel(accountId);
+    for (const { serverId, accountId, short } of unpaid) {
+      if (short === 'spend_cap') await tellOfCap(await getWallet(store, accountId), at);
+      calls.set(`flat ${serverId}`, () => warnFlat(serverId, short));
+    }
+    for (const key of lastCalls.keys()) if (!calls.has(key)) lastCalls.cancel(key);
     // Warned once; whoever starts or comes in meanwhile is stopped with the others.
-    for (const [accountId, end] of ended) if (!lastCalls.has(accountId)) await warn(accountId, end);
+    for (const [key, warn] of calls) if (!lastCalls.has(key)) await warn();
   }
 
-  async function warn(accountId: string, end: End): Promise<void> {
+  async function warnMetered(accountId: string, end: End): Promise<void> {
     log.info({ account: accountId, why: end }, 'servers of this account stop in a minute');
     await lastCalls.begin(accountId, {
       graceMs: GRACE_MS,
       warning: WARNINGS[end],
-      servers: () => awakeOf(accountId),
-      cause: () => causeNow(accountId),
+      servers: () => awake(({ row }) => row.accountId === accountId && row.plan === 'metered'),
+      // Money may have come in meanwhile.
+      cause: async () => {
+        const wallet = await getWallet(store, accountId);
+        return causeOf(wallet && endOf(wallet, clock.now()));
+      },
     });
   }
 
-  /** Money may have come in meanwhile. */
-  async function causeNow(accountId: string): Promise<Cause | undefined> {
-    const wallet = await getWallet(store, accountId);
-    const end = wallet && endOf(wallet, clock.now());
-    return end && { kind: 'system', id: end, note: NOTES[end] };
+  async function warnFlat(serverId: string, short: End): Promise<void> {
+    log.info({ server: serverId, why: short }, 'this server cannot be paid for, and stops in a minute');
+    await lastCalls.begin(`flat ${serverId}`, {
+      graceMs: GRACE_MS,
+      warning: WARNINGS[short],
+      servers: () => awake(({ row }) => row.id === serverId),
+      cause: async () =>
+        causeOf(await store.write(async (tx) => chargeFlat(tx, await openSession(tx, serverId), prices, clock.now()))),
+    });
   }
 
-  function awakeOf(accountId: string): LiveServer[] {
-    return servers
-      .live()
-      .filter(({ row, state }) => row.accountId === accountId && row.plan === 'metered' && AWAKE.has(state));
+  function awake(which: (server: LiveServer) => boolean): LiveServer[] {
+    return servers.live().filter((server) => AWAKE.has(server.state) && which(server));
   }
 
   /** Once a month, whatever is to follow. */
-  async function tellOfCap({ accountId, spendCapMicros, spendCapAction }: WalletRow, at: number): Promise<void> {
-    const detail = `${spendCapMicros} micros spent in ${monthOf(at)}; ${spendCapAction}`;
+  async function tellOfCap(wallet: WalletRow | undefined, at: number): Promise<void> {
+    if (wallet === undefined) return;
+    const { accountId, spendCapMicros, spendCapAction } = wallet;
+    const detail = `${spentMicrosOf(wallet, at)} of ${spendCapMicros} micros spent in ${monthOf(at)}; ${spendCapAction}`;
     const owners = await store.write(async (tx) => {
       if (!(await markCapNotified(tx, accountId, monthOf(at)))) return [];
       await record(tx, { action: 'account.spendCapReached', accountId, detail, at });
@@ -156,17 +182,18 @@ export function createFunds(options: FundsOptions): Funds {
   };
 }
 
-function capReached({ spendCapMicros, spentMonth, spentMicros }: WalletRow, at: number): boolean {
-  return spendCapMicros > 0 && spentMonth >= monthOf(at) && spentMicros >= spendCapMicros;
-}
-
 function endOf(wallet: WalletRow, at: number): End | undefined {
   if (wallet.balanceMicros <= 0) return 'funds';
   return capReached(wallet, at) && wallet.spendCapAction === 'stop' ? 'spend_cap' : undefined;
 }
 
-function capRefusal({ accountId, spendCapMicros }: WalletRow): StatusError {
-  const message = 'The spend cap of this month is reached: raise it, then start the server again.';
+function causeOf(end: End | undefined): Cause | undefined {
+  return end && { kind: 'system', id: end, note: NOTES[end] };
+}
+
+function capRefusal(accountId: string, spendCapMicros: number): StatusError {
+  const message =
+    'The spend cap leaves too little for this in the present month: raise it, then start the server again.';
   const violations = [{ type: 'SPEND_CAP', subject: `account:${accountId}`, description: message }];
   return new StatusError('FAILED_PRECONDITION', 'SPEND_CAP_REACHED', message, {
     metadata: { accountId, spendCapMicros: String(spendCapMicros) },

@@ -42,12 +42,14 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
   const begun = new Map<string, { call: LastCall; cancel: () => void }>();
 
   async function stop(key: string): Promise<void> {
-    const call = begun.get(key)?.call;
-    if (call === undefined) return;
-    cancel(key);
+    const entry = begun.get(key);
+    if (entry === undefined) return;
+    const { call } = entry;
+    entry.cancel();
+    // It stays in the list until the stops are given: nobody is warned anew meanwhile.
     try {
       const cause = await call.cause();
-      if (cause === undefined) return;
+      if (cause === undefined || begun.get(key) !== entry) return;
       const at = clock.now();
       const stops = call.servers().map(({ row }) => servers.send(row.id, { type: 'STOP', at, cause }));
       for (const each of await Promise.allSettled(stops)) {
@@ -55,6 +57,8 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
       }
     } catch (error) {
       log.error({ about: key, err: error }, 'servers that must stop could not be; the next look tries again');
+    } finally {
+      if (begun.get(key) === entry) begun.delete(key);
     }
   }
 

@@ -3,7 +3,7 @@ import type { Clock, Engine, Game } from '../ports.ts';
 import { listMetered, proveSession, proveSessions, writeOff, type MeteredSession } from '../store/awake-sessions.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { chargeNext, purgeTicks } from '../store/ticks.ts';
-import { chargeFlat, flatDue } from './flat.ts';
+import { chargeAllFlat, type UnpaidFlat } from './flat.ts';
 import { type Unbalanced, unbalanced } from './ledger.ts';
 import type { LiveServers } from './live.ts';
 import { monthOf, type Prices, TICK_MS } from './prices.ts';
@@ -19,8 +19,8 @@ export interface MeterOptions {
   sessions: Sessions;
   prices: Prices;
   log: Log;
-  /** Called after each round, once it is stored: wallets may have come to their end. */
-  afterRound?: () => Promise<void>;
+  /** Called after each round, once it is stored: wallets may have come to their end, and some servers cannot be paid for. */
+  afterRound?: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
 }
 
 export interface Meter {
@@ -39,7 +39,7 @@ const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 
 /**
- * Once a minute asks the engine which games are up, and charges all due ticks in one write. After an outage of this process
+ * Once a minute asks the engine which games are up, and charges all due ticks and flat periods in one write. After an outage of this process
  * or of the engine the minutes in between are charged for the runs the engine proves to have lasted, and written off for the
  * others. The wallets are held against the ledger at the start and every hour.
  */
@@ -63,14 +63,15 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     else sessions.outOfSight();
     const gap = until - provenAt > GAP_MS;
     const doubts = up && gap ? await doubtful(up, until) : [];
-    await store.write(async (tx) => {
+    const unpaid = await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
       else if (up) await proveSessions(tx, until, missing);
       const at = clock.now();
       while ((await chargeNext(tx, at, monthOf(at))) > 0);
+      return chargeAllFlat(tx, prices, at);
     });
     if (up) provenAt = until;
-    await afterRound();
+    await afterRound(unpaid);
   }
 
   /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
@@ -106,14 +107,6 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     await writeOff(tx, until, lost);
   }
 
-  /** A flat server that never sleeps begins its next period while it is awake. */
-  async function renewFlat(tx: Tx, at: number): Promise<void> {
-    for (const { row, state } of servers.live()) {
-      if (state !== 'running' || row.plan !== 'flat') continue;
-      if ((await flatDue(tx, row, prices, at)).amountMicros > 0) await chargeFlat(tx, row, prices, at);
-    }
-  }
-
   /** Rounds in line, so that none reads what another is about to change. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = turn.then(work);
@@ -134,7 +127,6 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
 
   async function hourly(): Promise<void> {
     for (const account of await unbalanced(store)) logUnbalanced(log, account);
-    await store.write((tx) => renewFlat(tx, clock.now()));
     const before = clock.now() - DAY_MS;
     while ((await store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
   }

@@ -63,7 +63,7 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
     const { id } = now.row;
     const { from, to, at } = step;
     if (from === to) {
-      if (to === 'running' && (now.context.played || step.event === 'KEEP_AWAKE')) await markBillable(tx, id);
+      if (to === 'running' && (now.context.played || step.event === 'KEEP_AWAKE')) await bill(tx, id);
       return;
     }
     if (to === 'running') return ready(tx, now, at);
@@ -91,6 +91,7 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
       ticks: 0,
       remainder: 0,
       amountMicros: 0,
+      serverCreatedAt: row.createdAt,
     };
     await insertSession(tx, session);
     return session;
@@ -101,7 +102,16 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
     exits.delete(row.id);
     if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
     await markReady(tx, row.id, readyAt, steady.at(readyAt));
-    if (row.plan === 'flat') await chargeFlat(tx, row, prices, clock.now());
+    await payFlat(tx, row.id);
+  }
+
+  async function bill(tx: Tx, id: string): Promise<void> {
+    if (await markBillable(tx, id)) await payFlat(tx, id);
+  }
+
+  /** What cannot be paid now is found by the next round of the meter. */
+  async function payFlat(tx: Tx, id: string): Promise<void> {
+    await chargeFlat(tx, await openSession(tx, id), prices, clock.now());
   }
 
   async function end(tx: Tx, id: string, step: LiveStep): Promise<void> {
@@ -127,7 +137,7 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
     if (state !== 'running' || (await openSession(tx, row.id)) !== undefined) return;
     await begin(tx, row, context.cause, clock.now());
     await markReady(tx, row.id, clock.now(), steady.now());
-    if (context.played) await markBillable(tx, row.id);
+    if (context.played) await bill(tx, row.id);
   }
 
   function observed(serverId: string, game: Game | undefined): void {

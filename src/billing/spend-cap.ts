@@ -1,10 +1,10 @@
-import { lastFlatEntry } from '../store/ledger.ts';
 import type { SpendCapAction } from '../store/rows.ts';
 import type { Sql } from '../store/store.ts';
 import { getWallet } from '../store/wallets.ts';
 import { flatDue } from './flat.ts';
 import type { LiveServer } from './live.ts';
-import { flatMicros, hourlyMicros, monthOf, PERIOD_MS, type Prices } from './prices.ts';
+import { spentMicrosOf } from './means.ts';
+import { flatMicros, hourlyMicros, PERIOD_MS, type Prices } from './prices.ts';
 
 /** What an account may spend, has spent, and how long what it has will last. */
 export interface Spending {
@@ -26,23 +26,25 @@ export async function spendingOf(
   const wallet = await getWallet(db, accountId);
   const awake = live.filter(({ row, state }) => row.accountId === accountId && state === 'running');
   let meteredMicros = 0;
+  let dueMicros = 0;
   const renewals: Renewal[] = [];
   for (const { row } of awake) {
     if (row.plan !== 'flat') meteredMicros += hourlyMicros(prices.perGbHourMicros, row.ramMb);
     else {
       const amountMicros = flatMicros(prices.perGbMonthMicros, row.ramMb);
-      const paid = (await lastFlatEntry(db, row)) && (await flatDue(db, row, prices, at)).periodAt;
-      if (amountMicros > 0) renewals.push({ at: (paid ?? at) + PERIOD_MS, amountMicros });
+      const due = await flatDue(db, row, prices, at);
+      dueMicros += due.amountMicros;
+      if (amountMicros > 0) renewals.push({ at: due.periodAt + PERIOD_MS, amountMicros });
     }
   }
   const flatMicrosPerHour = renewals.reduce((sum, { amountMicros }) => sum + amountMicros, 0) / PERIOD_HOURS;
   const balanceMicros = wallet?.balanceMicros ?? 0;
   return {
     monthlyMicros: wallet?.spendCapMicros ?? 0,
-    spentMicros: wallet !== undefined && wallet.spentMonth >= monthOf(at) ? wallet.spentMicros : 0,
+    spentMicros: wallet === undefined ? 0 : spentMicrosOf(wallet, at),
     action: wallet?.spendCapAction ?? 'notify',
     burnMicrosPerHour: meteredMicros + Math.ceil(flatMicrosPerHour),
-    runwayMinutes: runwayMinutes({ balanceMicros, meteredMicros, renewals, at }),
+    runwayMinutes: runwayMinutes({ balanceMicros, dueMicros, meteredMicros, renewals, at }),
   };
 }
 
@@ -64,20 +66,24 @@ const MOST_RENEWALS = 2_000;
  */
 export function runwayMinutes({
   balanceMicros,
+  dueMicros = 0,
   meteredMicros,
   renewals,
   at,
 }: {
   balanceMicros: number;
+  /** What has to be paid at once. */
+  dueMicros?: number;
   /** Per hour. */
   meteredMicros: number;
   renewals: readonly Renewal[];
   at: number;
 }): number {
   if (meteredMicros === 0 && renewals.length === 0) return -1;
+  if (dueMicros > Math.max(0, balanceMicros)) return 0;
   const perMs = meteredMicros / 3_600_000;
   const coming = renewals.map((renewal) => ({ ...renewal }));
-  let left = balanceMicros;
+  let left = balanceMicros - dueMicros;
   let now = at;
   for (let count = 0; count < MOST_RENEWALS; count++) {
     const next = coming.reduce<Renewal | undefined>((a, b) => (a === undefined || b.at < a.at ? b : a), undefined);

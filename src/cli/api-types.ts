@@ -150,7 +150,7 @@ export interface paths {
         put?: never;
         /**
          * Set the spend cap
-         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too.
+         * @description What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones whose period is paid. With `stop`, no flat period begins that would go beyond the cap.
          *
          *     Needs the scope `billing:write`.
          */

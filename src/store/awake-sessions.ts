@@ -25,10 +25,10 @@ export async function markReady(tx: Tx, serverId: string, readyAt: number, prove
   await tx.run(sql, [readyAt, provenAt, serverId]);
 }
 
-/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. */
-export async function markBillable(tx: Tx, serverId: string): Promise<void> {
+/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. False where that was known. */
+export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
   const sql = `UPDATE "awake_sessions" SET "billable" = 1 WHERE "serverId" = $1 AND "endedAt" IS NULL AND "billable" = 0`;
-  await tx.run(sql, [serverId]);
+  return (await tx.run(sql, [serverId])) > 0;
 }
 
 /** Ends a session; what of its last usage entry is still open closes. */
@@ -80,15 +80,21 @@ export async function listMetered(db: Sql): Promise<MeteredSession[]> {
   );
 }
 
+/** The sessions of flat servers whose games run. */
+export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
+  return db.query<AwakeSessionRow>(`SELECT * FROM "awake_sessions" WHERE ${METERED} AND "plan" = 'flat' ORDER BY "id"`);
+}
+
 /** A server's sessions that touch a span of time, oldest first. */
 export async function listSessions(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
   { from, to, limit }: { from: number; to: number; limit: number },
 ): Promise<AwakeSessionRow[]> {
-  // A server of the same name may have been there before, even somebody else's.
+  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
+  // it was created, does not tell them apart.
   const sql = `SELECT * FROM "awake_sessions"
-    WHERE "serverId" = $1 AND "startedAt" >= $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
+    WHERE "serverId" = $1 AND "serverCreatedAt" = $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
       AND "accountId" = $5
     ORDER BY "startedAt" DESC LIMIT $6`;
   const found = await db.query<AwakeSessionRow>(sql, [server.id, server.createdAt, to, from, server.accountId, limit]);

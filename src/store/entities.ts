@@ -312,6 +312,7 @@ export const awakeSessions = new EntitySchema<AwakeSessionRow>({
     ticks: integer,
     remainder: integer,
     amountMicros: bigint,
+    serverCreatedAt: { ...bigint, default: 0 },
   },
   indices: [{ columns: ['serverId', 'startedAt'] }, { columns: ['endedAt'] }],
   foreignKeys: [ofAccount],

@@ -26,14 +26,15 @@ export async function refundedMicros(db: Sql, accountId: string, refPrefix: stri
   return row?.sum ?? 0;
 }
 
-/** The end of a server's newest flat period before which it is paid for; undefined where it never was. */
+/** The newest entry for a flat period of a server; undefined where there is none. */
 export async function lastFlatEntry(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
 ): Promise<LedgerRow | undefined> {
-  // A server of the same name may have been there before, even somebody else's.
-  const sql = `SELECT * FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 AND "serverId" = $2 AND "ts" >= $3
+  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
+  // it was created, does not tell them apart.
+  const sql = `SELECT * FROM "ledger" WHERE "kind" = 'flat' AND "accountId" = $1 AND SUBSTR("ref", 1, LENGTH($2)) = $2
     ORDER BY "id" DESC LIMIT 1`;
-  const [row] = await db.query<LedgerRow>(sql, [server.accountId, server.id, server.createdAt]);
+  const [row] = await db.query<LedgerRow>(sql, [server.accountId, `${server.id}/${server.createdAt}/`]);
   return row;
 }

@@ -309,6 +309,8 @@ export interface AwakeSessionRow {
   ticks: number;
   remainder: number;
   amountMicros: number;
+  /** Tells its server from those of the same name that were there before. */
+  serverCreatedAt: number;
 }
 
 /** One charged minute: the n-th of its session. */

@@ -42,13 +42,16 @@ export async function markCapNotified(tx: Tx, accountId: string, month: string):
   return (await tx.run(sql, [month, accountId])) === 1;
 }
 
-/** Wallets that have come to their end, or to their cap in `month`, while servers of theirs are metered. */
-export async function listSpentWallets(db: Sql, month: string): Promise<WalletRow[]> {
-  const sql = `SELECT * FROM "wallets" w
-    WHERE ("balanceMicros" <= 0 OR ("spendCapMicros" > 0 AND "spentMonth" >= $1 AND "spentMicros" >= "spendCapMicros"))
-      AND EXISTS (SELECT 1 FROM "awake_sessions" s
-        WHERE s."endedAt" IS NULL AND s."accountId" = w."accountId" AND s."rateMicros" > 0)`;
-  return db.query<WalletRow>(sql, [month]);
+/** A wallet that has come to its end, or to its cap; `metered` is 0 where none of its servers is charged by the minute. */
+export type SpentWallet = WalletRow & { metered: number };
+
+/** Wallets that have come to their end, or to their cap in `month`, while servers of theirs are awake. */
+export async function listSpentWallets(db: Sql, month: string): Promise<SpentWallet[]> {
+  const sql = `SELECT w.*, s."metered" FROM "wallets" w JOIN
+      (SELECT "accountId" AS "payer", MAX(CASE WHEN "rateMicros" > 0 THEN 1 ELSE 0 END) AS "metered"
+       FROM "awake_sessions" WHERE "endedAt" IS NULL GROUP BY "accountId") s ON s."payer" = w."accountId"
+    WHERE "balanceMicros" <= 0 OR ("spendCapMicros" > 0 AND "spentMonth" >= $1 AND "spentMicros" >= "spendCapMicros")`;
+  return db.query<SpentWallet>(sql, [month]);
 }
 
 /** Wallets that are not the sum of their account's ledger; there are none. */

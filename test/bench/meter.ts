@@ -92,5 +92,6 @@ function session(nth: number) {
     ticks: 0,
     remainder: 0,
     amountMicros: 0,
+    serverCreatedAt: START,
   };
 }

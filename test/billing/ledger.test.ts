@@ -121,6 +121,7 @@ async function aSession(store: Store, fields: Partial<AwakeSessionRow>): Promise
     ticks: 0,
     remainder: 0,
     amountMicros: 0,
+    serverCreatedAt: START,
     ...fields,
   };
   await store.write(async (tx) => {

@@ -293,6 +293,16 @@ test('a wake after which nobody came in is a false one', (t) => {
   );
 });
 
+test('a wake is no false one where nobody can be counted, as then it would neither end nor be charged', (t) => {
+  const woken = [command('JOIN'), booted(10_000)];
+  const played = (...steps: Step[]) => run(...woken, ...steps).context.played;
+  t.false(played(sample(10_000 + FALSE_WAKE_MS - 1, null)));
+  t.true(played(sample(10_000 + FALSE_WAKE_MS - 1, null), sample(10_000 + FALSE_WAKE_MS, null)));
+  const missed = [sample(9_000 + FALSE_WAKE_MS, 0), sample(10_000 + FALSE_WAKE_MS, null)];
+  t.false(played(...missed), 'one answer that did not come');
+  t.is(run(...woken, ...missed, sample(11_000 + FALSE_WAKE_MS, 0)).context.cause.id, 'false_wake');
+});
+
 test('causes and instants are kept', (t) => {
   const { context } = run(command('JOIN', 1_234));
   t.deepEqual(context.cause, STEVE);

@@ -6,7 +6,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
-import { servers, users } from '../../src/store/entities.ts';
+import { accounts, awakeSessions, servers, users } from '../../src/store/entities.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/store/diagnostics.ts';
 import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
 import * as leases from '../../src/store/leases.ts';
@@ -73,6 +73,42 @@ onEach('migrations make exactly the tables of the entities, and take them away a
   await writer.runMigrations({ transaction: 'all' });
   t.deepEqual(await missing(), []);
 });
+
+onEach(
+  "sessions from before they knew their server are the present one's where their time says so, or they last",
+  async (t, url) => {
+    const sources = await openDataSources(url);
+    t.teardown(() => sources.close());
+    const { writer } = sources;
+    await writer.runMigrations({ transaction: 'all' });
+    await writer.manager.insert(accounts, { id: 'acc_1', name: 'Alex', createdAt: 1 });
+    await writer.manager.insert(servers, serverRow('one', { accountId: 'acc_1', createdAt: 100 }));
+    const times = { before: [50, 60], since: [100, 200], lasts: [90, null], other: [150, 160] } as const;
+    const plain = { cause: '{}', plan: 'metered', ramMb: 512, rateMicros: 1, ending: '', billable: 1 };
+    for (const [id, [startedAt, endedAt]] of Object.entries(times)) {
+      const sums = { readyAt: null, provenAt: 0, awakeMs: 0, ticks: 0, remainder: 0, amountMicros: 0 };
+      const of = { serverId: id === 'other' ? 'two' : 'one', accountId: 'acc_1', serverCreatedAt: 0 };
+      await writer.manager.insert(awakeSessions, { id, ...of, ...plain, startedAt, endedAt, ...sums });
+    }
+    const knows = async () => {
+      const runner = writer.createQueryRunner();
+      const has = await runner.hasColumn('awake_sessions', 'serverCreatedAt');
+      await runner.release();
+      return has;
+    };
+    while (await knows()) await writer.undoLastMigration({ transaction: 'all' });
+    await writer.runMigrations({ transaction: 'all' });
+    const kept = await writer.query<{ id: string; at: number }[]>(
+      'SELECT "id", "serverCreatedAt" AS "at" FROM "awake_sessions"',
+    );
+    t.deepEqual(Object.fromEntries(kept.map(({ id, at }) => [id, at])), {
+      before: 0,
+      since: 100,
+      lasts: 100,
+      other: 0,
+    });
+  },
+);
 
 onEach('a database of a newer version is refused, one of ours is opened as it is', async (t, url) => {
   const first = await freshStore(t, url);

@@ -1,0 +1,300 @@
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { hourlyMicros, PERIOD_MS } from '../../src/billing/prices.ts';
+import { spendingOf } from '../../src/billing/spend-cap.ts';
+import { listAccountAudit } from '../../src/store/audit.ts';
+import { lastFlatEntry } from '../../src/store/ledger.ts';
+import { listSessions } from '../../src/store/awake-sessions.ts';
+import type { StatusError } from '../../src/status.ts';
+import type { SpendCapAction } from '../../src/store/rows.ts';
+import { setSpendCap } from '../../src/store/wallets.ts';
+import { KEY, STEVE } from '../support/world.ts';
+import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
+
+/** Of a server with 1 GB, for 30 days. */
+const MONTH = PRICES.perGbMonthMicros;
+const FLAT = { plan: 'flat', ramMb: 1_024 };
+
+/** A flat server that runs, with somebody in it. */
+async function awake(t: ExecutionContext, creditMicros: number): Promise<Metered> {
+  const it = await metered(t, { creditMicros });
+  await it.create('abc', FLAT);
+  await it.wake('abc');
+  it.games.players.set('abc', 1);
+  t.is(await it.balance(), creditMicros - MONTH);
+  return it;
+}
+
+let moved = 0;
+function move(it: Metered, amountMicros: number): Promise<boolean> {
+  const posting = { accountId: ACCOUNT, kind: 'adjustment', note: '', at: it.clock.now() } as const;
+  return it.store.write((tx) => post(tx, { ...posting, amountMicros, ref: `moved/${moved++}` }));
+}
+
+const cap = (it: Metered, micros: number, action: SpendCapAction) =>
+  it.store.write((tx) => setSpendCap(tx, ACCOUNT, micros, action));
+const periods = async (it: Metered) => (await it.ledger()).filter(({ kind }) => kind === 'flat').length;
+const warnings = (it: Metered) => it.games.commands.filter((command) => command.startsWith('abc: say '));
+const state = async (it: Metered) => (await it.servers.get('abc'))?.state;
+
+test('a flat server pays once for 30 days, at its first start, and more for more RAM', async (t) => {
+  const credit = 5_000_000;
+  const it = await metered(t);
+  await it.create('abc', FLAT);
+  await it.minutes(1);
+  t.is(await it.balance(), credit);
+  for (let start = 0; start < 2; start++) {
+    await it.wake('abc');
+    await it.minutes(2);
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    t.is(await it.balance(), credit - MONTH);
+  }
+  await it.servers.patch('abc', { ramMb: 4_096 });
+  await t.throwsAsync(() => it.command('abc', 'START'), { message: /wallet/ });
+  await it.servers.patch('abc', { ramMb: 1_536 });
+  await it.wake('abc');
+  const after = await it.balance();
+  t.true(after < credit - 4_400_000 && after >= credit - 4_500_000, String(after));
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('a clock set back behind the creation of a flat server charges its month once, and hides no session', async (t) => {
+  const it = await metered(t);
+  const { row } = await it.create('abc', FLAT);
+  await it.setClock(-7_200_000);
+  for (let start = 0; start < 3; start++) {
+    await it.wake('abc');
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    t.is(await it.balance(), 5_000_000 - MONTH);
+  }
+  const span = { from: 0, to: it.clock.now() + 1, limit: 10 };
+  t.is((await listSessions(it.store, row, span)).length, 3);
+  const reborn = { ...row, createdAt: it.clock.now() };
+  t.deepEqual(await listSessions(it.store, reborn, span), [], 'a later server of the same name');
+  t.is(await lastFlatEntry(it.store, reborn), undefined);
+});
+
+test('a flat server that never sleeps begins its next period within a minute, once', async (t) => {
+  const it = await awake(t, 3 * MONTH);
+  await it.restart(PERIOD_MS - 180_000);
+  await it.minutes(1);
+  t.is(await periods(it), 1);
+  await it.minutes(4);
+  t.is(await periods(it), 2);
+  await it.restart();
+  await it.minutes(2);
+  t.is(await it.balance(), MONTH);
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
+test('B-05: a flat server whose next period cannot be paid is warned of, saved and stopped, and nothing is charged', async (t) => {
+  const it = await awake(t, 2 * MONTH - 1);
+  await it.restart(PERIOD_MS);
+  await it.until(() => warnings(it).length === 1);
+  t.is(await state(it), 'running');
+  await it.minutes(1);
+  await it.reach('abc', 'hibernated');
+  t.true(it.games.commands.includes('abc: save-all flush'));
+  t.is((await it.sessions()).at(-1)?.ending, 'funds');
+  t.is(await it.balance(), MONTH - 1);
+  for (const type of ['START', 'JOIN'] as const) {
+    await t.throwsAsync(() => it.command('abc', type, type === 'JOIN' ? STEVE : KEY), { message: /wallet/ });
+  }
+});
+
+test('B-06: a top-up within the grace pays the period that has begun, and the flat server stays', async (t) => {
+  const it = await awake(t, MONTH);
+  await it.restart(PERIOD_MS);
+  await it.until(() => warnings(it).length === 1);
+  await it.clock.advance(30_000);
+  await move(it, MONTH);
+  await it.minutes(3);
+  t.is(await state(it), 'running');
+  t.is(await periods(it), 2);
+  t.is(await it.balance(), 0);
+});
+
+test('a flat server stopped by its owner within the grace is not charged by a top-up', async (t) => {
+  const it = await awake(t, MONTH);
+  await it.restart(PERIOD_MS);
+  await it.until(() => warnings(it).length === 1);
+  await it.command('abc', 'STOP');
+  await move(it, MONTH);
+  await it.minutes(3);
+  t.is(await state(it), 'hibernated');
+  t.is(await it.balance(), MONTH);
+});
+
+test('a flat server that is paid for goes on, and starts, with nothing left in the wallet', async (t) => {
+  const it = await awake(t, MONTH);
+  await it.minutes(3);
+  t.is(await state(it), 'running');
+  t.deepEqual(warnings(it), []);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await it.wake('abc');
+  t.is(await it.balance(), 0);
+});
+
+test('with an empty wallet the metered server stops, the flat one that is paid for goes on', async (t) => {
+  const it = await awake(t, MONTH + 100);
+  await it.create('minutes', { ramMb: 512 });
+  await it.wake('minutes');
+  it.games.players.set('minutes', 1);
+  await it.minutes(2);
+  t.true((await it.balance()) <= 0);
+  await it.minutes(1);
+  await it.reach('minutes', 'hibernated');
+  t.is(await state(it), 'running');
+  t.deepEqual(warnings(it), []);
+});
+
+test('a spend cap with stop refuses a flat start that would go beyond it', async (t) => {
+  const it = await metered(t, { creditMicros: 10 * MONTH });
+  await it.create('abc', FLAT);
+  await cap(it, MONTH - 1, 'stop');
+  await t.throwsAsync(() => it.command('abc', 'START'), { message: /spend cap/ });
+  await cap(it, 2 * MONTH - 1, 'stop');
+  await it.create('second', FLAT);
+  const starts = await Promise.allSettled(['abc', 'second'].map((id) => it.command(id, 'START')));
+  t.deepEqual(starts.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'two at once');
+});
+
+test('a spend cap with stop stops a flat server before a period that would go beyond it, and says so', async (t) => {
+  const it = await awake(t, 10 * MONTH);
+  await cap(it, MONTH - 1, 'stop');
+  await it.minutes(2);
+  t.deepEqual(warnings(it), [], 'what is paid for is no concern of the cap');
+  await it.restart(PERIOD_MS);
+  await it.until(() => warnings(it).length === 1);
+  await it.minutes(1);
+  await it.reach('abc', 'hibernated');
+  t.is((await it.sessions()).at(-1)?.ending, 'spend_cap');
+  t.is(await it.balance(), 9 * MONTH);
+  t.is(it.caps.length, 2, 'once in each month');
+});
+
+test('a spend cap with notify is told of where only flat servers are awake', async (t) => {
+  const it = await metered(t);
+  await it.store.write((tx) => setSpendCap(tx, ACCOUNT, MONTH, 'notify'));
+  await it.create('abc', FLAT);
+  await it.wake('abc');
+  it.games.players.set('abc', 1);
+  await it.minutes(3);
+  t.like(it.caps, { 0: { capMicros: MONTH, action: 'notify' }, length: 1 });
+  const [told] = await listAccountAudit(it.store, ACCOUNT, 10);
+  t.is(told?.detail, `system; ${MONTH} of ${MONTH} micros spent in 2023-11; notify`);
+  t.is(await state(it), 'running');
+});
+
+test('a false wake of a flat server is free; who comes in after all begins its period', async (t) => {
+  const it = await metered(t);
+  await it.create('abc', FLAT);
+  await it.wake('abc', STEVE);
+  await it.minutes(2);
+  await it.reach('abc', 'hibernated');
+  t.like(await it.sessions(), { 0: { ending: 'false_wake' }, length: 1 });
+  t.is(await it.balance(), 5_000_000);
+  await it.wake('abc', STEVE);
+  await it.minutes(1);
+  t.is(await periods(it), 0);
+  it.games.players.set('abc', 1);
+  await it.clock.advance(15_000);
+  await it.store.write(async () => {});
+  t.is(await it.balance(), 5_000_000 - MONTH);
+  await it.minutes(5);
+  t.is(await periods(it), 1);
+});
+
+test('a flat server whose money has gone before the player came in is stopped, and the wallet stays above zero', async (t) => {
+  const it = await metered(t);
+  await it.create('abc', FLAT);
+  await it.wake('abc', STEVE);
+  await move(it, -4_000_000);
+  it.games.players.set('abc', 1);
+  await it.minutes(1);
+  await it.until(() => warnings(it).length === 1);
+  await it.minutes(1);
+  await it.reach('abc', 'hibernated');
+  t.is((await it.sessions())[0]?.ending, 'funds');
+  t.is(await it.balance(), 1_000_000);
+});
+
+test('B-12: one wallet admits one flat start, also while the charge of the first is not stored yet', async (t) => {
+  const it = await metered(t, { creditMicros: 2 * MONTH - 1 });
+  for (const id of ['abc', 'second']) await it.create(id, FLAT);
+  await it.command('abc', 'START');
+  await t.throwsAsync(() => it.command('second', 'START'), { message: /wallet/ }, 'while it starts');
+  await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
+  const disk = Promise.withResolvers<void>();
+  const held = it.store.write(() => disk.promise);
+  const runs = () => it.servers.live().some(({ row, state: now }) => row.id === 'abc' && now === 'running');
+  for (let step = 0; step < 100 && !runs(); step++) await it.clock.advance(250);
+  t.true(runs());
+  t.is(await periods(it), 0);
+  const second = it.command('second', 'START').then(
+    () => 'admitted',
+    ({ reason }: StatusError) => reason,
+  );
+  const ended = { yet: false };
+  void second.then(() => (ended.yet = true));
+  const starts = () => it.servers.live().some(({ row, state: now }) => row.id === 'second' && now === 'starting');
+  await it.until(() => ended.yet || starts());
+  disk.resolve();
+  t.is(await second, 'INSUFFICIENT_FUNDS', 'while it runs');
+  await held;
+  await it.reach('abc', 'running');
+  t.is(await it.balance(), MONTH - 1);
+});
+
+test('B-12: what a flat server on its way has to pay is not for a metered one; one that is paid for reserves nothing', async (t) => {
+  const it = await metered(t, { creditMicros: MONTH });
+  await it.create('abc', FLAT);
+  await it.create('minutes', { ramMb: 512 });
+  await it.command('abc', 'START');
+  await t.throwsAsync(() => it.command('minutes', 'START'), { message: /wallet/ });
+  await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
+  await it.reach('abc', 'running');
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await move(it, 200);
+  await it.command('abc', 'START');
+  await t.notThrowsAsync(() => it.command('minutes', 'START'));
+});
+
+test('B-08: what is burnt and how long it lasts, with metered, flat and unpaid flat servers', async (t) => {
+  const DAY = 1_440;
+  const it = await awake(t, MONTH + 2_400_000);
+  const spending = () => {
+    const [live, at] = [it.servers.live(), it.clock.now()];
+    return spendingOf(it.store, { accountId: ACCOUNT, live, prices: PRICES, at });
+  };
+  const share = Math.ceil(MONTH / 720);
+  const readyAt = (await it.sessions())[0]?.readyAt ?? 0;
+  const untilRenewal = () => Math.floor((readyAt + PERIOD_MS - it.clock.now()) / 60_000);
+  t.like(await spending(), { burnMicrosPerHour: share, runwayMinutes: untilRenewal(), spentMicros: MONTH });
+  await move(it, 600_000);
+  t.is((await spending()).runwayMinutes, untilRenewal() + 30 * DAY, 'one period more can be paid');
+
+  await it.create('minutes', { ramMb: 1_024 });
+  await it.wake('minutes');
+  const hourly = hourlyMicros(PRICES.perGbHourMicros, 1_024);
+  t.like(await spending(), { burnMicrosPerHour: share + hourly, runwayMinutes: 300 * 60 });
+  await move(it, 10 * MONTH);
+  const balance = await it.balance();
+  const days = Math.floor(balance / (24 * hourly));
+  const { runwayMinutes } = await spending();
+  t.true(runwayMinutes > 30 * DAY && runwayMinutes < days * DAY, `${runwayMinutes} of ${days} days`);
+
+  // Somebody has woken it and not come in yet: its period begins now.
+  await it.create('visited', FLAT);
+  await it.wake('visited', STEVE);
+  t.is(await it.balance(), balance);
+  t.is((await spending()).burnMicrosPerHour, Math.ceil((2 * MONTH) / 720) + hourly);
+  t.true((await spending()).runwayMinutes < runwayMinutes);
+  await move(it, -balance + MONTH - 1);
+  t.is((await spending()).runwayMinutes, 0);
+});
