@@ -5,10 +5,19 @@ import { RconConnection } from './rcon-connection.ts';
 const MAX_COMMAND_BYTES = 1446;
 const MAX_QUEUE = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
+/** A command whose turn comes with less of its time left is not given: what it breaks off would be a sound connection. */
+const LEAST_SHARE = 0.1;
 
 export interface RconOptions {
-  /** How long connecting and one whole reply may take together. */
+  /** How long waiting for its turn, connecting and the whole reply may take together. */
   timeoutMs?: number;
+}
+
+interface Given {
+  password: string;
+  command: string;
+  /** When its time is over, as `performance.now()` counts. */
+  until: number;
 }
 
 interface Line {
@@ -20,15 +29,18 @@ interface Line {
 
 /**
  * The console of games over RCON: one kept connection an address (each new one would write to the game's log), one command
- * on it at a time, at most 100 waiting. A reply that does not come within 10 s, or breaks off, drops the connection; the
- * next command makes a new one. Kept connections don't keep this process alive.
+ * on it at a time, at most 100 waiting. Each command has 10 s from when it is given, so that those behind a game that hangs
+ * wait no longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next
+ * command makes a new one. Kept connections don't keep this process alive.
  */
 export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOptions = {}): Console {
   const lines = new Map<string, Line>();
   let closed = false;
 
-  async function exchange(line: Line, address: Address, password: string, command: string): Promise<string> {
+  async function exchange(line: Line, address: Address, { password, command, until }: Given): Promise<string> {
     if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
+    const leftMs = until - performance.now();
+    if (leftMs < timeoutMs * LEAST_SHARE) throw tooLate(timeoutMs);
     if (line.connection && (line.connection.closed || line.password !== password)) drop(line);
     const fresh = line.connection === undefined;
     const connection = (line.connection ??= new RconConnection(address));
@@ -38,7 +50,7 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
       return await connection.run(command);
     };
     try {
-      return await withinTime(talk(), timeoutMs);
+      return await withinTime(talk(), leftMs, timeoutMs);
     } catch (error) {
       drop(line);
       throw error;
@@ -59,7 +71,8 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
         throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
       lines.set(key, line);
       line.waiting += 1;
-      const turn = line.tail.then(() => exchange(line, address, password, command));
+      const given = { password, command, until: performance.now() + timeoutMs };
+      const turn = line.tail.then(() => exchange(line, address, given));
       line.tail = turn.catch(() => undefined);
       try {
         return await turn;
@@ -94,12 +107,13 @@ function checkCommand(command: string): void {
   }
 }
 
-async function withinTime<T>(work: Promise<T>, ms: number): Promise<T> {
+function tooLate(timeoutMs: number): ConsoleError {
+  return new ConsoleError('timeout', `The console did not answer within ${timeoutMs} ms.`);
+}
+
+async function withinTime<T>(work: Promise<T>, leftMs: number, timeoutMs: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => reject(new ConsoleError('timeout', `The console did not answer within ${ms} ms.`)),
-    ms,
-  );
+  const timer = setTimeout(() => reject(tooLate(timeoutMs)), leftMs);
   try {
     return await Promise.race([work, promise]);
   } finally {

@@ -142,6 +142,17 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
   t.is(fake.connections, 5);
 });
 
+test('commands behind one that a game leaves unanswered share its end: none is given late', async (t) => {
+  const fake = await fakeConsole(t, (command) => (command === 'list' ? 'none' : undefined));
+  const rcon = console(t, 300);
+  const given = Array.from({ length: 5 }, (_, n) => rcon.run(fake.address, 'secret', `silence ${n}`));
+  for (const one of await Promise.allSettled(given))
+    t.like(one, { status: 'rejected', reason: { name: 'ConsoleError', reason: 'timeout' } });
+  t.deepEqual(fake.commands, ['silence 0']);
+  t.is(await rcon.run(fake.address, 'secret', 'list'), 'none');
+  t.is(fake.connections, 2);
+});
+
 test('a queue has an end, a released connection is made anew, a closed console says so', async (t) => {
   let free: (() => void) | undefined;
   const gate = new Promise<void>((resolve) => (free = resolve));
