@@ -77,11 +77,14 @@ export class ProcessLogFiles {
 
   /** Up to `length` bytes; none at the end of the file, or where it has gone. */
   read(serverId: string, { generation, offset }: Spot, length = CHUNK): Buffer {
-    const buffer = Buffer.alloc(length);
+    // Followers ask a few times a second, and mostly there is nothing new.
+    const size = Math.min(length, this.size(serverId, generation) - offset);
+    const buffer = Buffer.allocUnsafe(Math.max(0, size));
+    if (size <= 0) return buffer;
     try {
       const fd = openSync(this.path(serverId, generation), 'r');
       try {
-        return buffer.subarray(0, readSync(fd, buffer, 0, length, offset));
+        return buffer.subarray(0, readSync(fd, buffer, 0, size, offset));
       } finally {
         closeSync(fd);
       }

@@ -64,8 +64,12 @@ class Cursor {
         yield* this.#whole();
         await nextTurn();
       } else if (this.#files.exists(this.#serverId, generation + 1)) {
-        if (this.#rest.length > 0) yield this.#take(this.#rest.length, 0);
-        this.#spot = { generation: generation + 1, offset: 0 };
+        const moved = movedBytes(this.#files, this.#serverId, { generation, offset: offset + this.#rest.length });
+        const here = this.#rest.length - moved;
+        if (here > 0) yield this.#take(here, 0);
+        // What has moved is read again where it is now, with its end.
+        this.#rest = Buffer.alloc(0);
+        this.#spot = { generation: generation + 1, offset: Math.max(0, -here) };
       } else {
         if (last && this.#rest.length > 0) yield this.#take(this.#rest.length, 0);
         return;
@@ -87,6 +91,12 @@ class Cursor {
   }
 }
 
+/** How much of what was read up to a place has gone into the next file since: the beginning of an unfinished line. */
+function movedBytes(files: ProcessLogFiles, serverId: string, { generation, offset }: Spot): number {
+  if (!files.exists(serverId, generation) || !files.exists(serverId, generation + 1)) return 0;
+  return Math.max(0, offset - files.size(serverId, generation));
+}
+
 function startOf(files: ProcessLogFiles, serverId: string, after: string | undefined, tail: number | undefined): Spot {
   const generations = files.generations(serverId);
   const oldest = { generation: generations[0] ?? 1, offset: 0 };
@@ -94,6 +104,8 @@ function startOf(files: ProcessLogFiles, serverId: string, after: string | undef
   if (generation === undefined || offset === undefined || !generations.includes(generation)) {
     return tail === undefined ? oldest : tailSpot(files, serverId, generations, tail);
   }
+  const moved = movedBytes(files, serverId, { generation, offset });
+  if (moved > 0 && moved <= files.size(serverId, generation + 1)) return { generation: generation + 1, offset: moved };
   if (offset > files.size(serverId, generation)) return oldest;
   if (offset === 0) return { generation, offset };
   // A line that its game never finished was told without its end, which the next game's start has then written.

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { runFiles } from '../../src/adapters/process-runs.ts';
 import { send } from '../../src/adapters/process-signals.ts';
 import { processTable } from '../../src/adapters/process-table.ts';
 import { createProcessEngine } from '../../src/adapters/process.ts';
-import { EngineError, type EngineEvent } from '../../src/ports.ts';
+import { EngineError, type EngineEvent, type LogLine } from '../../src/ports.ts';
 import { collect, until } from '../conformance/engine.ts';
 import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
 
@@ -266,6 +266,42 @@ test('a log that grows large is moved aside while its game writes, and no line i
     kept.slice(middle + 1),
   );
   t.deepEqual(await collect(readLog(files, 'alpha', { tail: middle }, () => false)), kept.slice(-middle));
+});
+
+test('a follower that has read half of a line goes on with the whole of it where a rotation has moved it', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 8);
+  const path = (generation: number) => files.path('alpha', generation);
+  const rotate = () =>
+    files.rotateIfLarge(
+      'alpha',
+      async () => true,
+      () => {},
+    );
+  const long = 'x'.repeat(100_000);
+  await (await files.openForGame('alpha')).close();
+  await appendFile(path(1), 'one\nhalf of ');
+  let running = true;
+  const lines = readLog(files, 'alpha', { follow: true }, () => running);
+  const next = async () => (await lines.next()).value as LogLine;
+  t.is((await next()).text, 'one');
+  // Half of the next line was read with it, and is held back.
+  const whole = next();
+  await rotate();
+  await appendFile(path(2), `a line\ntwo\n${long}`);
+  t.like(await whole, { text: 'half of a line', position: '2:15' });
+  t.is((await next()).text, 'two');
+  const piece = await next();
+  t.is(piece.text, long.slice(0, 65_536), 'a line without end comes in pieces');
+  await rotate();
+  await appendFile(path(3), 'end\n');
+  running = false;
+  const rest: LogLine[] = [];
+  for await (const line of lines) rest.push(line);
+  t.is(piece.text + rest.map(({ text }) => text).join(''), `${long}end`);
+  const again = await collect(readLog(files, 'alpha', { after: piece.position }, () => false));
+  t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'nor is it told again from the beginning');
 });
 
 test('a rotation that was cut off is finished, and a line without end stays one line', async (t) => {
