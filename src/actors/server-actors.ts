@@ -184,7 +184,25 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     entry.dropped = true;
     entries.delete(id);
     entry.actor.stop();
-    if (!closed) clock.at(clock.now() + RELOAD_MS, () => void load(id).catch(() => drop(entry, error)));
+    if (!closed) goBack(id);
+  }
+
+  /** Watchers were told of the change already: they are told of what is instead, as soon as that can be read. */
+  function goBack(id: string): void {
+    clock.at(clock.now() + RELOAD_MS, () => {
+      if (closed) return;
+      load(id).then(
+        (entry) => {
+          if (closed) return;
+          announce(id, entry === undefined ? null : nowOf(entry));
+          entry?.commit.then(
+            () => evict(entry),
+            () => {},
+          );
+        },
+        () => goBack(id),
+      );
+    });
   }
 
   async function load(id: string): Promise<ServerEntry | undefined> {

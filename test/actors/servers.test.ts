@@ -58,15 +58,19 @@ test('a command that the state does not allow is refused with the reason', async
   t.is((await w.command('lobby', 'STOP')).state, 'hibernated');
 });
 
-/** A store whose writes can be held back or made to fail. */
+/** A store whose writes can be held back or made to fail, its readings too. */
 function stoppable(base: Store) {
-  const state = { hold: Promise.resolve(), fail: false };
+  const state = { hold: Promise.resolve(), fail: false, unreadable: false };
   const store: Store = {
     ...base,
     write: async (work) => {
       await state.hold;
       if (state.fail) throw new Error('disk full');
       return base.write(work);
+    },
+    query: async (sql, parameters) => {
+      if (state.unreadable) throw new Error('disk gone');
+      return base.query(sql, parameters);
     },
   };
   return { state, store };
@@ -103,10 +107,17 @@ test('what could not be stored has not happened', async (t) => {
     },
   });
   await w.create('lobby');
+  const told: (ServerState | undefined)[] = [];
+  t.teardown(w.servers.observe((_, now) => void told.push(now?.state)));
   gate.fail = true;
   t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'UNAVAILABLE UNAVAILABLE');
+  gate.unreadable = true;
+  await w.clock.advance(5_000);
+  t.is(told.at(-1), 'starting', 'what is cannot be read yet');
+  gate.unreadable = false;
   gate.fail = false;
   await w.clock.advance(30_000);
+  await w.until(() => told.at(-1) === 'hibernated');
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
   t.deepEqual(w.engine.boots, []);
   await w.command('lobby', 'START');
