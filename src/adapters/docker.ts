@@ -9,7 +9,7 @@ import { engineError, unless, within } from './docker-errors.ts';
 import { type ImageProvider, imageKeeper } from './docker-image.ts';
 import { serverLogs } from './docker-logs.ts';
 import { gameNetwork } from './docker-network.ts';
-import { gameStats } from './docker-stats.ts';
+import { type CpuReading, cpuReading, gameStats } from './docker-stats.ts';
 import { type ContainerListener, watchContainers } from './docker-watch.ts';
 import { createTurns } from '../turns.ts';
 
@@ -53,6 +53,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
   const alone = createTurns();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   const oomSeen = new Set<string>();
+  /** Of each server, as it was last read. */
+  const cpuReadings = new Map<string, CpuReading>();
   let booting = 0;
 
   const game = (info: ContainerInspectInfo) => gameOf(info, network.name, oomSeen.has(info.Id));
@@ -189,6 +191,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
           if (found) await containers.discard(found.Id);
           await logs.forget(serverId);
         });
+        cpuReadings.delete(serverId);
         if (booting === 0 && (await containers.all()).length === 0) await network.remove();
       }),
 
@@ -227,8 +230,15 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       translated(async () => {
         const found = await containers.find(serverId);
         if (!found?.State.Running) return undefined;
-        const raw = await unless([404, 409], within(STATS_MS, docker.getContainer(found.Id).stats({ stream: false })));
-        return raw && gameStats(raw);
+        // Else the engine reads twice, a second apart, to tell what the processors did in between.
+        const once = docker.getContainer(found.Id).stats({ stream: false, 'one-shot': true });
+        const raw = await unless([404, 409], within(STATS_MS, once));
+        if (raw === undefined) return undefined;
+        const start = { at: Date.parse(found.State.StartedAt), usedMs: 0 };
+        const last = cpuReadings.get(serverId) ?? start;
+        const stats = gameStats(raw, last.at < start.at ? start : last);
+        if (stats !== undefined) cpuReadings.set(serverId, cpuReading(raw));
+        return stats;
       }),
 
     async *logs(serverId, query = {}): AsyncGenerator<LogLine> {

@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import { logArchive } from '../../src/adapters/docker-archive.ts';
 import { containerName } from '../../src/adapters/docker-container.ts';
 import { behind, logLines } from '../../src/adapters/docker-log-lines.ts';
-import { gameStats } from '../../src/adapters/docker-stats.ts';
+import { cpuReading, gameStats } from '../../src/adapters/docker-stats.ts';
 import { createDockerEngine } from '../../src/adapters/docker.ts';
 import { packOfImage } from '../../src/hosting/image-pack.ts';
 import type { EngineEvent, LogLine } from '../../src/ports.ts';
@@ -349,15 +349,19 @@ test('lines behind a position come in the order of the stream, and after a lost 
 
 test('figures are those of docker stats, with either generation of control groups', (t) => {
   const MIB = 1024 * 1024;
-  const raw = (stats: Record<string, number>, cpu: object) =>
+  const raw = (stats: Record<string, number>) =>
     ({
       memory_stats: { usage: 300 * MIB, limit: 512 * MIB, stats },
-      cpu_stats: { system_cpu_usage: 4_000, cpu_usage: { total_usage: 1_500 }, ...cpu },
-      precpu_stats: { system_cpu_usage: 2_000, cpu_usage: { total_usage: 1_000 } },
+      read: '2026-01-01T00:01:00.5Z',
+      cpu_stats: { cpu_usage: { total_usage: 90_500_000_000 } },
     }) as unknown as ContainerStats;
-  const expected = { cpuPercent: 50, memUsedMb: 200, memLimitMb: 512 };
-  t.deepEqual(gameStats(raw({ total_inactive_file: 100 * MIB, inactive_file: 1 }, { online_cpus: 2 })), expected);
-  t.deepEqual(gameStats(raw({ inactive_file: 100 * MIB }, { online_cpus: 2 })), expected);
-  t.is(gameStats(raw({}, { cpu_usage: { total_usage: 1_500, percpu_usage: [1, 2, 3, 4] } }))?.cpuPercent, 100);
-  t.is(gameStats({ ...raw({}, {}), memory_stats: {} } as unknown as ContainerStats), undefined);
+  const minuteAgo = { at: Date.parse('2026-01-01T00:00:00.5Z'), usedMs: 500 };
+  const expected = { cpuPercent: 150, memUsedMb: 200, memLimitMb: 512 };
+  t.deepEqual(gameStats(raw({ total_inactive_file: 100 * MIB, inactive_file: 1 }), minuteAgo), expected);
+  t.deepEqual(gameStats(raw({ inactive_file: 100 * MIB }), minuteAgo), expected);
+  const now = cpuReading(raw({}));
+  t.deepEqual(now, { at: minuteAgo.at + 60_000, usedMs: 90_500 });
+  t.is(gameStats(raw({}), now)?.cpuPercent, 0);
+  t.is(gameStats(raw({}), { ...minuteAgo, usedMs: 100_000 })?.cpuPercent, 0, 'a run of its own that began anew');
+  t.is(gameStats({ ...raw({}), memory_stats: {} } as unknown as ContainerStats, minuteAgo), undefined);
 });
