@@ -12,9 +12,9 @@ import type { ServerEvents } from './server-events.ts';
 export interface Alerts {
   /**
    * Looks at a minute of all running servers, in the write of their readings: opens and ends incidents of those that are
-   * too slow. The function it gives tells the watchers, once that is stored.
+   * too slow, and ends those of servers that run no more. The function it gives tells the watchers, once that is stored.
    */
-  minute: (tx: Tx, minutes: readonly Minute[]) => Promise<() => void>;
+  minute: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
   /** Tells the webhooks of an account's servers, each once, that its spend cap is reached. */
   spendCapReached: (
     tx: Tx,
@@ -68,8 +68,19 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
     };
   }
 
+  /** A new run is no recovery of the one that was slow, but who was told to wait for one waits no longer. */
+  async function stop(tx: Tx, serverId: string, at: number, openedAt: number): Promise<() => void> {
+    await deleteIncident(tx, serverId);
+    await outbox.add(tx, serverId, { event: 'tps.ended', at, openedAt });
+    return () => {
+      const slowMs = at - openedAt;
+      log.info({ server: serverId, slowMs }, 'a server that was too slow has stopped');
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.ended', slowSeconds: Math.round(slowMs / 1_000) });
+    };
+  }
+
   return {
-    async minute(tx, minutes) {
+    async minute(tx, at, minutes) {
       const incidents = new Map((await listIncidents(tx)).map(({ serverId, openedAt }) => [serverId, openedAt]));
       const told: (() => void)[] = [];
       for (const each of minutes) {
@@ -78,8 +89,10 @@ export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Aler
         const step = await judge(tx, each, openedAt);
         if (step === 'open') told.push(await open(tx, serverId, sample));
         else if (step === 'close' && openedAt !== null) told.push(await end(tx, serverId, sample, openedAt));
-        else if (step === 'forget') await deleteIncident(tx, serverId);
+        else if (step === 'forget' && openedAt !== null) told.push(await stop(tx, serverId, at, openedAt));
+        incidents.delete(serverId);
       }
+      for (const [serverId, openedAt] of incidents) told.push(await stop(tx, serverId, at, openedAt));
       return () => told.forEach((tell) => tell());
     },
     async spendCapReached(tx, { accountId, capMicros, action, at }) {

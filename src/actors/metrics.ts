@@ -6,6 +6,7 @@ import { deleteSamplesBefore, insertSample, listSamples } from '../store/metrics
 import type { StoredSample } from '../store/metrics.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { ServerNow } from './effect-host.ts';
+import type { ServerEvents } from './server-events.ts';
 import type { Servers } from './servers.ts';
 
 /** What a running server needed, and how it kept its pace, at an instant. */
@@ -22,6 +23,13 @@ export interface MetricSample {
   players: number;
 }
 
+/** The figures of an instant, of which nothing is stored but the sample. */
+export interface Reading {
+  sample: MetricSample;
+  /** Whether the game itself answered. */
+  live: boolean;
+}
+
 /** A minute of a running server, as it is stored. */
 export interface Minute {
   serverId: string;
@@ -32,8 +40,8 @@ export interface Minute {
 
 /** The figures of running servers: read every minute, kept for 24 hours. */
 export interface Metrics {
-  /** The newest reading of a running server, and whether the game answered then; undefined where there is none of late. */
-  latest(serverId: string): { sample: MetricSample; live: boolean } | undefined;
+  /** The newest reading of a server that runs since an instant; undefined where there is none of late, or of this run. */
+  latest(serverId: string, since: number): Reading | undefined;
   /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
   series(serverId: string): Promise<MetricSample[]>;
   close(): void;
@@ -47,8 +55,13 @@ export interface MetricsOptions {
   store: Store;
   log: Log;
   rconPassword: (serverId: string) => string;
-  /** Looks at each minute in the write that stores it; what it gives is called once it is stored. */
-  onMinute?: (tx: Tx, minutes: readonly Minute[]) => Promise<() => void>;
+  /** Told each reading. */
+  serverEvents: Pick<ServerEvents, 'publish'>;
+  /**
+   * Looks at each minute, with all servers that run, in the write that stores it; what it gives is called once it is
+   * stored. After the last server has stopped it is called once more.
+   */
+  onMinute?: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
 }
 
 export const SAMPLE_MS = 60_000;
@@ -57,13 +70,17 @@ const SERIES_MS = SERIES * SAMPLE_MS;
 const PURGE_MS = 3_600_000;
 /** A reading older than this is none: two in a row are missing. */
 const FRESH_MS = 2.5 * SAMPLE_MS;
-/** Servers asked at the same time. */
-const AT_ONCE = 8;
+/** Servers asked at the same time: an engine may take a second or two for each, and there may be hundreds. */
+const AT_ONCE = 64;
+/** Who has not answered by then has no figures in this minute. Longer than the console's own patience. */
+const PATIENCE_MS = 15_000;
 
 /** Reads every running server each minute, over the console that is kept open anyway, until closed. */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { servers, engine, console, clock, store, log, onMinute = async () => () => {} } = options;
-  let readings = new Map<string, { sample: MetricSample; live: boolean }>();
+  const { servers, engine, console, clock, store, log, serverEvents, onMinute = async () => () => {} } = options;
+  let readings = new Map<string, Reading>();
+  /** The last minute that was stored had servers in it. */
+  let hadServers = false;
   let purgedAt = 0;
   let reading = false;
   let closed = false;
@@ -71,7 +88,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   function beat(): void {
     cancel = clock.at(clock.now() + SAMPLE_MS, beat);
-    if (reading) return;
+    if (reading) return log.warn('metrics left out a minute: the one before is not read yet');
     reading = true;
     void round()
       .catch((error: unknown) => log.warn({ err: error }, 'metrics could not be stored'))
@@ -89,7 +106,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
     readings = next;
     const isPurge = at - purgedAt >= PURGE_MS;
-    if (closed || (next.size === 0 && !isPurge)) return;
+    if (closed || (next.size === 0 && !hadServers && !isPurge)) return;
+    hadServers = true;
+    publish(next);
     const minutes = running.flatMap(({ row, context }) => {
       const found = next.get(row.id);
       return found === undefined ? [] : [{ serverId: row.id, readyAt: context.readyAt ?? 0, sample: found.sample }];
@@ -97,21 +116,43 @@ export function createMetrics(options: MetricsOptions): Metrics {
     const tell = await store.write(async (tx) => {
       for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
       if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
-      return onMinute(tx, minutes);
+      return onMinute(tx, at, minutes);
     });
+    hadServers = next.size > 0;
     tell();
     if (isPurge) purgedAt = at;
   }
 
-  async function read(now: ServerNow, at: number): Promise<{ sample: MetricSample; live: boolean }> {
-    const [stats, ticks] = await Promise.all([
-      engine.stats(now.row.id).catch(() => undefined),
-      ticksOf(now).catch(() => undefined),
-    ]);
+  /** One that has stopped while others were read has said so; figures would contradict it. */
+  function publish(next: typeof readings): void {
+    for (const { row, state, context } of servers.live()) {
+      const found = next.get(row.id);
+      if (state !== 'running' || found === undefined || found.sample.at < (context.readyAt ?? 0)) continue;
+      const { tps, mspt, cpuPercent, memUsedMb, memLimitMb, players } = found.sample;
+      const figures = { tps, mspt, cpuPercent, memUsedMb, memLimitMb, players, live: found.live };
+      serverEvents.publish(row.id, 'tick', figures);
+    }
+  }
+
+  async function read(now: ServerNow, at: number): Promise<Reading> {
+    const [stats, ticks] = await Promise.all([inTime(engine.stats(now.row.id)), inTime(ticksOf(now))]);
     const { cpuPercent = -1, memUsedMb = 0, memLimitMb = 0 } = stats ?? {};
     const { mspt = 0, tps = 0 } = ticks ?? {};
     const players = now.context.live.players ?? 0;
     return { sample: { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }, live: ticks !== undefined };
+  }
+
+  /** Undefined for what fails or takes too long: nobody's figures wait for a game that hangs. */
+  async function inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const cancelWait = clock.at(clock.now() + PATIENCE_MS, () => resolve(undefined));
+    try {
+      return await Promise.race([work, promise]);
+    } catch {
+      return undefined;
+    } finally {
+      cancelWait();
+    }
   }
 
   async function ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {
@@ -123,9 +164,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
 
   return {
-    latest(id) {
+    latest(id, since) {
       const found = readings.get(id);
-      return found && clock.now() - found.sample.at < FRESH_MS ? found : undefined;
+      return found && found.sample.at >= Math.max(since, clock.now() - FRESH_MS) ? found : undefined;
     },
     async series(id) {
       return (await listSamples(store, id, clock.now() - SERIES_MS, SERIES)).map(sampleOf);

@@ -41,7 +41,7 @@ export const getServerMetrics = serverOperation({
   reply: ServerMetrics,
 }).handle(async ({ params, server }, { metrics }) => {
   const series = (await metrics.series(params.id)).map(sampleView);
-  const latest = server.state === 'running' ? metrics.latest(params.id) : undefined;
+  const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
   const players = server.context.live.players ?? 0;
   return { ...latest?.sample, players, live: latest?.live ?? false, series };
 });

@@ -36,7 +36,7 @@ export function openObservation({ log, clock, onClose }: Startup, options: Obser
   onClose(() => outbox.close());
   const alerts = createAlerts({ outbox, serverEvents, log });
   const onMinute = alerts.minute;
-  const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, onMinute });
+  const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
   return { outbox, alerts, metrics };
 }

@@ -4,6 +4,7 @@ import { hostOf } from './webhook-url.ts';
 export type Notice =
   | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
   | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
+  | { event: 'tps.ended'; at: number; openedAt: number }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
 /** A notice on its way: its id, and whose it is. */
@@ -50,6 +51,12 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
       return {
         title: `${name} keeps its pace again: ${figure(notice.tps)} ticks per second`,
         text: `It was slow for ${duration(notice.at - notice.openedAt)}. Now it has ${playersOnline(notice.players)}.`,
+        isGood: true,
+      };
+    case 'tps.ended':
+      return {
+        title: `${name} was stopped while it was slow`,
+        text: `It was slow for ${duration(notice.at - notice.openedAt)}.`,
         isGood: true,
       };
     case 'spendCap.reached': {

@@ -180,7 +180,16 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     capacity,
   });
   t.teardown(() => node.close());
-  const metrics = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => 'secret' });
+  const metrics = createMetrics({
+    servers,
+    engine,
+    console: games,
+    clock,
+    store,
+    log,
+    rconPassword: () => 'secret',
+    serverEvents,
+  });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
   const { backups, worlds } = await base.room().open(servers, serverEvents);

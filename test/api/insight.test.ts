@@ -110,9 +110,10 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   t.like(await it.ok('GET', path), { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0 });
   it.engine.back();
 
-  const { servers, engine, games, clock, store } = it;
+  const { servers, engine, games, clock, store, serverEvents } = it;
   const log = createLog({ level: 'silent' });
-  const next = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword: () => '' });
+  const rconPassword = () => '';
+  const next = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword, serverEvents });
   t.teardown(() => next.close());
   t.deepEqual(
     (await next.series('abc')).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
@@ -122,12 +123,73 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
       [-1, 0],
     ],
   );
-  t.is(next.latest('abc'), undefined);
+  t.is(next.latest('abc', 0), undefined);
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated', SLOWLY);
   const asleep = await it.ok('GET', path);
   t.like(asleep, { cpuPercent: -1, live: false, players: 0 });
   t.is((asleep['series'] as unknown[]).length, before + 3);
+});
+
+test('metrics: nobody waits for a game that hangs; a beat that is left out is said', async (t) => {
+  const it = await api(t);
+  const { servers, engine, games, clock, store, serverEvents } = it;
+  const ids = ['hangs', 'abc'];
+  for (const id of ids) {
+    await it.create(id);
+    games.players.set(id, 1);
+    await it.command(id, 'START');
+    await it.reach(id, 'running', SLOWLY);
+  }
+  const logged: string[] = [];
+  const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const never = new Promise<never>(() => {});
+  const rconPassword = () => '';
+  const console = { run: async ({ host }: { host: string }) => (host === 'hangs.game' ? never : TICK_QUERY) };
+  const base = { servers, engine, console, clock, store, log, rconPassword, serverEvents };
+  let stored = 0;
+  const metrics = createMetrics({ ...base, onMinute: async () => () => void stored++ });
+  t.teardown(() => metrics.close());
+  await clock.advance(15_000);
+  for (let minute = 1; minute <= 2; minute++) {
+    await clock.advance(60_000);
+    await it.until(() => stored === minute);
+    t.like(metrics.latest('abc', 0), { live: true, sample: { tps: 20, memUsedMb: 1 } });
+    t.like(metrics.latest('hangs', 0), { live: false, sample: { tps: 0, memUsedMb: 1 } });
+  }
+  t.deepEqual(logged, []);
+
+  // Each waits its turn behind those that are asked at the same time, none of which answers.
+  const hanging = servers.live().find(({ row }) => row.id === 'hangs')!;
+  const many = { live: () => Array.from({ length: 400 }, () => hanging) };
+  const crowded = createMetrics({ ...base, servers: many });
+  t.teardown(() => crowded.close());
+  await clock.advance(130_000);
+  t.regex(logged.join(''), /left out a minute/);
+});
+
+test('metrics: what an earlier run needed is not said of the present one', async (t) => {
+  const it = await api(t);
+  const path = '/v1/servers/abc/metrics';
+  it.games.run = async () => TICK_QUERY;
+  it.games.players.set('abc', 1);
+  await it.create('abc');
+  const start = async () => {
+    await it.command('abc', 'START');
+    await it.reach('abc', 'running', SLOWLY);
+  };
+  const isLive = async () => (await it.ok('GET', path))['live'] === true;
+  await start();
+  await it.clock.advance(60_000);
+  await it.until(isLive);
+  await it.command('abc', 'KILL');
+  await it.reach('abc', 'hibernated', SLOWLY);
+  const before = it.services.metrics.latest('abc', 0)!.sample.at;
+  await start();
+  t.is(it.services.metrics.latest('abc', 0)?.sample.at, before, 'the newest reading is the one of the run before');
+  t.like(await it.ok('GET', path), { tps: 0, live: false, cpuPercent: -1 });
+  await it.clock.advance(60_000);
+  await it.until(isLive);
 });
 
 test('metrics: 24 hours are kept, and what is gone with its server is gone', async (t) => {
