@@ -13,15 +13,29 @@ export interface TypedEvent {
   data: object;
 }
 
+/** What a server's machine does not know and its watchers are told at first. */
+export interface Besides {
+  /** As of its last `quota`. */
+  quota: object;
+  /** Its open alert. */
+  alert: { alert: string; at: string } | null;
+}
+
 /** What happens to servers, told live and kept for a while for those who come back. In memory only. */
 export interface ServerEvents {
   /** Tells something that is not read off the machine. */
   publish(serverId: string, type: ServerEventType, data: object): void;
   /**
-   * Gives what came after the event of that id, or, where that is not known (any more), the server's state; then
-   * everything new, and null once the server is gone. `now` is the server as it was a moment ago. Returns the cancellation.
+   * Gives what came after the event of that id, or, where that is not known (any more), the server's state, `besides`
+   * included; then everything new, and null once the server is gone. `now` and `besides` are of a moment ago. Returns the
+   * cancellation.
    */
-  follow(now: ServerNow, lastEventId: string, listener: (event: TypedEvent | null) => void): () => void;
+  follow(
+    now: ServerNow,
+    besides: Besides,
+    lastEventId: string,
+    listener: (event: TypedEvent | null) => void,
+  ): () => void;
   close(): void;
 }
 
@@ -37,6 +51,8 @@ interface History {
   floor: number;
   /** As last seen; undefined: not since it is watched here. */
   now: ServerNow | undefined;
+  /** The alert that is open after the last one told; undefined: none was told. */
+  alert: Besides['alert'] | undefined;
 }
 
 /** The events of all servers. Ids are of this run of the service: one from an earlier run is not known. */
@@ -51,7 +67,7 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
 
   /** The one that nothing has happened to for longest goes first. */
   function historyOf(id: string): History {
-    const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined };
+    const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined, alert: undefined };
     histories.delete(id);
     histories.set(id, history);
     const [oldest] = histories.keys();
@@ -68,6 +84,9 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
     const history = historyOf(id);
     newest += 1;
     const event = { id: `${run}.${newest}`, type, data: { at: instant(clock.now()), ...data } };
+    // Each tick says all that the ones before said; hours of them would push out what happened.
+    if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
+    if (type === 'alert') history.alert = openAlert(event.data);
     history.events.push({ nth: newest, event });
     if (history.events.length > KEPT_EVENTS) history.floor = history.events.shift()!.nth;
     for (const listener of listeners.get(id) ?? []) listener(event);
@@ -101,11 +120,13 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
 
   return {
     publish,
-    follow(given, lastEventId, listener) {
+    follow(given, besides, lastEventId, listener) {
       const { id } = given.row;
       const history = historyOf(id);
       const now = (history.now ??= given);
-      const data = { at: instant(clock.now()), ...stateOf(now) };
+      // One that was told since `besides` was looked up is the newer.
+      const { alert = besides.alert } = history;
+      const data = { at: instant(clock.now()), ...stateOf(now), quota: besides.quota, alert };
       const first = after(id, lastEventId) ?? [{ id: `${run}.${newest}`, type: 'state' as const, data }];
       for (const event of first) listener(event);
       const ofServer = listeners.get(id) ?? new Set();
@@ -134,8 +155,14 @@ function stateOf(now: ServerNow): object {
     cause,
     phase: now.state === 'starting' ? live.phase : '',
     percent: now.state === 'starting' ? live.percent : 0,
+    players: now.state === 'running' ? live.players : null,
     error: failure && { code: failure.code, summary: failure.summary, suggestion: failure.suggestion },
   };
+}
+
+/** Everything but the beginning of an alert is its end. */
+function openAlert({ at, alert }: { at: string; alert?: unknown }): Besides['alert'] {
+  return alert === 'tps.low' ? { alert, at } : null;
 }
 
 function instant(at: number): string {

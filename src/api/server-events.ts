@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { findIncident } from '../store/alerts.ts';
 import { serverStream } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { eventFrame } from './sse.ts';
@@ -12,21 +13,40 @@ export const streamServerEvents = serverStream({
   tag: 'control',
   summary: 'Follow what happens',
   description: [
-    'Server-sent events with ids; the data is JSON with the instant `at`. `state`: `state`, `cause`, and, where it failed,',
-    '`error` with `code`, `summary`, `suggestion`. `progress` of a start: `phase`, `percent`. `players`: `online`. Also',
-    '`tick`, `quota`, `backup`; and `alert`: `alert` is `tps.low`, or `tps.recovered` with `slowSeconds`, both with `tps`,',
-    '`mspt`, `players`; more may come. With `Last-Event-ID` the stream goes on behind that event; without,',
-    'or where it is not known any more, it begins with a `state`. Pings, the end after 30 minutes and the number of streams',
+    'Server-sent events with ids; the data is JSON with the instant `at`. More kinds and fields may come.',
+    '',
+    '`state`: `state`, `cause`, `players` (null: not known), and, while it starts, `phase` and `percent` as in `progress`; where',
+    'it failed, `error` with `code`, `summary`, `suggestion`.',
+    '',
+    '`progress` of a start: `phase` is `starting`, `loading_mods`, `generating_world` or `ready`; `percent` from 0 to 100.',
+    '`players`: `online`. `tick`, each minute of a running server: the figures of GetServerMetrics, with `live`.',
+    '',
+    '`quota`, when it is exceeded or no longer: `diskUsageMb`, `diskQuotaEffectiveMb`, `quotaExceeded`. `backup`: `id`, `state`,',
+    '`percent`, and, where it failed, `error`. `alert`: `alert` is `tps.low`; or `tps.recovered` with `slowSeconds`; both with',
+    '`tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops.',
+    '',
+    'With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Without, or where it is not',
+    'known any more, the stream begins with a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of',
+    'the one that is open. So nothing needs to be polled beside it. Pings, the end after 30 minutes and the number of streams',
     'are those of StreamServerLogs, counted apart.',
   ].join('\n'),
   params: ServerParams,
   reply: z.string().describe('Frames of `id`, `event` and `data`.'),
-}).handle(async ({ server, lastEventId }, { serverEvents }) => ({
-  play: (sink) =>
-    serverEvents.follow(server, lastEventId, (event) => {
-      if (event === null) sink.end();
-      else sink.send(eventFrame(event));
-    }),
-  // A gap would be taken for the whole: who is cut off comes back with the last id instead.
-  overflow: 'end',
-}));
+}).handle(async ({ server, lastEventId }, { serverEvents, disk, store }) => {
+  const { row } = server;
+  const incident = await findIncident(store, row.id);
+  const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = disk.view(row);
+  const besides = {
+    quota: { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded },
+    alert: incident ? { alert: 'tps.low', at: new Date(incident.openedAt).toISOString() } : null,
+  };
+  return {
+    play: (sink) =>
+      serverEvents.follow(server, besides, lastEventId, (event) => {
+        if (event === null) sink.end();
+        else sink.send(eventFrame(event));
+      }),
+    // A gap would be taken for the whole: who is cut off comes back with the last id instead.
+    overflow: 'end',
+  };
+});

@@ -778,11 +778,21 @@ export interface paths {
         };
         /**
          * Follow what happens
-         * @description Server-sent events with ids; the data is JSON with the instant `at`. `state`: `state`, `cause`, and, where it failed,
-         *     `error` with `code`, `summary`, `suggestion`. `progress` of a start: `phase`, `percent`. `players`: `online`. Also
-         *     `tick`, `quota`, `backup`; and `alert`: `alert` is `tps.low`, or `tps.recovered` with `slowSeconds`, both with `tps`,
-         *     `mspt`, `players`; more may come. With `Last-Event-ID` the stream goes on behind that event; without,
-         *     or where it is not known any more, it begins with a `state`. Pings, the end after 30 minutes and the number of streams
+         * @description Server-sent events with ids; the data is JSON with the instant `at`. More kinds and fields may come.
+         *
+         *     `state`: `state`, `cause`, `players` (null: not known), and, while it starts, `phase` and `percent` as in `progress`; where
+         *     it failed, `error` with `code`, `summary`, `suggestion`.
+         *
+         *     `progress` of a start: `phase` is `starting`, `loading_mods`, `generating_world` or `ready`; `percent` from 0 to 100.
+         *     `players`: `online`. `tick`, each minute of a running server: the figures of GetServerMetrics, with `live`.
+         *
+         *     `quota`, when it is exceeded or no longer: `diskUsageMb`, `diskQuotaEffectiveMb`, `quotaExceeded`. `backup`: `id`, `state`,
+         *     `percent`, and, where it failed, `error`. `alert`: `alert` is `tps.low`; or `tps.recovered` with `slowSeconds`; both with
+         *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops.
+         *
+         *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Without, or where it is not
+         *     known any more, the stream begins with a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of
+         *     the one that is open. So nothing needs to be polled beside it. Pings, the end after 30 minutes and the number of streams
          *     are those of StreamServerLogs, counted apart.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.

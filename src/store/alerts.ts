@@ -57,6 +57,11 @@ export async function listIncidents(db: Sql): Promise<TpsIncidentRow[]> {
   return db.query<TpsIncidentRow>('SELECT * FROM "tps_incidents"');
 }
 
+export async function findIncident(db: Sql, serverId: string): Promise<TpsIncidentRow | undefined> {
+  const [row] = await db.query<TpsIncidentRow>('SELECT * FROM "tps_incidents" WHERE "serverId" = $1', [serverId]);
+  return row;
+}
+
 /** Nothing happens for a server that is gone. */
 export async function insertIncident(tx: Tx, { serverId, openedAt }: TpsIncidentRow): Promise<void> {
   const sql = `INSERT INTO "tps_incidents" ("serverId", "openedAt")

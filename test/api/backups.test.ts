@@ -591,7 +591,8 @@ test('backups: the audit log tells who did what, and watchers how it comes along
   const it = await sleeping(t);
   const told: { type: string; data: object }[] = [];
   const now = (await it.servers.get('lobby'))!;
-  t.teardown(it.serverEvents.follow(now, '', (event) => event && told.push(event)));
+  const besides = { quota: {}, alert: null };
+  t.teardown(it.serverEvents.follow(now, besides, '', (event) => event && told.push(event)));
   const backup = await backUp(it, 'lobby');
   t.is((await restore(it, backup.id)).status, 200);
   await it.ok('POST', `/v1/servers/lobby/backups/${backup.id}:delete`);

@@ -65,6 +65,7 @@ test('Q-01: a running server that outgrows its quota warns, saves and stops; it 
   const events: TypedEvent[] = [];
   it.serverEvents.follow(
     (await servers.get('full'))!,
+    { quota: {}, alert: null },
     '',
     (event) => void (event?.type === 'quota' && events.push(event)),
   );

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
@@ -10,6 +12,7 @@ import { removeMember } from '../../src/access/members.ts';
 import { FrameStream } from '../../src/api/frame-stream.ts';
 import { dataFrame } from '../../src/api/sse.ts';
 import { eventData } from '../../src/cli/sse.ts';
+import { insertIncident } from '../../src/store/alerts.ts';
 import { api } from './harness.ts';
 import type { ApiUnderTest } from './harness.ts';
 
@@ -310,7 +313,8 @@ test('the events of a server: its state first, then each change, and behind the 
   it.games.players.set('abc', 2);
   for (let n = 0; !stream.text().includes('"online":2') && n < 100; n++) await it.clock.advance(1_000);
   await stream.until('"online":2');
-  const seen = eventsIn(stream.text());
+  // A minute of figures may have come between; of these, only the newest is told again.
+  const seen = eventsIn(stream.text()).filter(({ event }) => event !== 'tick');
   t.deepEqual(
     seen.filter(({ event }) => event === 'state').map(({ data }) => data['state']),
     ['hibernated', 'starting', 'running'],
@@ -324,7 +328,10 @@ test('the events of a server: its state first, then each change, and behind the 
     const again = await open(t, it, EVENTS, { 'last-event-id': id });
     const rest = seen.slice(index + 1);
     if (rest.length > 0) await again.until(`id: ${rest.at(-1)!.id}\n`);
-    t.deepEqual(eventsIn(again.text()), rest);
+    t.deepEqual(
+      eventsIn(again.text()).filter(({ event }) => event !== 'tick'),
+      rest,
+    );
     again.close();
     await it.until(() => it.services.streamSlots.taken() === 2);
   }
@@ -337,6 +344,81 @@ test('the events of a server: its state first, then each change, and behind the 
   await it.ok('DELETE', '/v1/servers/abc');
   t.notRegex(await stream.ended, /deleting/);
   await it.until(() => it.services.streamSlots.taken() === 0);
+});
+
+test('the figures of each minute are an event, of which the newest is kept', async (t) => {
+  const it = await running(t);
+  it.games.players.set('abc', 2);
+  it.games.run = async () => 'Target tick rate: 20.0 per second.\nAverage time per tick: 80.0ms (Target: 50.0ms)';
+  const stream = await open(t, it, EVENTS);
+  const [first] = eventsIn(await stream.until('\n\n'));
+  const ticks = (text: string) => eventsIn(text).filter(({ event }) => event === 'tick');
+  for (let minute = 1; minute <= 3; minute++) {
+    await it.clock.advance(60_000);
+    await it.until(() => ticks(stream.text()).length === minute);
+  }
+  const figures = { tps: 12.5, mspt: 80, cpuPercent: 0, memUsedMb: 1, memLimitMb: 512, players: 2, live: true };
+  const { at, ...data } = ticks(stream.text()).at(-1)!.data;
+  t.deepEqual(data, figures);
+  t.is(typeof at, 'string');
+  const again = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  await again.until('event: tick');
+  t.deepEqual(ticks(again.text()), ticks(stream.text()).slice(-1));
+});
+
+test('who comes without an event learns all that is: players, quota, and the alert that is open', async (t) => {
+  const it = await running(t);
+  it.games.players.set('abc', 2);
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return (await it.servers.get('abc'))?.context.live.players === 2;
+  });
+  const openedAt = it.clock.now();
+  await it.store.write((tx) => insertIncident(tx, { serverId: 'abc', openedAt }));
+  const fresh = async () => {
+    const stream = await open(t, it, EVENTS);
+    const [first] = eventsIn(await stream.until('\n\n'));
+    stream.close();
+    return first!;
+  };
+  const alert = { alert: 'tps.low', at: new Date(openedAt).toISOString() };
+  const { event, data } = await fresh();
+  t.is(event, 'state');
+  t.like(data, { state: 'running', players: 2, quota: { diskQuotaEffectiveMb: 0, quotaExceeded: false }, alert });
+  it.serverEvents.publish('abc', 'alert', { alert: 'tps.recovered', tps: 20, mspt: 2, players: 2, slowSeconds: 60 });
+  t.is((await fresh()).data['alert'], null, 'what was told last is newer than what was looked up');
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated', 300_000);
+  t.like((await fresh()).data, { state: 'hibernated', players: null });
+});
+
+test('a quota that is exceeded, and a backup on its way, are told', async (t) => {
+  const it = await api(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
+  await it.create('abc');
+  const stream = await open(t, it, EVENTS);
+  const events = (kind: string) =>
+    eventsIn(stream.text())
+      .filter(({ event }) => event === kind)
+      .map(({ data }) => data);
+  await it.during(it.ok('POST', '/v1/servers/abc/backups'));
+  await it.until(async () => {
+    await it.clock.advance(250);
+    return events('backup').at(-1)?.['state'] === 'ready';
+  });
+  t.like(events('backup')[0], { state: 'queued', percent: 0 });
+  t.is(new Set(events('backup').map(({ id }) => id)).size, 1);
+  const folder = join(it.dataDir, 'servers/abc');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'world'), Buffer.alloc(3 * 2 ** 20, 1));
+  await it.clock.advance(60_000);
+  t.is((await it.call('POST', '/v1/servers/abc:start')).reason, 'QUOTA_EXCEEDED');
+  await stream.until('event: quota');
+  const [quota] = events('quota');
+  t.like(quota, { diskQuotaEffectiveMb: 2, quotaExceeded: true });
+  const late = await open(t, it, EVENTS);
+  const { at, ...figures } = quota!;
+  t.is(typeof at, 'string');
+  t.deepEqual(eventsIn(await late.until('\n\n'))[0]?.data['quota'], figures);
 });
 
 test('events are forgotten in the end, and a failure is told with what to do', async (t) => {

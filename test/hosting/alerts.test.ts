@@ -105,6 +105,10 @@ test('the body for Slack, of a recovery and of a spend cap', (t) => {
     mrkdwn: false,
     link_names: false,
   });
+  const ended: Notice = { event: 'tps.ended', at: LOW.at, openedAt: LOW.at - 60_000 };
+  t.like(webhookBody(slack, message('Castle', ended)), {
+    text: 'Castle was stopped while it was slow\nIt was slow for a minute.',
+  });
   const cap: Notice = { event: 'spendCap.reached', at: LOW.at, capMicros: 5_500_000, action: 'stop' };
   const { text } = webhookBody(slack, message('A & <B>', cap)) as { text: string };
   t.is(
@@ -324,6 +328,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
       store,
       log,
       rconPassword: () => '',
+      serverEvents,
       onMinute: alerts.minute,
     });
   let metrics = measure();
@@ -332,7 +337,7 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
   await it.command('abc', 'START');
   const running = await it.reach('abc', 'running');
   const told: TypedEvent[] = [];
-  serverEvents.follow(running!, '', (event) => event?.type === 'alert' && told.push(event));
+  serverEvents.follow(running!, { quota: {}, alert: null }, '', (event) => event?.type === 'alert' && told.push(event));
   const events = () => it.calls.map(({ body }) => (body as { dormouse: { event: string } }).dormouse.event);
 
   await it.pass(3 * MINUTE);
@@ -360,14 +365,28 @@ test('alerts: one slow spell of a running server is one alert and one recovery n
   tps = 9;
   await it.pass(5 * MINUTE);
   t.deepEqual(events().slice(2), ['tps.low']);
-  await it.command('abc', 'STOP');
-  await it.reach('abc', 'hibernated');
-  await it.command('abc', 'START');
-  await it.reach('abc', 'running');
+  const restart = async () => {
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    await it.command('abc', 'START');
+    await it.reach('abc', 'running');
+  };
+  await restart();
   tps = 20;
   await it.pass(4 * MINUTE);
-  t.is(events().length, 3, 'a new run is no recovery of the old one');
+  t.deepEqual(events().slice(3), ['tps.ended'], 'a new run is no recovery of the old one');
   t.deepEqual(await store.query('SELECT * FROM "tps_incidents"'), []);
+
+  tps = 9;
+  await it.pass(5 * MINUTE);
+  t.deepEqual(events().slice(4), ['tps.low']);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await it.pass(2 * MINUTE);
+  t.deepEqual(events().slice(5), ['tps.ended'], 'told when it stops, whether or not it ever starts again');
+  await it.pass(5 * MINUTE);
+  t.is(events().length, 6);
+  t.like(told.at(-1)?.data, { alert: 'tps.ended' });
 });
 
 test('alerts: a spend cap is told to each webhook of the account once', async (t) => {
