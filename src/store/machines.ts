@@ -115,8 +115,13 @@ function found({ kind, state, search, stuckSince, now }: MachineFilter) {
   const conditions = ['1 = 1'];
   if (state !== '') conditions.push(`"state" = ${add(state)}`);
   if (search !== '') {
-    const pattern = add(`%${search.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
-    const columns = ['id', 'name', 'accountId'].map((name) => `LOWER("${name}") LIKE ${pattern} ESCAPE '\\'`);
+    // As it is written too: SQLite lowers and compares only the letters of ASCII without regard to case.
+    const patterns = [search, search.toLowerCase()].map((text) =>
+      add(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`),
+    );
+    const columns = ['id', 'name', 'accountId'].map(
+      (name) => `"${name}" LIKE ${patterns[0]} ESCAPE '\\' OR LOWER("${name}") LIKE ${patterns[1]} ESCAPE '\\'`,
+    );
     conditions.push(`(${columns.join(' OR ')})`);
   }
   if (stuckSince !== undefined) conditions.push(`"urgency" IN (0, 3) AND "sortedBy" <= ${add(stuckSince)}`);

@@ -112,6 +112,9 @@ test('the list: on their way first, then failed, running, waiting grants, sleepi
   t.deepEqual(await ids('?state=hibernated'), ['a-sleeper', 'b-sleeper']);
   t.deepEqual(await ids('?kind=grant'), [grants]);
   t.deepEqual(await ids('?search=A-SLEEP'), ['a-sleeper']);
+  await it.servers.patch('b-sleeper', { name: 'Ödland' });
+  for (const search of ['Ödland', 'Öd', 'DLAND'])
+    t.deepEqual(await ids(`?search=${encodeURIComponent(search)}`), ['b-sleeper'], search);
   t.deepEqual(await ids('?search=%25'), [], 'a pattern is no pattern');
   for (const query of ['?kind=x', '?after=x', '?stuckForSeconds=-1', '?limit=x'])
     t.is((await it.call('GET', `/v1/operator/machines${query}`, { key: it.operatorKey })).status, 400, query);
