@@ -24,7 +24,16 @@ export interface TelemetrySources {
   charged: () => Promise<{ ticks: number; micros: number }>;
 }
 
-const STATES = ['hibernated', 'starting', 'running', 'stopping', 'installing', 'install_failed', 'start_failed'];
+const STATES = [
+  'hibernated',
+  'starting',
+  'running',
+  'stopping',
+  'installing',
+  'deleting',
+  'install_failed',
+  'start_failed',
+];
 
 type Labels = Record<string, string>;
 type Reading = readonly [value: number, labels?: Labels];
