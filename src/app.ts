@@ -81,7 +81,7 @@ export async function startApp(
       telemetry,
     });
     const around = { store, servers, serverEvents, engine, console, rconPassword };
-    const { outbox, alerts, metrics } = openObservation(startup, around);
+    const { outbox, alerts, metrics, webhook } = openObservation(startup, around);
     const joining = await openJoining(startup, { store, servers });
 
     await backupRoom.recover();
@@ -125,6 +125,7 @@ export async function startApp(
       servers,
       serverEvents,
       metrics,
+      webhook,
       backups,
       worlds,
       accountLimits,

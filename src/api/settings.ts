@@ -71,10 +71,14 @@ export const setServerAlertWebhook = serverOperation({
   description: 'A webhook of a chat platform, at a public https address. Empty: alerts are off.',
   body: message({ url: WebhookUrl.default('') }).meta({ id: 'SetServerAlertWebhookRequest' }),
   example: { url: 'https://discord.com/api/webhooks/1/example' },
-}).handle(async ({ server: now, body: { url }, principal }, services) =>
+}).handle(async ({ server: now, body: { url }, principal }, services) => {
+  if (url !== '' && (await services.webhook.leadsAstray(url)))
+    throw invalidFields([
+      { field: 'url', description: 'A webhook must be at a public address; this name leads elsewhere.' },
+    ]);
   // Whoever knows the address may write there: the audit log, which more people read, says only whether there is one.
-  change({ now, principal, services }, { alertWebhookUrl: url }, 'server.webhook', url === '' ? 'off' : 'set'),
-);
+  return change({ now, principal, services }, { alertWebhookUrl: url }, 'server.webhook', url === '' ? 'off' : 'set');
+});
 
 export const setPublicStatus = serverOperation({
   ...common,

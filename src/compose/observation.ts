@@ -8,6 +8,7 @@ import { isPublicAddress } from '../hosting/public-address.ts';
 import { createWebhookOutbox, type WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import { createChargeCount } from '../observability/charged.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
+import type { Webhook } from '../ports.ts';
 import type { Store } from '../store/store.ts';
 import { countServersByState } from '../store/telemetry.ts';
 import type { GameHost } from './game-host.ts';
@@ -19,6 +20,7 @@ export interface Observation {
   outbox: WebhookOutbox;
   alerts: Alerts;
   metrics: Metrics;
+  webhook: Webhook;
 }
 
 export interface ObservationOptions extends Pick<GameHost, 'engine' | 'console'> {
@@ -38,7 +40,7 @@ export function openObservation({ log, clock, onClose }: Startup, options: Obser
   const onMinute = alerts.minute;
   const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
-  return { outbox, alerts, metrics };
+  return { outbox, alerts, metrics, webhook };
 }
 
 /** Lets operators read, beside what is counted as it happens, what can be asked at any time. */

@@ -32,7 +32,7 @@ export interface WebhookOutboxOptions {
   store: Store;
   clock: Clock;
   log: Log;
-  webhook: Webhook;
+  webhook: Pick<Webhook, 'post'>;
   /** Writes into the audit log, in the write that gives a message up. */
   record: (
     tx: Tx,

@@ -106,6 +106,7 @@ test('SetServerAlertWebhook: a public https address, or none; the log says only 
     'https://127.0.0.1/',
     'https://[::1]/',
     'https://localhost/',
+    'https://astray.example/hook',
     'file:///etc',
     'x',
   ])

@@ -183,7 +183,7 @@ async function sending(t: ExecutionContext) {
     },
   };
   function open() {
-    const webhook: Webhook = {
+    const webhook: Pick<Webhook, 'post'> = {
       async post(call) {
         calls.push({ ...call, at: clock.now() });
         return it.answer();
