@@ -1,0 +1,37 @@
+import test from 'ava';
+import { eventData } from '../../src/cli/sse.ts';
+import { startService } from '../support/service.ts';
+
+interface Figures {
+  tps: number;
+  mspt: number;
+  memUsedMb: number;
+  live: boolean;
+}
+
+test('P-08: a real game is read each minute, over the one console connection that is kept', async (t) => {
+  t.timeout(180_000);
+  const service = await startService(t);
+  await service.create('pace', '1.20.4');
+  await service.call('POST', '/v1/servers/pace:start');
+  await service.reach('pace', 'running');
+  const list = () => service.call<{ output: string }>('POST', '/v1/servers/pace:command', { command: 'list' });
+  t.regex((await list()).output, /There are 0/);
+  const headers = { 'x-api-key': service.apiKey };
+  const stream = await fetch(`${service.baseUrl}/v1/servers/pace/events/stream`, { headers });
+  let told: Partial<Figures> = {};
+  for await (const data of eventData(stream.body!)) {
+    told = JSON.parse(data) as Partial<Figures>;
+    if (told.tps !== undefined) break;
+  }
+  const shown = await service.call<Figures>('GET', '/v1/servers/pace/metrics');
+  const { tps, mspt, memUsedMb, live } = shown;
+  t.like(told, { tps, mspt, memUsedMb, live });
+  t.true(live);
+  // An idle game of ours may well round its time a tick to nothing.
+  t.true(tps > 0 && tps <= 20 && mspt >= 0 && mspt < 1_000, `${tps} ticks a second, ${mspt} ms each`);
+  t.true(memUsedMb > 1);
+  await list();
+  const { lines } = await service.call<{ lines: string[] }>('GET', '/v1/servers/pace/logs?tail=1000');
+  t.is(lines.filter((line) => /RCON Client .* started/.test(line)).length, 1, lines.join('\n'));
+});
