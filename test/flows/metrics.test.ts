@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import test from 'ava';
 import { eventData } from '../../src/cli/sse.ts';
 import { startService } from '../support/service.ts';
@@ -11,7 +12,8 @@ interface Figures {
 
 test('P-08: a real game is read each minute, over the one console connection that is kept', async (t) => {
   t.timeout(180_000);
-  const service = await startService(t);
+  const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '5'];
+  const service = await startService(t, { START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('pace', '1.20.4');
   await service.call('POST', '/v1/servers/pace:start');
   await service.reach('pace', 'running');
