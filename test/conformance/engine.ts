@@ -414,7 +414,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function echoesTcp(port: number): Promise<boolean> {
+/** Whether what is sent to a port of this machine comes back. */
+export function echoesTcp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('hello'));
     socket.setTimeout(1_000, () => socket.destroy());
@@ -427,7 +428,8 @@ function echoesTcp(port: number): Promise<boolean> {
   });
 }
 
-function echoesUdp(port: number): Promise<boolean> {
+/** The same by datagrams. */
+export function echoesUdp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     const end = (echoed: boolean) => {
