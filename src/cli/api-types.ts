@@ -624,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Open another port
-         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody.
+         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself listens on.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
