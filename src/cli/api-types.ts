@@ -1497,7 +1497,7 @@ export interface paths {
         put?: never;
         /**
          * Do something again and again
-         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too.
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1541,7 +1541,7 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now
-         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already.
+         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1563,7 +1563,7 @@ export interface paths {
         put?: never;
         /**
          * Enable or disable a schedule
-         * @description What came due while it was disabled is not made up for.
+         * @description What came due while it was disabled is not made up for. Enabling needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
