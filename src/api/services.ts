@@ -120,7 +120,13 @@ export async function reachServer(
   if (!server || !role) {
     throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
   }
-  if (isAtLeast(role, least)) return { server, role };
+  requireRole(role, least);
+  return { server, role };
+}
+
+/** PERMISSION_DENIED ROLE_TOO_LOW for who is less than `least`. */
+export function requireRole(role: Role, least: Role): void {
+  if (isAtLeast(role, least)) return;
   throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
     metadata: { role, least },
   });

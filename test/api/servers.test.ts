@@ -295,6 +295,28 @@ test('name at any time, RAM and plan only while stopped', async (t) => {
   }
 });
 
+test('a server that has more RAM than its account may have now keeps it, and takes another name or plan', async (t) => {
+  const { ok, call, services } = await api(t);
+  await ok('POST', '/v1/servers', { ...SMALL, ramMb: 2_048 });
+  await services.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
+  const path = '/v1/servers/my-world:update';
+  t.like(await ok('POST', path, { name: 'Other' }), { name: 'Other', ramMb: 2_048 });
+  t.like(await ok('POST', path, { plan: 'flat', ramMb: 2_048 }), { plan: 'flat', ramMb: 2_048 });
+  t.is((await call('POST', path, { body: { ramMb: 1_536 } })).reason, 'MAX_RAM');
+  t.like(await ok('POST', path, { ramMb: 1_024 }), { ramMb: 1_024 });
+});
+
+test('members change name and RAM of a server, its owner alone the plan', async (t) => {
+  const { ok, call, stranger, share } = await api(t);
+  await ok('POST', '/v1/servers', SMALL);
+  const key = await stranger();
+  await share('my-world', 'member');
+  const update = async (body: object) => (await call('POST', '/v1/servers/my-world:update', { key, body })).reason;
+  t.is(await update({ name: 'Ours', ramMb: 512, plan: 'metered' }), '');
+  t.is(await update({ name: 'Mine', plan: 'flat' }), 'ROLE_TOO_LOW');
+  t.like(await ok('GET', '/v1/servers/my-world'), { name: 'Ours', ramMb: 512, plan: 'metered' });
+});
+
 test('RAM and plan changed while somebody starts the server: it runs with them, or they are refused', async (t) => {
   const { call, reach, engine, servers } = await api(t);
   const outcomes = new Set<string>();
