@@ -120,8 +120,8 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     const who = listed ? await profileOf(name, await namesOf(now), profiles) : await listedAs(now, list, name);
     if (wanted.list === 'banned') return { ...wanted, list: 'banned', who };
     if (wanted.list === 'whitelist') return { ...wanted, list: 'whitelist', who };
-    const level = Number((await propertiesOf(now)).get('op-permission-level'));
-    return { ...wanted, list: 'ops', who, level: level >= 1 && level <= OP_LEVEL ? Math.floor(level) : OP_LEVEL };
+    const level = (await propertiesOf(now)).get('op-permission-level') ?? '';
+    return { ...wanted, list: 'ops', who, level: /^[0-4]$/.test(level) ? Number(level) : OP_LEVEL };
   }
 
   async function make(serverId: string, change: TwoWays, record: InWrite): Promise<void> {

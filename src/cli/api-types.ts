@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Change name, RAM or plan
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped.
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -4388,7 +4388,7 @@ export interface components {
             uuid: string;
             /**
              * Format: int32
-             * @description 1 to 4.
+             * @description 0 to 4.
              * @default 0
              */
             level: number;

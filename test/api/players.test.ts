@@ -76,6 +76,20 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
   await it.set('setOp', { name: 'Steve', op: true });
   t.deepEqual(await it.json('ops.json'), [{ ...steve, level: 4, bypassesPlayerLimit: false }]);
   t.deepEqual(await it.set('setOp', { name: 'STEVE', op: false }), { ...(await it.lists()), ops: [] });
+  for (const [set, level] of [
+    ['0', 0],
+    ['2', 2],
+    ['', 4],
+    ['9', 4],
+  ] as const) {
+    await it.put('server.properties', `op-permission-level=${set}\n`);
+    await it.set('setOp', { name: 'Steve', op: true });
+    t.like(await it.json('ops.json'), [{ name: 'Steve', level }], `op-permission-level=${set}`);
+    await it.set('setOp', { name: 'Steve', op: false });
+  }
+  await it.put('banned-ips.json', [{ ip: '2001:0DB8:0:0::0A', expires: 'forever' }]);
+  await it.set('setIpBan', { ip: '2001:db8::a', banned: false });
+  t.deepEqual(await it.json('banned-ips.json'), []);
   await it.set('setIpBan', { ip: '2001:DB8::0:1', banned: true });
   t.like(((await it.lists())['bannedIps'] as object[])[0], { ip: '2001:db8::1', expires: 'forever', source: 'Rcon' });
   await it.set('setIpBan', { ip: '2001:db8::1', banned: false });
