@@ -83,6 +83,8 @@ export async function startApp(
     const around = { store, servers, serverEvents, engine, console, rconPassword };
     const { outbox, alerts, metrics } = openObservation(startup, around);
     const joining = await openJoining(startup, { store, servers });
+    const { proxy } = joining;
+    const joined = (serverId: string) => proxy.players(serverId);
 
     await backupRoom.recover();
     await servers.restore();
@@ -107,12 +109,12 @@ export async function startApp(
       store,
       clock,
       log,
-      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
+      actions: scheduleActions({ servers, backups, clock, console, rconPassword, engine, joined }),
     });
     onClose(() => schedules.close());
     const { checkouts } = await startCharging(startup, { ...around, ...money, funds });
 
-    const { proxy, players } = await listenPlayers(startup, joining);
+    const players = await listenPlayers(startup, joining);
     watchService(telemetry, startup, { store, servers, proxy, outbox });
     const http = await listenHttp(startup, {
       ...installation,
@@ -131,7 +133,7 @@ export async function startApp(
       schedules,
       checkouts,
       mailer,
-      proxy,
+      joined,
       players,
       telemetry,
     });

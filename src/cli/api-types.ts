@@ -668,7 +668,7 @@ export interface paths {
         put?: never;
         /**
          * Run a console command
-         * @description Runs it on the game and returns what the game says. Needs a running server; does not wake it.
+         * @description Runs it on the game and returns what the game says. Needs a running server; does not wake it. The game itself sees all players come from the same address: `ban-ip` with the name of a player bans the address that they really come from.
          *
          *     Needs the scope `console`. On the server, needs the role `member`.
          */

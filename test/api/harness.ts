@@ -201,6 +201,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       clock,
       console: games,
       rconPassword: () => 'secret',
+      engine,
+      joined: () => [],
       backups,
     }),
   });
@@ -258,6 +260,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       databases,
       serverPorts,
       schedules,
+      joined: () => [],
       playersPort: () => 25_565,
       rconPassword: () => 'rcon-password',
     }),

@@ -101,6 +101,16 @@ test('making, enabling and running a schedule needs the scope of what it does as
   }
 });
 
+test('W-12 a schedule that bans the address of a player by name does not ban everybody', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const { id } = await make(it, 'command', '0 4 * * *', 'ban-ip Steve');
+  t.like(await it.ok('POST', `${PATH}:run`, { scheduleId: id }), { lastStatus: 'error' });
+  t.false(it.games.commands.some((given) => given.includes('ban-ip')));
+});
+
 test('a schedule that somebody runs is in the audit log with who did', async (t) => {
   const it = await api(t);
   await it.create('abc');

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createConnection, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
+import { canonical } from '../../src/ip-address.ts';
 import { EngineError } from '../../src/ports.ts';
 import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
 
@@ -83,6 +84,18 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.boot({ ...spec('beta', { echo }), ports }, never);
     await until(() => echoesTcp(tcp));
     await engine.halt('beta', 1_000);
+  });
+
+  holds('it is known by which addresses games see this machine', async (t, { engine, spec, listens }) => {
+    const addresses = await engine.proxyAddresses();
+    t.deepEqual(addresses.map(canonical), addresses);
+    if (!listens) return;
+    const { game } = await engine.boot(spec('alpha'), never);
+    await answers(game!);
+    const socket = createConnection(game!);
+    await once(socket, 'connect');
+    t.true(addresses.includes(canonical(socket.localAddress ?? '')), `${socket.localAddress} in ${addresses.join()}`);
+    socket.destroy();
   });
 
   holds('boots at once give one game', async (t, { engine, again, spec }) => {
