@@ -67,7 +67,7 @@ export async function startApp(
       servers: () => servers,
       closed: (id) => node.suspensions.of(id) !== undefined,
     });
-    const { disks, sftp } = hosting;
+    const { disks, sftp, databases } = hosting;
     const money = await openMoney(startup, { store, engine, monotonicMs, live: () => servers.live() });
     const { sessions, capacity } = money;
     const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
@@ -102,7 +102,16 @@ export async function startApp(
       }),
     );
     const { funds, accountLimits } = await openAllowance(startup, { ...around, ...money, mailer, alerts });
-    const node = await openNodeServices({ ...around, clock, log, dataDir, nodeLabel, disk: disks, capacity });
+    const node = await openNodeServices({
+      ...around,
+      clock,
+      log,
+      dataDir,
+      nodeLabel,
+      disk: disks,
+      databases,
+      capacity,
+    });
     onClose(() => node.close());
     // Not before all that may refuse a start is there.
     const schedules = await createSchedules({

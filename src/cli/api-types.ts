@@ -2357,7 +2357,7 @@ export interface paths {
         };
         /**
          * List orphans
-         * @description Games, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself; files are kept until an operator removes them.
+         * @description Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2381,7 +2381,7 @@ export interface paths {
         put?: never;
         /**
          * Remove an orphan
-         * @description For good. Only what the list names; a game that runs goes before its files.
+         * @description For good. Only what the list names; a game that runs goes before its files, a database by itself.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -4945,12 +4945,12 @@ export interface components {
         };
         Orphan: {
             /**
-             * @description `game` (a container or process), `data` or `backups` (a folder); more may come.
+             * @description `game` (a container or process), `database`, `data` or `backups` (a folder); more may come.
              * @default
              */
             kind: string;
             /**
-             * @description Of the server it once belonged to.
+             * @description Of the server it once belonged to; the name of a database.
              * @default
              */
             id: string;
@@ -4961,7 +4961,7 @@ export interface components {
             up: boolean;
             /**
              * Format: date-time
-             * @description When a game began, or a folder was last changed; null: not known.
+             * @description When a game began, a database was made, or a folder was last changed; null: not known.
              */
             at: string | null;
         };
