@@ -1,11 +1,12 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createConnection, createServer, type AddressInfo } from 'node:net';
+import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
 import { canonical } from '../../src/ip-address.ts';
 import { EngineError } from '../../src/ports.ts';
 import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
+import { freePort } from '../support/service.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
 export interface Behaviour {
@@ -417,14 +418,6 @@ function follower(engine: Engine, serverId: string, query: LogQuery): { got: Log
 
 function ended(game: Game | undefined): Game | undefined {
   return game?.exit ? game : undefined;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }
 
 /** Whether what is sent to a port of this machine comes back. */
