@@ -2,7 +2,7 @@ import type { Accounts } from './accounts.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Gate } from './limits.ts';
 import type { Pipe } from './pipe.ts';
-import type { Log, Routes, Wake } from './ports.ts';
+import type { Log, Player, Routes, Wake } from './ports.ts';
 import type { Limits, Timings } from './settings.ts';
 import type { StatusBoard } from './status.ts';
 
@@ -50,5 +50,5 @@ export interface Context {
   /** Aborted when the proxy closes. */
   closing: AbortSignal;
   /** Takes charge of a player joined to a game. */
-  keep(serverId: string, pipe: Pipe): void;
+  keep(serverId: string, player: Player, pipe: Pipe): void;
 }

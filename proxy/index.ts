@@ -7,7 +7,7 @@ import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
 import { Gate } from './limits.ts';
 import { Pipes } from './pipes.ts';
-import type { Address, Log, Routes, Wake } from './ports.ts';
+import type { Address, Log, Player, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from './settings.ts';
 import type { Limits, Timings } from './settings.ts';
 import { StatusBoard } from './status.ts';
@@ -44,6 +44,8 @@ export interface Proxy {
   close(options?: { drainMs?: number }): Promise<void>;
   /** Players joined to this server's game now. Never pings, waiting or refused players. */
   connections(serverId: string): number;
+  /** Who they are, by what they said and where they come from. */
+  players(serverId: string): readonly Player[];
   stats(): ProxyStats;
 }
 
@@ -78,7 +80,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     counters,
     statuses: new StatusBoard(timings, elapsed),
     closing: closing.signal,
-    keep: (serverId, pipe) => pipes.add(serverId, pipe),
+    keep: (serverId, player, pipe) => pipes.add(serverId, player, pipe),
   };
 
   return {
@@ -103,6 +105,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       deadlines.close();
     },
     connections: (serverId) => pipes.count(serverId),
+    players: (serverId) => pipes.players(serverId),
     stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
   };
 }

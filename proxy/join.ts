@@ -40,6 +40,7 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
     visit.over();
     context.keep(
       serverId,
+      player,
       pipe(visit.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
     );
     served = true;

@@ -1,22 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pipe } from './pipe.ts';
+import type { Player } from './ports.ts';
 
 /** The players who are joined to a game, by server. */
 export class Pipes {
-  readonly #pipes = new Map<Pipe, string>();
+  readonly #pipes = new Map<Pipe, { serverId: string; player: Player }>();
   readonly #counts = new Map<string, number>();
   #bytesUp = 0;
   #bytesDown = 0;
 
   /** Keeps `pipe` until it is closed. */
-  add(serverId: string, pipe: Pipe): void {
-    this.#pipes.set(pipe, serverId);
+  add(serverId: string, player: Player, pipe: Pipe): void {
+    this.#pipes.set(pipe, { serverId, player });
     this.#counts.set(serverId, this.count(serverId) + 1);
     void pipe.closed.then(() => this.#remove(serverId, pipe));
   }
 
   count(serverId: string): number {
     return this.#counts.get(serverId) ?? 0;
+  }
+
+  /** Who is joined to this server's game. */
+  players(serverId: string): Player[] {
+    return [...this.#pipes.values()].filter((pipe) => pipe.serverId === serverId).map(({ player }) => player);
   }
 
   /** Bytes in all, those of closed pipes included. */

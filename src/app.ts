@@ -67,7 +67,7 @@ export async function startApp(
       servers: () => servers,
       closed: (id) => node.suspensions.of(id) !== undefined,
     });
-    const { disks, sftp } = hosting;
+    const { disks, sftp, databases } = hosting;
     const money = await openMoney(startup, { store, engine, monotonicMs, live: () => servers.live() });
     const { sessions, capacity } = money;
     const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
@@ -83,6 +83,8 @@ export async function startApp(
     const around = { store, servers, serverEvents, engine, console, rconPassword };
     const { outbox, alerts, metrics, webhook } = openObservation(startup, around);
     const joining = await openJoining(startup, { store, servers });
+    const { proxy } = joining;
+    const joined = (serverId: string) => proxy.players(serverId);
 
     await backupRoom.recover();
     await servers.restore();
@@ -100,19 +102,28 @@ export async function startApp(
       }),
     );
     const { funds, accountLimits } = await openAllowance(startup, { ...around, ...money, mailer, alerts });
-    const node = await openNodeServices({ ...around, clock, log, dataDir, nodeLabel, disk: disks, capacity });
+    const node = await openNodeServices({
+      ...around,
+      clock,
+      log,
+      dataDir,
+      nodeLabel,
+      disk: disks,
+      databases,
+      capacity,
+    });
     onClose(() => node.close());
     // Not before all that may refuse a start is there.
     const schedules = await createSchedules({
       store,
       clock,
       log,
-      actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
+      actions: scheduleActions({ servers, backups, clock, console, rconPassword, engine, joined }),
     });
     onClose(() => schedules.close());
     const { checkouts } = await startCharging(startup, { ...around, ...money, funds });
 
-    const { proxy, players } = await listenPlayers(startup, joining);
+    const players = await listenPlayers(startup, joining);
     watchService(telemetry, startup, { store, servers, proxy, outbox });
     const http = await listenHttp(startup, {
       ...installation,
@@ -132,7 +143,7 @@ export async function startApp(
       schedules,
       checkouts,
       mailer,
-      proxy,
+      joined,
       players,
       telemetry,
     });

@@ -141,6 +141,8 @@ export interface Engine {
   stats(serverId: string): Promise<GameStats | undefined>;
   /** What the game printed, oldest first, also after it ended (until erased). Unknown server: nothing. */
   logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
+  /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
+  proxyAddresses(): Promise<readonly string[]>;
 }
 
 /** What a running game says of itself in a status answer. */

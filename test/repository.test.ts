@@ -29,7 +29,7 @@ const ROOMS: Room[] = [
   { name: 'sandbox', files: ['src/sandbox/'], imports: [], packages: ['*', 'game'] },
   {
     name: 'contracts',
-    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/turns.ts'],
+    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/ip-address.ts', 'src/turns.ts'],
     imports: [],
     packages: [],
   },

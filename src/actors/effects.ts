@@ -8,6 +8,7 @@ import { diagnose } from '../hosting/diagnosis.ts';
 import { packOfImage } from '../hosting/image-pack.ts';
 import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
+import { liftProxyBans } from '../hosting/proxy-bans.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
 import {
@@ -131,6 +132,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const before = await engine.inspect(id);
       if (before === undefined || !before.up) {
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
+        await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await options.mods?.settle(id, signal);
       }
       const after = await lastPosition(engine, id);

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ServerDatabases } from '../hosting/databases.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -11,9 +12,9 @@ import { removeGame } from './reconcile.ts';
 
 /** Something on this node that belongs to no server. */
 export interface Orphan {
-  /** `game`: a container or process; else the name of a folder of folders: `data`, `backups`. */
+  /** `game`: a container or process; `database`; else the name of a folder of folders: `data`, `backups`. */
   kind: string;
-  /** The id of the server it once belonged to. */
+  /** The id of the server it once belonged to; a database's own name. */
   id: string;
   /** A game that runs. */
   up: boolean;
@@ -27,8 +28,8 @@ export interface Orphans {
   list(): Promise<{ orphans: Orphan[]; unread: string[] }>;
   /**
    * Removes one that `list` names; `also` runs in the write that decides so, and a folder is then gone for good even if
-   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs;
-   * UNAVAILABLE NODE_UNREACHABLE.
+   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
+   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE.
    */
   remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void>;
   /** Ends removals that an earlier run had begun. */
@@ -41,13 +42,16 @@ export interface OrphansOptions {
   log: Log;
   /** Per kind the folder in which each server has one of its own, named after its id. */
   folders: Record<string, string>;
+  /** Databases that wait for their removal; absent where no database server is set. */
+  databases?: Pick<ServerDatabases, 'orphans'> | undefined;
 }
 
 const GAME = 'game';
+const DATABASE = 'database';
 /** No server's id begins so. */
 const REMOVING = '.removing-';
 
-export function createOrphans({ store, engine, log, folders }: OrphansOptions): Orphans {
+export function createOrphans({ store, engine, log, folders, databases }: OrphansOptions): Orphans {
   async function listGames(known: ReadonlySet<string>): Promise<Orphan[]> {
     const games = (await engine.list()).filter(({ serverId }) => !known.has(serverId));
     return games.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
@@ -65,12 +69,18 @@ export function createOrphans({ store, engine, log, folders }: OrphansOptions): 
     return Promise.all(found);
   }
 
+  async function listDatabases(): Promise<Orphan[]> {
+    const waiting = (await databases?.orphans()) ?? [];
+    return waiting.map(({ name, createdAt }) => ({ kind: DATABASE, id: name, up: false, at: createdAt }));
+  }
+
   async function list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
     // Before the servers: what is made meanwhile has its row first.
     const known = async () => new Set(await listServerIds(store));
     const unread: string[] = [];
-    const parts = [GAME, ...Object.keys(folders)].map(async (kind) => {
+    const parts = [GAME, DATABASE, ...Object.keys(folders)].map(async (kind) => {
       try {
+        if (kind === DATABASE) return await listDatabases();
         const dir = folders[kind];
         return dir === undefined ? await listGames(await known()) : await listFolders(kind, dir, await known());
       } catch (error) {
@@ -109,6 +119,7 @@ export function createOrphans({ store, engine, log, folders }: OrphansOptions): 
       }
       const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
       if (found === undefined) throw notFound();
+      if (kind === DATABASE) throw goes();
       const dir = folders[kind];
       if (dir === undefined) {
         await store.write(also);
@@ -131,6 +142,11 @@ export function createOrphans({ store, engine, log, folders }: OrphansOptions): 
 async function entriesOf(dir: string) {
   await mkdir(dir, { recursive: true, mode: 0o750 });
   return (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+}
+
+function goes(): StatusError {
+  const sentence = 'It is removed by itself as soon as the database server can be reached.';
+  return new StatusError('FAILED_PRECONDITION', 'ORPHAN_GOES', sentence);
 }
 
 function notFound(): StatusError {

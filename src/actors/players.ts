@@ -12,7 +12,7 @@ import type { Store, Tx } from '../store/store.ts';
 import type { RowChange, ServerNow } from './effect-host.ts';
 import { runOnGame } from './game-console.ts';
 import type { ConsoleAccess } from './game-console.ts';
-import { notFound } from './refusals.ts';
+import { notFound, playerNotOnline } from './refusals.ts';
 import { isStopped } from './resting.ts';
 import type { Servers } from './servers.ts';
 
@@ -120,8 +120,8 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     const who = listed ? await profileOf(name, await namesOf(now), profiles) : await listedAs(now, list, name);
     if (wanted.list === 'banned') return { ...wanted, list: 'banned', who };
     if (wanted.list === 'whitelist') return { ...wanted, list: 'whitelist', who };
-    const level = Number((await propertiesOf(now)).get('op-permission-level'));
-    return { ...wanted, list: 'ops', who, level: level >= 1 && level <= OP_LEVEL ? Math.floor(level) : OP_LEVEL };
+    const level = (await propertiesOf(now)).get('op-permission-level') ?? '';
+    return { ...wanted, list: 'ops', who, level: /^[0-4]$/.test(level) ? Number(level) : OP_LEVEL };
   }
 
   async function make(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
@@ -210,7 +210,7 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
       const now = await get(serverId);
       const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
       const player = (await onlineOn(now)).find(isHim);
-      if (player === undefined) throw notOnline(now, name);
+      if (player === undefined) throw playerNotOnline(now, name);
       await store.write(record);
       const said = await runOnGame(access, now, kickCommand(player, reason));
       const isGone = await holdsSoon(async () => !(await onlineOn(now)).some(isHim));
@@ -233,10 +233,4 @@ function gameRefused({ row }: ServerNow, said: string): StatusError {
     .slice(0, SAID_UNITS);
   const sentence = `The game did not do it${words === '' ? '' : `, and says: "${words}"`}. It can be done while the server sleeps.`;
   return new StatusError('FAILED_PRECONDITION', 'GAME_REFUSED', sentence, { metadata: { server: row.id } });
-}
-
-function notOnline({ row }: ServerNow, name: string): StatusError {
-  return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
-    metadata: { server: row.id, name },
-  });
 }

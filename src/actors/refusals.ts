@@ -40,6 +40,13 @@ export function notStopped({ row, state }: ServerNow): StatusError {
   );
 }
 
+/** A name that nobody plays by right now. */
+export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
+  return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
+    metadata: { server: row.id, name },
+  });
+}
+
 /** Something else is being done with the server's files. */
 export function inProgress(server: string, operation: string): StatusError {
   const sentence = `Wait until ${operation} has ended, then try again.`;

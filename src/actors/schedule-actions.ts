@@ -3,12 +3,12 @@ import { StatusError } from '../status.ts';
 import type { Backups } from './backups.ts';
 import type { ServerNow } from './effect-host.ts';
 import type { ScheduleKind } from '../store/schedules-table.ts';
-import { type ConsoleAccess, runOnGame } from './game-console.ts';
 import { notFound } from './refusals.ts';
 import type { ScheduleAction } from './schedules.ts';
 import type { Servers } from './servers.ts';
+import { runTyped, type TypedCommandAccess } from './typed-commands.ts';
 
-export interface ScheduleActionsOptions extends ConsoleAccess {
+export interface ScheduleActionsOptions extends TypedCommandAccess {
   servers: Pick<Servers, 'get' | 'send'>;
   clock: Clock;
   backups: Pick<Backups, 'create' | 'finished'>;
@@ -40,7 +40,7 @@ export function scheduleActions(options: ScheduleActionsOptions): Record<Schedul
       if (state === 'failed') throw new StatusError('ABORTED', 'BACKUP_FAILED', error);
     },
     async command({ serverId, command }) {
-      await runOnGame(options, await find(serverId), command);
+      await runTyped(options, await find(serverId), command);
     },
   };
 }

@@ -14,7 +14,8 @@ import {
   takeRun,
 } from '../store/schedules.ts';
 import type { ScheduleKind, ScheduleRow } from '../store/schedules-table.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { sleep } from './sleep.ts';
 
 /** Does what a schedule says. Resolves when it is done; rejects with what kept it from being done. */
 export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;
@@ -23,8 +24,11 @@ export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<un
 export interface Schedules {
   /** To be called after a schedule was stored or changed: looks anew at when the next one is due. */
   changed(): void;
-  /** Runs one now, whatever its time. Resolves when it has ended, or goes on after a while. ABORTED where it is running. */
-  runNow(serverId: string, id: string): Promise<ScheduleRow>;
+  /**
+   * Runs one now, whatever its time; `record` runs in the write that takes the run. Resolves when it has ended, or goes on
+   * after a while. NOT_FOUND; ABORTED where it is running.
+   */
+  runNow(schedule: Pick<ScheduleRow, 'serverId' | 'id'>, record: (tx: Tx) => Promise<void>): Promise<ScheduleRow>;
   /** Begins no more runs. One that is under way is ended as interrupted by the next run of the service, unless it ends first. */
   close(): Promise<void>;
 }
@@ -51,7 +55,7 @@ const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 export async function createSchedules({ store, clock, log, actions }: SchedulesOptions): Promise<Schedules> {
   let cancel = () => {};
   let looking = Promise.resolve();
-  let closed = false;
+  const closing = new AbortController();
   await store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
   changed();
 
@@ -64,11 +68,11 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
 
   function wakeAt(at: number | null): void {
     cancel();
-    cancel = at === null || closed ? () => {} : clock.at(at, changed);
+    cancel = at === null || closing.signal.aborted ? () => {} : clock.at(at, changed);
   }
 
   async function look(): Promise<void> {
-    if (closed) return;
+    if (closing.signal.aborted) return;
     const due = await listDueSchedules(store, clock.now(), TOGETHER);
     await Promise.all(due.map(runDue));
     if (due.length < TOGETHER) return wakeAt(await nextScheduleAt(store));
@@ -96,16 +100,30 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
     if (outcome.lastStatus === 'error') {
       log.info({ server: serverId, schedule: id, kind, why: outcome.lastError }, 'a scheduled run failed');
     }
-    await store
-      .write((tx) => endRun(tx, id, outcome))
-      .catch((error: unknown) => log.warn({ schedule: id, err: error }, 'the end of a scheduled run was not stored'));
+    await keepEnd(id, outcome);
+  }
+
+  /** Until it is stored the schedule counts as running, and would never run again. */
+  async function keepEnd(id: string, outcome: ScheduleOutcome): Promise<void> {
+    do {
+      try {
+        return await store.write((tx) => endRun(tx, id, outcome));
+      } catch (error) {
+        log.warn({ schedule: id, err: error }, 'the end of a scheduled run was not stored; trying again');
+        await sleep(clock, RETRY_MS, closing.signal).catch(() => {});
+      }
+    } while (!closing.signal.aborted);
   }
 
   return {
     changed,
-    async runNow(serverId, id) {
+    async runNow({ serverId, id }, record) {
       const schedule = (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
-      const taken = await store.write((tx) => takeRun(tx, schedule, clock.now(), schedule.nextRunAt));
+      const taken = await store.write(async (tx) => {
+        const done = await takeRun(tx, schedule, clock.now(), schedule.nextRunAt);
+        if (done) await record(tx);
+        return done;
+      });
       if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
       const run = perform(schedule);
       await new Promise<void>((resolve) => {
@@ -115,7 +133,7 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
       return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
     },
     async close() {
-      closed = true;
+      closing.abort();
       cancel();
       await looking;
     },

@@ -11,6 +11,8 @@ export interface GameNetwork {
   readonly name: string;
   /** Makes it, if it is not there, and tells its id. Rejects where a network of this name lets games reach each other. */
   ensure(): Promise<string>;
+  /** This machine's addresses on it. */
+  gateways(): Promise<string[]>;
   /** Removes it, unless a container is attached. */
   remove(): Promise<void>;
 }
@@ -58,6 +60,11 @@ export function gameNetwork(docker: Docker, installation: string): GameNetwork {
   return {
     name,
     ensure: () => (making ??= make().finally(() => (making = undefined))),
+    async gateways() {
+      await this.ensure();
+      const [network] = await found();
+      return (network?.IPAM?.Config ?? []).flatMap(({ Gateway: gateway }) => (gateway === undefined ? [] : [gateway]));
+    },
     async remove() {
       for (const network of await found()) await removeNetwork(network.Id);
     },

@@ -195,6 +195,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
         if (booting === 0 && (await containers.all()).length === 0) await network.remove();
       }),
 
+    proxyAddresses: () => translated(() => network.gateways()),
+
     list: () =>
       translated(async () => {
         const ids = await containers.all();

@@ -6,10 +6,11 @@ import type { Logger } from 'pino';
 import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
-import { type Forwarder, forwardPorts } from './port-forwarder.ts';
+import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
 import { rotateLogs } from './process-log-rotation.ts';
 import { type Run, type Runs, gameOf, newRun } from './process-runs.ts';
 import { leadsGroup, send } from './process-signals.ts';
+import { socketsOf } from './process-sockets.ts';
 import { processTable as table } from './process-table.ts';
 
 const POLL_MS = 1_000;
@@ -88,7 +89,8 @@ export class ProcessGames {
 
   /** Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else. */
   async start(run: Run, command: Command, cwd: string, env: Record<string, string>): Promise<Run> {
-    const forwarder = await this.#forward(run);
+    let started: Run | undefined;
+    const forwarder = await this.#forward(run, () => started);
     await using output = await this.#files.openForGame(run.serverId);
     const child = spawn(command.file, command.args, {
       cwd,
@@ -106,7 +108,7 @@ export class ProcessGames {
     child.unref();
     // Read in the same turn: nobody has collected the process yet, even if it has ended.
     // As whoever else finds it by its trail would say.
-    const started = {
+    started = {
       ...run,
       pid: child.pid,
       startedAt: run.intendedAt,
@@ -199,7 +201,7 @@ export class ProcessGames {
     // A service that died while it moved the log may have left the game stopped.
     if (run.pid !== null) send(-run.pid, 'SIGCONT');
     const live = this.#enlist(run, false);
-    this.#forward(run).then(
+    this.#forward(run, () => run).then(
       (forwarder) => (live.run.exit ? forwarder?.close() : (live.forwarder = forwarder)),
       (err: unknown) => this.#log.warn({ err, server: run.serverId }, 'a port of an adopted game is taken'),
     );
@@ -207,9 +209,16 @@ export class ProcessGames {
     return run;
   }
 
-  async #forward({ ports = [] }: Run): Promise<Forwarder | undefined> {
+  /** Opens a run's ports; they lead only to what its game, once it is there, listens on. */
+  async #forward(run: Run, game: () => Run | undefined): Promise<Forwarder | undefined> {
+    const { ports = [], gamePort, rconPort, managementPort } = run;
     if (ports.length === 0) return undefined;
-    return forwardPorts(ports).catch((cause: unknown) => {
+    const isOwn = socketsOf(game);
+    // What players and the console reach by other ways.
+    const inner = new Set([gamePort, rconPort, managementPort]);
+    const isMeant: IsMeant = async (port) =>
+      !(port.proto === 'tcp' && inner.has(port.containerPort)) && (await isOwn(port));
+    return forwardPorts(ports, isMeant).catch((cause: unknown) => {
       throw new EngineError('port_in_use', 'A port of the server is taken.', {
         suggestion: 'Remove the port and add it again: another one is chosen then.',
         cause,

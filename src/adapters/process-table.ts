@@ -56,8 +56,8 @@ function procTable(): ProcessTable {
   };
 }
 
-// The fields of /proc/<pid>/stat from the third on; the second is the name, which may itself hold blanks and brackets.
-function statFields(pid: number): string[] | undefined {
+/** The fields of /proc/<pid>/stat from the third on; the second is the name, which may itself hold blanks and brackets. */
+export function statFields(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

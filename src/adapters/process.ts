@@ -203,6 +203,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
       }),
 
+    proxyAddresses: async () => ['127.0.0.1', '::1'],
+
     async *logs(serverId, query = {}): AsyncGenerator<LogLine> {
       await translated(() => games.find(serverId));
       yield* readLog(files, serverId, query, () => games.isLive(serverId));

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { credentialId } from '../access/principal.ts';
 import type { AppPrincipal, KeyPrincipal, Principal, SessionPrincipal } from '../access/principal.ts';
 import { parseToken } from '../ids.ts';
+import type { Scope } from '../access/scopes.ts';
 import { StatusError } from '../status.ts';
 import type { Operation } from './operation.ts';
 
@@ -41,7 +42,7 @@ export function createAuthorize(
       throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', 'Only an API key will do here, in x-api-key.');
     }
     const principal = await identify(headers, operation);
-    requireScope(principal, operation);
+    requireNeeds(principal, operation);
     takeToken(credentialId(principal));
     return principal;
   };
@@ -74,7 +75,15 @@ function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-function requireScope(principal: Principal, operation: Needs): void {
+/** Refuses who lacks a scope: PERMISSION_DENIED SCOPE_MISSING. */
+export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scope): void {
+  if (scopes.has(needed)) return;
+  throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
+    metadata: { scope: needed },
+  });
+}
+
+function requireNeeds(principal: Principal, operation: Needs): void {
   const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
   if (needed === undefined) {
     throw new StatusError(
@@ -83,11 +92,7 @@ function requireScope(principal: Principal, operation: Needs): void {
       'Apps may only list servers and ask who is who.',
     );
   }
-  if (needed !== 'any' && !principal.scopes.has(needed)) {
-    throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
-      metadata: { scope: needed },
-    });
-  }
+  if (needed !== 'any') requireScope(principal, needed);
   // A key keeps its scopes when its user is no operator any more.
   if (needed === 'operator' && !principal.operator) {
     throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { commandProblem, rconOf, runOnGame } from '../actors/game-console.ts';
+import { commandProblem, rconOf } from '../actors/game-console.ts';
+import { runTyped } from '../actors/typed-commands.ts';
 import { invalidFields } from './errors.ts';
 import { line, message, reply } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
@@ -14,7 +15,9 @@ export const runCommand = serverOperation({
   role: 'member',
   tag: 'control',
   summary: 'Run a console command',
-  description: 'Runs it on the game and returns what the game says. Needs a running server; does not wake it.',
+  description:
+    'Runs it on the game and returns what the game says. Needs a running server; does not wake it. The game itself sees all ' +
+    'players come from the same address: `ban-ip` with the name of a player bans the address that they really come from.',
   params: ServerParams,
   body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
   example: { command: 'say hello' },
@@ -29,7 +32,7 @@ export const runCommand = serverOperation({
     at: services.clock.now(),
   };
   await services.store.write(recordOnServer(principal, server.row, deed));
-  return { output: await runOnGame(services, server, command) };
+  return { output: await runTyped(services, server, command) };
 });
 
 /** As the console takes it: players' leading slash away. */

@@ -11,6 +11,7 @@ import type { LiveServer } from '../billing/live.ts';
 import { type NodeDrain, openNodeDrain } from '../billing/node-drain.ts';
 import { reserves } from '../billing/reservations.ts';
 import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
+import type { ServerDatabases } from '../hosting/databases.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
@@ -36,6 +37,8 @@ export interface NodeServicesOptions {
   nodeLabel: string;
   disk: Disks;
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
+  /** Absent where no database server is set. */
+  databases?: Pick<ServerDatabases, 'orphans'> | undefined;
   servers: Servers;
   serverEvents: Pick<ServerEvents, 'publish'>;
   console: Pick<Console, 'run'>;
@@ -71,12 +74,12 @@ const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
 export async function openNodeServices(
   options: NodeServicesOptions,
 ): Promise<NodeServices & { close(): Promise<void> }> {
-  const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine } = options;
+  const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine, databases } = options;
   const { usage, quota: disk } = options.disk;
   const suspensions = await openSuspensions(store);
   const drain = await openNodeDrain(store, nodeLabel);
   const folders = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
-  const orphans = createOrphans({ store, engine, log, folders });
+  const orphans = createOrphans({ store, engine, log, folders, databases });
 
   const guard = createDiskGuard({ ...options, quota: disk, changed: tellOfQuota });
   const unobserve = usage.observe((id, before) => {

@@ -6,10 +6,14 @@ import { Reason } from './operator-servers.ts';
 
 const Orphan = z
   .object({
-    kind: reply.text.describe('`game` (a container or process), `data` or `backups` (a folder); more may come.'),
-    id: reply.text.describe('Of the server it once belonged to.'),
+    kind: reply.text.describe(
+      '`game` (a container or process), `database`, `data` or `backups` (a folder); more may come.',
+    ),
+    id: reply.text.describe('Of the server it once belonged to; the name of a database.'),
     up: reply.flag.describe('A game that runs.'),
-    at: reply.timestamp.describe('When a game began, or a folder was last changed; null: not known.'),
+    at: reply.timestamp.describe(
+      'When a game began, a database was made, or a folder was last changed; null: not known.',
+    ),
   })
   .meta({ id: 'Orphan' });
 
@@ -22,8 +26,8 @@ export const listOrphans = operation({
   path: '/v1/operator/orphans',
   summary: 'List orphans',
   description:
-    'Games, data and backups on this node that belong to no server, as after a lost database. Games without a server are ' +
-    'also ended by the service itself; files are kept until an operator removes them.',
+    'Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are ' +
+    'also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.',
   reply: z
     .object({
       orphans: z.array(Orphan).default([]),
@@ -38,7 +42,7 @@ export const removeOrphan = operation({
   method: 'post',
   path: '/v1/operator/orphans:remove',
   summary: 'Remove an orphan',
-  description: 'For good. Only what the list names; a game that runs goes before its files.',
+  description: 'For good. Only what the list names; a game that runs goes before its files, a database by itself.',
   body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
   example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
   reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { canonical } from '../access/client-address.ts';
 import type { PlayersNow, WantedChange } from '../actors/players.ts';
 import { isInForce } from '../hosting/player-files.ts';
 import { PLAYER_NAME } from '../hosting/player-profiles.ts';
+import { canonical } from '../ip-address.ts';
 import { message, reply, text } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import type { ServerCall } from './server-operation.ts';
@@ -16,7 +16,7 @@ const OpEntry = z
   .object({
     name: reply.text,
     uuid: reply.text,
-    level: reply.int32.describe('1 to 4.'),
+    level: reply.int32.describe('0 to 4.'),
     bypassesPlayerLimit: reply.flag.describe('Comes in where the server is full.'),
   })
   .meta({ id: 'OpEntry' });

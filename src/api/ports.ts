@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GAME_PORT, RCON_PORT } from '../hosting/container.ts';
+import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../hosting/container.ts';
 import { invalidFields } from './errors.ts';
 import { int32, line, message } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
@@ -9,8 +9,8 @@ import { serverView } from './views.ts';
 
 const of = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
-/** What players and the console reach by other ways. */
-const OWN_PORTS = new Set([GAME_PORT, RCON_PORT]);
+/** What players, the console and Dormouse reach by other ways; the console and the management port speak in plain text. */
+const OWN_PORTS = new Set([GAME_PORT, RCON_PORT, MANAGEMENT_PORT]);
 
 export const addServerPort = serverOperation({
   ...of,
@@ -20,7 +20,8 @@ export const addServerPort = serverOperation({
   summary: 'Open another port',
   description:
     'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this ' +
-    'machine, from the next start of the server on. Such a port wakes nobody.',
+    'machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
+    'listens on.',
   body: message({
     containerPort: int32({ min: 1, max: 65_535 }).describe('Where the game listens.'),
     label: line(64).default(''),

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { Principal } from '../access/principal.ts';
+import type { Scope } from '../access/scopes.ts';
 import { scheduleNotFound } from '../actors/schedules.ts';
 import { nextRun } from '../hosting/cron.ts';
 import { newId } from '../ids.ts';
@@ -11,6 +13,7 @@ import {
   listSchedules as listRows,
 } from '../store/schedules.ts';
 import type { ScheduleKind, ScheduleRow } from '../store/schedules-table.ts';
+import { requireScope } from './auth.ts';
 import { withoutSlash } from './console.ts';
 import { invalidFields, quotaExceeded } from './errors.ts';
 import { line, message, reply, rfc3339 } from './fields.ts';
@@ -40,6 +43,10 @@ const Schedule = z
 const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
 const of = { tag: 'control', role: 'member', params: ServerParams } as const;
 
+/** What a schedule does needs the scope that doing it does. */
+const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
+const ALSO = 'the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.';
+
 export const listSchedules = serverOperation({
   ...of,
   scope: 'servers:read',
@@ -60,7 +67,8 @@ export const createSchedule = serverOperation({
   summary: 'Do something again and again',
   description:
     'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
-    'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too.',
+    'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
+    `Needs ${ALSO}`,
   body: message({
     kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
     command: line(4096).default(''),
@@ -70,6 +78,7 @@ export const createSchedule = serverOperation({
   reply: Schedule,
 }).handle(async ({ server: { row: server }, body, principal }, services) => {
   const { store, clock, schedules } = services;
+  requireKind(principal, body.kind);
   const at = clock.now();
   const nextRunAt = dueAfter(body.cronExpr, at);
   if (body.kind !== 'command' && body.command !== '') {
@@ -131,10 +140,15 @@ export const runScheduleNow = serverOperation({
   summary: 'Run a schedule now',
   description:
     'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-    'ABORTED where it is running already.',
+    `ABORTED where it is running already. Needs ${ALSO}`,
   body: ScheduleId,
   reply: Schedule,
-}).handle(async ({ params, body }, { schedules }) => view(await schedules.runNow(params.id, body.scheduleId)));
+}).handle(async ({ server: { row: server }, body: { scheduleId }, principal }, { store, clock, schedules }) => {
+  const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+  requireKind(principal, row.kind);
+  const deed = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
+  return view(await schedules.runNow(row, recordOnServer(principal, server, deed)));
+});
 
 export const setScheduleEnabled = serverOperation({
   ...of,
@@ -143,7 +157,7 @@ export const setScheduleEnabled = serverOperation({
   method: 'post',
   path: '/v1/servers/{id}/schedules:setEnabled',
   summary: 'Enable or disable a schedule',
-  description: 'What came due while it was disabled is not made up for.',
+  description: `What came due while it was disabled is not made up for. Enabling needs ${ALSO}`,
   body: message({
     scheduleId: line(64).min(1, 'is required'),
     enabled: z.boolean('must be true or false').default(false),
@@ -156,6 +170,7 @@ export const setScheduleEnabled = serverOperation({
   const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
   const changed = await store.write(async (tx) => {
     const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+    if (enabled) requireKind(principal, row.kind);
     const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
     await enableSchedule(tx, row.id, nextRunAt);
     await record(tx);
@@ -164,6 +179,11 @@ export const setScheduleEnabled = serverOperation({
   schedules.changed();
   return view(changed);
 });
+
+function requireKind(principal: Principal, kind: ScheduleKind): void {
+  const scope = SCOPES[kind];
+  if (scope !== undefined) requireScope(principal, scope);
+}
 
 function dueAfter(cronExpr: string, at: number): number {
   const due = nextRun(cronExpr, at);

@@ -24,6 +24,7 @@ import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
 import type { Players } from '../actors/players.ts';
+import type { Joined } from '../actors/typed-commands.ts';
 import type { Files } from '../hosting/files.ts';
 import type { LogStreams } from '../hosting/log-streams.ts';
 import type { Mods } from '../hosting/mods.ts';
@@ -58,7 +59,9 @@ export interface Services extends People, MoneyServices, NodeServices {
   machines: Machines;
   /** Counts wrong user codes, wherever they are taken. */
   guessLimit: GuessLimit;
-  engine: Pick<Engine, 'inspect' | 'logs'>;
+  engine: Pick<Engine, 'inspect' | 'logs' | 'proxyAddresses'>;
+  /** Who is joined to a game, as the proxy knows them. */
+  joined: (serverId: string) => readonly Joined[];
   logStreams: LogStreams;
   streamSlots: StreamSlots;
   players: Players;
@@ -121,7 +124,13 @@ export async function reachServer(
   if (!server || !role) {
     throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
   }
-  if (isAtLeast(role, least)) return { server, role };
+  requireRole(role, least);
+  return { server, role };
+}
+
+/** PERMISSION_DENIED ROLE_TOO_LOW for who is less than `least`. */
+export function requireRole(role: Role, least: Role): void {
+  if (isAtLeast(role, least)) return;
   throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
     metadata: { role, least },
   });

@@ -3,7 +3,7 @@ import { int32, message, text } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Server, ServerName, ServerParams } from './schemas.ts';
 import { checkPlan, checkRam } from './server-fields.ts';
-import { recordOnServer } from './services.ts';
+import { recordOnServer, requireRole } from './services.ts';
 import { serverView } from './views.ts';
 
 export const updateServer = serverOperation({
@@ -14,7 +14,8 @@ export const updateServer = serverOperation({
   role: 'member',
   tag: 'control',
   summary: 'Change name, RAM or plan',
-  description: 'What is absent stays as it is. RAM and plan change only while the server is stopped.',
+  description:
+    'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.',
   params: ServerParams,
   body: message({
     name: ServerName.optional(),
@@ -22,10 +23,14 @@ export const updateServer = serverOperation({
     plan: text(16).optional().describe('`metered` or `flat`.'),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
-}).handle(async ({ server: now, body, principal }, services) => {
+}).handle(async ({ server: now, role, body, principal }, services) => {
   const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
-  const violations = [...checkRam({ ...now.row, ramMb }, services), ...checkPlan(plan)];
+  // Limits may have been lowered since: that is no reason to refuse another name.
+  const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, services);
+  const violations = [...ramViolations, ...checkPlan(plan)];
   if (violations.length > 0) throw invalidFields(violations);
+  // What it costs, and for how long, is its owner's to decide.
+  if (plan !== now.row.plan) requireRole(role, 'owner');
   const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: services.clock.now() };
   const record = recordOnServer(principal, now.row, deed);
   const { id } = now.row;

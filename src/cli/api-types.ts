@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Change name, RAM or plan
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped.
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -624,7 +624,7 @@ export interface paths {
         put?: never;
         /**
          * Open another port
-         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody.
+         * @description For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself listens on.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -668,7 +668,7 @@ export interface paths {
         put?: never;
         /**
          * Run a console command
-         * @description Runs it on the game and returns what the game says. Needs a running server; does not wake it.
+         * @description Runs it on the game and returns what the game says. Needs a running server; does not wake it. The game itself sees all players come from the same address: `ban-ip` with the name of a player bans the address that they really come from.
          *
          *     Needs the scope `console`. On the server, needs the role `member`.
          */
@@ -1507,7 +1507,7 @@ export interface paths {
         put?: never;
         /**
          * Do something again and again
-         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too.
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1551,7 +1551,7 @@ export interface paths {
         put?: never;
         /**
          * Run a schedule now
-         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already.
+         * @description Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ABORTED where it is running already. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1573,7 +1573,7 @@ export interface paths {
         put?: never;
         /**
          * Enable or disable a schedule
-         * @description What came due while it was disabled is not made up for.
+         * @description What came due while it was disabled is not made up for. Enabling needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -2367,7 +2367,7 @@ export interface paths {
         };
         /**
          * List orphans
-         * @description Games, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself; files are kept until an operator removes them.
+         * @description Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -2391,7 +2391,7 @@ export interface paths {
         put?: never;
         /**
          * Remove an orphan
-         * @description For good. Only what the list names; a game that runs goes before its files.
+         * @description For good. Only what the list names; a game that runs goes before its files, a database by itself.
          *
          *     Needs the scope `operator`. Takes an operator's session as well.
          */
@@ -4398,7 +4398,7 @@ export interface components {
             uuid: string;
             /**
              * Format: int32
-             * @description 1 to 4.
+             * @description 0 to 4.
              * @default 0
              */
             level: number;
@@ -4955,12 +4955,12 @@ export interface components {
         };
         Orphan: {
             /**
-             * @description `game` (a container or process), `data` or `backups` (a folder); more may come.
+             * @description `game` (a container or process), `database`, `data` or `backups` (a folder); more may come.
              * @default
              */
             kind: string;
             /**
-             * @description Of the server it once belonged to.
+             * @description Of the server it once belonged to; the name of a database.
              * @default
              */
             id: string;
@@ -4971,7 +4971,7 @@ export interface components {
             up: boolean;
             /**
              * Format: date-time
-             * @description When a game began, or a folder was last changed; null: not known.
+             * @description When a game began, a database was made, or a folder was last changed; null: not known.
              */
             at: string | null;
         };

@@ -2,6 +2,7 @@ import type { Secret } from '../access/secrets.ts';
 import type { Servers } from '../actors/servers.ts';
 import { openModRegistries } from '../adapters/mod-registries.ts';
 import { isPortFree } from '../adapters/port-forwarder.ts';
+import { TELLS_OWNERS } from '../adapters/process-sockets.ts';
 import { type Disks, openDisks } from '../api/node-services.ts';
 import { createServerDatabases, type ServerDatabases } from '../hosting/databases.ts';
 import { createFiles, type Files } from '../hosting/files.ts';
@@ -29,7 +30,7 @@ export interface Hosting {
   alone: Turns;
 }
 
-export interface HostingOptions extends Pick<GameHost, 'owner'> {
+export interface HostingOptions extends Pick<GameHost, 'engine' | 'owner'> {
   store: Store;
   secret: Secret;
   /** The servers, once they are there. */
@@ -41,7 +42,7 @@ export interface HostingOptions extends Pick<GameHost, 'owner'> {
 /** Opens the servers' files, the ways to them, databases and ports. */
 export async function openHosting(startup: Startup, options: HostingOptions): Promise<Hosting> {
   const { config, log, clock } = startup;
-  const { store, owner, servers, closed } = options;
+  const { store, engine, owner, servers, closed } = options;
   const { dataDir } = config;
   const disks = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers });
   const disk = disks.quota;
@@ -49,7 +50,10 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const hostKey = await openHostKey(dataDir);
   const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
   const databases = await openDatabases(startup, options);
-  const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree });
+  // Games that are no containers listen beside everything else that this machine keeps to itself.
+  const reserved = new Set([config.httpPort, config.proxyPort, config.sftpPort]);
+  const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
+  const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
   return { disks, files, sftp, databases, serverPorts, alone: createTurns() };
 }
 

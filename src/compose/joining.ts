@@ -1,5 +1,5 @@
 import { createProxy, type Proxy } from '../../proxy/index.ts';
-import type { Address, Routes, Wake } from '../../proxy/ports.ts';
+import type { Address } from '../../proxy/ports.ts';
 import { createDoor } from '../actors/door.ts';
 import { createRouting } from '../actors/routing.ts';
 import type { Servers } from '../actors/servers.ts';
@@ -14,8 +14,8 @@ import type { Startup } from './startup.ts';
 export interface Joining {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
-  /** What the proxy asks. */
-  routing: Routes & Wake;
+  /** Listens nowhere yet. */
+  proxy: Proxy;
 }
 
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
@@ -37,16 +37,13 @@ export async function openJoining(
     sleepers: await listRoutes(store),
   });
   onClose(() => routing.close());
-  return { publicStatuses, wakePolicies, routing };
+  const { sessionServerUrl } = config;
+  const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
+  return { publicStatuses, wakePolicies, proxy };
 }
 
 /** Lets players in. Rejects where the port cannot be had. */
-export async function listenPlayers(
-  { config, log, onClose }: Startup,
-  { routing }: Pick<Joining, 'routing'>,
-): Promise<{ proxy: Proxy; players: Address }> {
-  const { sessionServerUrl } = config;
-  const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
+export async function listenPlayers({ config, onClose }: Startup, { proxy }: Pick<Joining, 'proxy'>): Promise<Address> {
   onClose(() => proxy.close());
-  return { proxy, players: await proxy.listen(config.proxyHost, config.proxyPort) };
+  return proxy.listen(config.proxyHost, config.proxyPort);
 }

@@ -12,6 +12,7 @@ import {
   settleDatabase,
 } from '../store/server-databases.ts';
 import type { ServerDatabaseRow } from '../store/server-databases-table.ts';
+import { requireServer } from '../store/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { createTurns } from '../turns.ts';
 
@@ -32,7 +33,7 @@ type Record = (tx: Tx) => Promise<void>;
 export interface ServerDatabases {
   /** UNAVAILABLE where a change is under way that the database server cannot be asked about. */
   find(serverId: string): Promise<DatabaseAccess | undefined>;
-  /** ALREADY_EXISTS DATABASE_EXISTS; UNAVAILABLE, and then nothing is left of it. */
+  /** NOT_FOUND; ALREADY_EXISTS DATABASE_EXISTS; UNAVAILABLE, and then nothing is left of it. */
   create(serverId: string, record: Record): Promise<DatabaseAccess>;
   /** Ends all sessions. NOT_FOUND; UNAVAILABLE where the new password holds only later. */
   rotate(serverId: string, record: Record): Promise<DatabaseAccess>;
@@ -112,15 +113,16 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
   }
 
   async function release(serverId: string, record?: Record): Promise<boolean> {
-    const row = await databaseOf(store, serverId);
-    if (row === undefined) return false;
     const released = await store.write(async (tx) => {
-      const done = await releaseDatabase(tx, serverId);
-      if (done) await record?.(tx);
-      return done;
+      const row = await databaseOf(tx, serverId);
+      if (row === undefined) return undefined;
+      await releaseDatabase(tx, row.name);
+      await record?.(tx);
+      return row.name;
     });
-    await settleSoon(row.name);
-    return released;
+    if (released === undefined) return false;
+    await settleSoon(released);
+    return true;
   }
 
   return {
@@ -134,6 +136,7 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
     async create(serverId, record) {
       const row = { name: nameFor(serverId), serverId, generation: 1, settled: false, createdAt: clock.now() };
       const inserted = await store.write(async (tx) => {
+        await requireServer(tx, serverId);
         const done = await insertDatabase(tx, row);
         if (done) await record(tx);
         return done;
@@ -144,8 +147,8 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
       try {
         await settle(row.name);
       } catch (error) {
-        // Half of it may be there.
-        await store.write((tx) => releaseDatabase(tx, serverId));
+        // Half of it may be there. Only this one: the server may have got another meanwhile.
+        await store.write((tx) => releaseDatabase(tx, row.name));
         retryLater();
         throw error;
       }

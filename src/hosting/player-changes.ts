@@ -125,7 +125,7 @@ function holds(entry: unknown, at: number): boolean {
 function isAbout(entry: unknown, change: PlayerChange): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { uuid, name, ip } = entryOf(entry);
-  if (change.list === 'bannedIps') return ip.toLowerCase() === change.ip;
+  if (change.list === 'bannedIps') return ip === change.ip;
   return name === change.who.name.toLowerCase() || (uuid !== '' && uuid === change.who.uuid);
 }
 

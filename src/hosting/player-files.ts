@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { canonical } from '../ip-address.ts';
 import { dataRoot } from './data-root.ts';
 import { parseProperties } from './properties-format.ts';
 import { readPlain } from './properties.ts';
@@ -81,7 +82,8 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     },
     async ipBanOf(serverId, ip, at) {
       const bans = await list(serverId, 'banned-ips.json');
-      return bans.find((ban) => ban.ip === ip && isInForce(ban, at));
+      const address = canonical(ip);
+      return bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at));
     },
     isListed: async (serverId, player) =>
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
@@ -119,7 +121,7 @@ function entriesIn(text: string): Entry[] {
   return Array.isArray(json) ? json.filter((entry) => typeof entry === 'object' && entry !== null).map(entryOf) : [];
 }
 
-/** Reads an entry of a list; what it lacks, or has in another type, is ''. Names and UUIDs in lower case. */
+/** Reads an entry of a list; what it lacks, or has in another type, is ''. Names and UUIDs in lower case, addresses written in the one way. */
 export function entryOf(entry: object): Entry {
   const field = (name: string): string => {
     const value: unknown = (entry as Record<string, unknown>)[name];
@@ -128,7 +130,7 @@ export function entryOf(entry: object): Entry {
   return {
     name: field('name').toLowerCase(),
     uuid: field('uuid').toLowerCase(),
-    ip: field('ip'),
+    ip: canonical(field('ip')),
     expires: field('expires'),
     reason: field('reason').slice(0, REASON_UNITS),
   };

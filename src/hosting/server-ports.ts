@@ -1,6 +1,7 @@
 import { StatusError } from '../status.ts';
 import { deleteServerPort, insertServerPort, listServerPorts } from '../store/server-ports.ts';
 import type { ServerPortRow } from '../store/server-ports-table.ts';
+import { requireServer } from '../store/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { createTurns } from '../turns.ts';
 
@@ -11,7 +12,10 @@ export type ServerPort = Omit<ServerPortRow, 'serverId'>;
 export interface ServerPorts {
   /** By slot. */
   of(serverId: string): readonly ServerPort[];
-  /** Gives a server one more. RESOURCE_EXHAUSTED MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS. */
+  /**
+   * Gives a server one more. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED; RESOURCE_EXHAUSTED
+   * MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
+   */
   add(serverId: string, wanted: WantedPort, record: Record): Promise<void>;
   /** NOT_FOUND PORT_NOT_FOUND. */
   remove(serverId: string, slot: number, record: Record): Promise<void>;
@@ -30,12 +34,17 @@ export interface ServerPortsOptions {
   range: { from: number; to: number };
   /** Whether nobody else on this machine has it now. */
   isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
+  /** Where games listen at the addresses of this machine: what the service itself listens on over TCP. */
+  reserved?: ReadonlySet<number>;
+  /** False where ports cannot be kept from leading elsewhere than into the game. */
+  offered?: boolean;
 }
 
 const MAX_PORTS = 8;
 
 /** Reads what has been given out. Only the servers that have ports take memory. */
-export async function openServerPorts({ store, range, isFree }: ServerPortsOptions): Promise<ServerPorts> {
+export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
+  const { store, range, isFree, reserved = new Set(), offered = true } = options;
   const given = new Map<number, ServerPortRow>();
   for (const row of await listServerPorts(store)) given.set(row.hostPort, row);
   const inTurn = createTurns();
@@ -48,6 +57,15 @@ export async function openServerPorts({ store, range, isFree }: ServerPortsOptio
     for (let port = range.from; port <= range.to; port++)
       if (!given.has(port) && (await isFree(port, proto))) return port;
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are given out.');
+  }
+
+  function checkTarget({ containerPort, proto }: WantedPort): void {
+    if (!offered) {
+      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot give out ports; ENGINE=docker can.');
+    }
+    if (proto !== 'tcp' || !reserved.has(containerPort)) return;
+    const metadata = { containerPort: String(containerPort) };
+    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', 'Dormouse itself listens there.', { metadata });
   }
 
   /** The slot for it. */
@@ -70,9 +88,11 @@ export async function openServerPorts({ store, range, isFree }: ServerPortsOptio
 
     add: (serverId, wanted, record) =>
       inTurn('all', async () => {
+        checkTarget(wanted);
         const slot = slotFor(serverId, wanted);
         const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
         await store.write(async (tx) => {
+          await requireServer(tx, serverId);
           await insertServerPort(tx, row);
           await record(tx);
         });

@@ -35,10 +35,11 @@ export async function renewDatabase(tx: Tx, name: string): Promise<void> {
   await tx.run(sql, [false, name]);
 }
 
-/** Wishes a server's database away; false where it has none. */
-export async function releaseDatabase(tx: Tx, serverId: string): Promise<boolean> {
-  const sql = 'UPDATE "server_databases" SET "serverId" = NULL, "settled" = $1 WHERE "serverId" = $2';
-  return (await tx.run(sql, [false, serverId])) === 1;
+/** Wishes a database away; nothing where that has been wished for. */
+export async function releaseDatabase(tx: Tx, name: string): Promise<void> {
+  const sql = `UPDATE "server_databases" SET "serverId" = NULL, "settled" = $1
+    WHERE "name" = $2 AND "serverId" IS NOT NULL`;
+  await tx.run(sql, [false, name]);
 }
 
 /** Notes that the database server agrees, unless something else has been wished for meanwhile. */

@@ -26,6 +26,12 @@ export async function getServer(db: Sql, id: string): Promise<ServerRow | undefi
   return rows.map(serverRow)[0];
 }
 
+/** NOT_FOUND for a server that is not there, or not for long: nothing new may be given to it, as nobody would clear it away. */
+export async function requireServer(tx: Tx, id: string): Promise<void> {
+  const sql = `SELECT "id" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;
+  if ((await tx.query(sql, [id])).length === 0) throw serverNotFound(id);
+}
+
 /** An account's servers, oldest first. */
 export async function listServersByAccount(db: Sql, accountId: string): Promise<ServerRow[]> {
   const sql = 'SELECT * FROM "servers" WHERE "accountId" = $1 ORDER BY "createdAt", "id"';

@@ -174,6 +174,12 @@ test('W-12 a banned address stays out, of an awake server too; players behind th
   await it.list('banned-ips.json', [{ ...ban, ip: '203.0.113.7' }]);
   t.is(await it.knock(), 'Your address is banned from this server.');
   t.is(await it.knock({ ip: '203.0.113.8' }), '');
+  await it.list('banned-ips.json', [
+    { ...ban, ip: '2001:0DB8:0:0::00A' },
+    { ...ban, ip: '203.0.113.7' },
+  ]);
+  t.is(await it.knock({ ip: '2001:db8::a' }), 'Your address is banned from this server.');
+  t.is(await it.knock({ ip: '2001:db8::b' }), '');
   const player: Player = { name: 'Steve', uuid: UUID, ip: '203.0.113.7', protocol: 769 };
   await t.throwsAsync(it.routing.admit('abc', player), { name: 'JoinRefused', message: /Your address is banned/ });
   await t.notThrowsAsync(it.routing.admit('abc', { ...player, ip: '203.0.113.8' }));

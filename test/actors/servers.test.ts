@@ -331,7 +331,7 @@ test('a game that runs though its server sleeps is stopped; one without a server
     cpus: 1,
     ports: [],
     image: 'x',
-    dataDir: '/tmp',
+    dataDir: w.dataDir,
     env: {},
   };
   await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));

@@ -134,7 +134,8 @@ function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Servic
 }
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
-  const base = await world(t, options.world);
+  const erasers: ((id: string) => Promise<void>)[] = [];
+  const base = await world(t, { erasers, ...options.world });
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
@@ -192,6 +193,12 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   });
   t.teardown(() => metrics.close());
   const databases = createServerDatabases({ store, clock, databases: fakeDatabases(), secret, log });
+  const range = { from: 40_000, to: 40_019 };
+  const serverPorts = await openServerPorts({ store, range, isFree: async () => true });
+  erasers.push(
+    (id) => databases.erase(id),
+    (id) => serverPorts.forget(id),
+  );
   const { backups, worlds } = await base.room().open(servers, serverEvents);
   t.teardown(() => backups.close());
   const schedules = await createSchedules({
@@ -203,6 +210,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       clock,
       console: games,
       rconPassword: () => 'secret',
+      engine,
+      joined: () => [],
       backups,
     }),
   });
@@ -259,8 +268,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       console: games,
       catalogue: { versions: async () => ({ versions: ['1.21.8', '1.21.7'], latest: '1.21.8' }) },
       databases,
-      serverPorts: await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true }),
+      serverPorts,
       schedules,
+      joined: () => [],
       playersPort: () => 25_565,
       rconPassword: () => 'rcon-password',
     }),

@@ -77,9 +77,13 @@ const BODIES: Record<string, (serverId: string) => object> = {
 /** What operations without a message want in their query. */
 const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
 
+/** Scopes for what is asked for within an operation: the schedule of the example runs a command. */
+const ALSO: Record<string, Scope> = { CreateSchedule: 'console' };
+
 /** What the scopes of a key decide; undefined: it may. Its user is no operator. */
-function byScope({ scope }: Operation, held: readonly Scope[]): Outcome | undefined {
-  if (scope !== 'any' && !held.includes(scope)) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
+function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | undefined {
+  const lacks = (needed: Operation['scope']) => needed !== 'any' && !held.includes(needed);
+  if (lacks(scope) || lacks(ALSO[id] ?? 'any')) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
   return scope === 'operator' ? ['PERMISSION_DENIED', 'NOT_OPERATOR'] : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -7,6 +7,7 @@ import { offlineUuid } from '../../src/hosting/player-profiles.ts';
 import { parseProperties } from '../../src/hosting/properties-format.ts';
 import type { Profiles } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { PROXY_ADDRESS } from '../fakes/engine.ts';
 import { accounts, accountUuid } from '../support/accounts.ts';
 import { heldWrites } from '../support/store.ts';
 import type { WorldOptions } from '../support/world.ts';
@@ -59,6 +60,25 @@ async function players(
   };
 }
 
+test('W-12 a ban of the address that all players come from is lifted before the next start, others stay', async (t) => {
+  const it = await players(t);
+  const ban = { created: '', source: 'Steve', expires: 'forever', reason: 'all of you' };
+  const entries = [{ ...ban, ip: PROXY_ADDRESS }, { ...ban, ip: '203.0.113.7', unknown: 1 }, 'nonsense'];
+  await it.put('banned-ips.json', entries);
+  await it.run();
+  t.deepEqual(await it.json('banned-ips.json'), entries.slice(1));
+  await it.stop();
+  for (const broken of ['{', '{}', '']) {
+    await it.put('banned-ips.json', broken);
+    await it.run();
+    t.is(await it.file('banned-ips.json'), broken);
+    await it.stop();
+  }
+  await rm(join(it.root, 'banned-ips.json'));
+  await symlink('/etc/passwd', join(it.root, 'banned-ips.json'));
+  await it.run();
+});
+
 test('P-01 a server that has never run has no lists, and gets them in the form the game knows', async (t) => {
   const it = await players(t);
   t.deepEqual(await it.lists(), {
@@ -76,6 +96,20 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
   await it.set('setOp', { name: 'Steve', op: true });
   t.deepEqual(await it.json('ops.json'), [{ ...steve, level: 4, bypassesPlayerLimit: false }]);
   t.deepEqual(await it.set('setOp', { name: 'STEVE', op: false }), { ...(await it.lists()), ops: [] });
+  for (const [set, level] of [
+    ['0', 0],
+    ['2', 2],
+    ['', 4],
+    ['9', 4],
+  ] as const) {
+    await it.put('server.properties', `op-permission-level=${set}\n`);
+    await it.set('setOp', { name: 'Steve', op: true });
+    t.like(await it.json('ops.json'), [{ name: 'Steve', level }], `op-permission-level=${set}`);
+    await it.set('setOp', { name: 'Steve', op: false });
+  }
+  await it.put('banned-ips.json', [{ ip: '2001:0DB8:0:0::0A', expires: 'forever' }]);
+  await it.set('setIpBan', { ip: '2001:db8::a', banned: false });
+  t.deepEqual(await it.json('banned-ips.json'), []);
   await it.set('setIpBan', { ip: '2001:DB8::0:1', banned: true });
   t.like(((await it.lists())['bannedIps'] as object[])[0], { ip: '2001:db8::1', expires: 'forever', source: 'Rcon' });
   await it.set('setIpBan', { ip: '2001:db8::1', banned: false });

@@ -66,6 +66,7 @@ test('bad ports are refused with what is wrong', async (t) => {
     { containerPort: 1_000, proto: 'sctp' },
     { containerPort: 25_565, proto: 'tcp' },
     { containerPort: 25_575, proto: 'tcp' },
+    { containerPort: 25_585, proto: 'tcp' },
     { containerPort: 1_000, proto: 'tcp', label: 'a\nb' },
   ]) {
     t.is((await it.call('POST', PATH, { body })).reason, 'INVALID_FIELD', JSON.stringify(body));
@@ -83,4 +84,59 @@ test('a port that somebody else has is not given out', async (t) => {
   const ports = await openServerPorts({ store: it.store, range: { from, to: from + 50 }, isFree: isPortFree });
   await ports.add('abc', { containerPort: 1, proto: 'tcp', label: '' }, async () => {});
   t.true((ports.of('abc')[0]?.hostPort ?? 0) > from);
+});
+
+test('ports and database of a deleted server are free for the next one of its name', async (t) => {
+  const it = await api(t);
+  const { ok, services } = it;
+  await it.create('abc');
+  await ok('POST', PATH, { containerPort: 8_123, proto: 'tcp' });
+  const { dbName } = await ok('POST', '/v1/servers/abc/database', {});
+  await ok('DELETE', '/v1/servers/abc');
+  await it.reach('abc', 'gone');
+  t.deepEqual(services.serverPorts.of('abc'), []);
+  await it.create('abc');
+  t.deepEqual(portsIn(await ok('GET', '/v1/servers/abc')), []);
+  t.like(await ok('GET', '/v1/servers/abc/database'), { present: false });
+  t.like(portsIn(await ok('POST', PATH, { containerPort: 8_123, proto: 'tcp' })), [{ hostPort: 40_000 }]);
+  t.not((await ok('POST', '/v1/servers/abc/database', {}))['dbName'], dbName);
+});
+
+test('a server that is being deleted, or is gone, gets no port and no database any more', async (t) => {
+  const it = await api(t);
+  const { serverPorts, databases } = it.services;
+  const port = { containerPort: 8_123, proto: 'tcp' as const, label: '' };
+  const nothing = async () => {};
+  const refused = async (work: Promise<unknown> | undefined) =>
+    t.like(await t.throwsAsync(async () => work), { code: 'NOT_FOUND', reason: 'SERVER_NOT_FOUND' });
+  await it.create('abc');
+  // The engine cannot remove it yet.
+  it.engine.away();
+  await it.ok('DELETE', '/v1/servers/abc');
+  await refused(serverPorts.add('abc', port, nothing));
+  await refused(databases?.create('abc', nothing));
+  it.engine.back();
+  await it.reach('abc', 'gone');
+  await refused(serverPorts.add('abc', port, nothing));
+  await refused(databases?.create('abc', nothing));
+  t.deepEqual(await it.store.query('SELECT * FROM "server_databases"'), []);
+  t.deepEqual(serverPorts.of('abc'), []);
+});
+
+test('where games share the addresses of this machine, the ports of the service itself are refused, or all', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const range = { from: 40_000, to: 40_019 };
+  const given = { store: it.store, range, isFree: async () => true };
+  const add = async (more: { reserved?: Set<number>; offered?: boolean }, proto: 'tcp' | 'udp') =>
+    (await openServerPorts({ ...given, ...more })).add(
+      'abc',
+      { containerPort: 8_080, proto, label: '' },
+      async () => {},
+    );
+  const reserved = new Set([8_080]);
+  t.like(await t.throwsAsync(add({ reserved }, 'tcp')), { code: 'INVALID_ARGUMENT', reason: 'PORT_RESERVED' });
+  t.like(await t.throwsAsync(add({ offered: false }, 'udp')), { code: 'UNIMPLEMENTED', reason: 'NOT_SUPPORTED' });
+  await add({ reserved }, 'udp');
+  t.pass();
 });

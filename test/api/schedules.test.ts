@@ -1,9 +1,12 @@
 import test from 'ava';
 import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check';
+import type { Scope } from '../../src/access/scopes.ts';
 import { createSchedules } from '../../src/actors/schedules.ts';
 import { nextRun } from '../../src/hosting/cron.ts';
 import { createLog } from '../../src/log.ts';
+import { StatusError } from '../../src/status.ts';
 import { getSchedule, insertSchedule } from '../../src/store/schedules.ts';
+import type { Store } from '../../src/store/store.ts';
 import { world } from '../support/world.ts';
 import { api } from './harness.ts';
 import type { ApiUnderTest } from './harness.ts';
@@ -74,6 +77,95 @@ test('a schedule wakes, commands, restarts, backs up and stops a server, with it
   await it.reach('abc', 'hibernated');
 });
 
+test('making, enabling and running a schedule needs the scope of what it does as well; stopping it does not', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.create('def');
+  const also: Record<string, Scope> = { command: 'console', backup: 'backups' };
+  for (const kind of ['command', 'start', 'stop', 'restart', 'backup']) {
+    const command = kind === 'command' ? 'op Eve' : '';
+    const { id } = await make(it, kind, '0 4 * * *', command);
+    const needed = also[kind];
+    for (const scopes of [['servers:write'], ['servers:write', 'console'], ['servers:write', 'backups']] as Scope[][]) {
+      const { key } = await it.mint(scopes);
+      const ask = async (path: string, body: object) => (await it.call('POST', path, { key, body })).reason;
+      const reason = needed === undefined || scopes.includes(needed) ? '' : 'SCOPE_MISSING';
+      const title = `${kind} with ${scopes.join()}`;
+      t.is(await ask('/v1/servers/def/schedules', { kind, command, cronExpr: '0 4 * * *' }), reason, title);
+      t.is(await ask(`${PATH}:run`, { scheduleId: id }), reason, title);
+      t.is(await ask(`${PATH}:setEnabled`, { scheduleId: id, enabled: true }), reason, title);
+      t.is(await ask(`${PATH}:setEnabled`, { scheduleId: id, enabled: false }), '', title);
+    }
+    const { key } = await it.mint(['servers:write']);
+    t.is((await it.call('POST', `${PATH}:delete`, { key, body: { scheduleId: id } })).status, 200);
+  }
+});
+
+test('W-12 a schedule that bans the address of a player by name does not ban everybody', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const { id } = await make(it, 'command', '0 4 * * *', 'ban-ip Steve');
+  t.like(await it.ok('POST', `${PATH}:run`, { scheduleId: id }), { lastStatus: 'error' });
+  t.false(it.games.commands.some((given) => given.includes('ban-ip')));
+});
+
+test('a schedule that somebody runs is in the audit log with who did', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const { id } = await make(it, 'stop', '0 4 * * *');
+  await it.ok('POST', `${PATH}:run`, { scheduleId: id });
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
+    entries: { action: string; detail: string }[];
+  };
+  const run = entries.find(({ action }) => action === 'schedule.run');
+  t.regex(run?.detail ?? '', new RegExp(`^key key_.*; ${id}$`));
+});
+
+test('the end of a run that could not be stored is stored later, so that the schedule runs again', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const at = clock.now();
+  const due = {
+    id: 'sch_1',
+    serverId: 'abc',
+    kind: 'start',
+    command: '',
+    cronExpr: '* * * * *',
+    enabled: true,
+  } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  await store.write((tx) =>
+    insertSchedule(tx, { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) }),
+  );
+  let failing = false;
+  let failed = 0;
+  const write: typeof store.write = async (work) => {
+    if (!failing) return store.write(work);
+    failed++;
+    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The disk is full.');
+  };
+  const flaky: Store = Object.create(store, { write: { value: write } });
+  let runs = 0;
+  const acts = async () => {
+    runs++;
+    failing = runs === 1;
+  };
+  const actions = { command: acts, start: acts, stop: acts, restart: acts, backup: acts };
+  const schedules = await createSchedules({ store: flaky, clock, log: createLog({ level: 'silent' }), actions });
+  t.teardown(() => schedules.close());
+  await clock.advance(MINUTE_MS);
+  await it.until(() => failed > 0);
+  failing = false;
+  const kept = () => getSchedule(store, 'abc', 'sch_1');
+  t.truthy((await kept())?.runningSince);
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => runs === 2 && (await kept())?.runningSince === null);
+  t.like(await kept(), { lastStatus: 'ok' });
+});
+
 test('what needs a running server is skipped while it sleeps, and wakes it not; a refused start is an error', async (t) => {
   const it = await api(t);
   await it.create('abc');
@@ -137,7 +229,11 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
   await clock.advance(MINUTE_MS);
   await it.until(async () => begun > 0 && (await kept()).runningSince !== null);
   t.is(begun, 1);
-  for (const twin of twins) await t.throwsAsync(twin.runNow('abc', 'sch_1'), { message: /running now/ });
+  for (const twin of twins)
+    await t.throwsAsync(
+      twin.runNow({ serverId: 'abc', id: 'sch_1' }, async () => {}),
+      { message: /running now/ },
+    );
   await clock.advance(MINUTE_MS);
   await it.until(async () => (await kept()).lastStatus === 'skipped');
   t.regex((await kept()).lastError, /had not ended/);

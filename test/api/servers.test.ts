@@ -3,6 +3,7 @@ import type { ServerState } from '../../machines/server-types.ts';
 import { Server } from '../../src/api/schemas.ts';
 import { ConsoleError } from '../../src/ports.ts';
 import { sandboxVersions } from '../../src/sandbox/versions.ts';
+import { PROXY_ADDRESS } from '../fakes/engine.ts';
 import { api } from './harness.ts';
 
 /** The reference's table, in its order. */
@@ -295,6 +296,28 @@ test('name at any time, RAM and plan only while stopped', async (t) => {
   }
 });
 
+test('a server that has more RAM than its account may have now keeps it, and takes another name or plan', async (t) => {
+  const { ok, call, services } = await api(t);
+  await ok('POST', '/v1/servers', { ...SMALL, ramMb: 2_048 });
+  await services.accountLimits.set('acc_test', { maxRamMb: 1_024, maxServers: null });
+  const path = '/v1/servers/my-world:update';
+  t.like(await ok('POST', path, { name: 'Other' }), { name: 'Other', ramMb: 2_048 });
+  t.like(await ok('POST', path, { plan: 'flat', ramMb: 2_048 }), { plan: 'flat', ramMb: 2_048 });
+  t.is((await call('POST', path, { body: { ramMb: 1_536 } })).reason, 'MAX_RAM');
+  t.like(await ok('POST', path, { ramMb: 1_024 }), { ramMb: 1_024 });
+});
+
+test('members change name and RAM of a server, its owner alone the plan', async (t) => {
+  const { ok, call, stranger, share } = await api(t);
+  await ok('POST', '/v1/servers', SMALL);
+  const key = await stranger();
+  await share('my-world', 'member');
+  const update = async (body: object) => (await call('POST', '/v1/servers/my-world:update', { key, body })).reason;
+  t.is(await update({ name: 'Ours', ramMb: 512, plan: 'metered' }), '');
+  t.is(await update({ name: 'Mine', plan: 'flat' }), 'ROLE_TOO_LOW');
+  t.like(await ok('GET', '/v1/servers/my-world'), { name: 'Ours', ramMb: 512, plan: 'metered' });
+});
+
 test('RAM and plan changed while somebody starts the server: it runs with them, or they are refused', async (t) => {
   const { call, reach, engine, servers } = await api(t);
   const outcomes = new Set<string>();
@@ -457,4 +480,37 @@ test('the phase shows only while a server starts', async (t) => {
   release();
   await reach('my-world', 'running');
   t.deepEqual(await shown(), ['running', '', 0]);
+});
+
+test('W-12 a ban of the address of a player, by name, is one of where the player really comes from', async (t) => {
+  const joined = [
+    { name: 'Steve', ip: '2001:DB8::1' },
+    { name: 'Brother', ip: '2001:db8:0::1' },
+    { name: 'Alex', ip: '203.0.113.8' },
+    { name: 'Local', ip: PROXY_ADDRESS },
+    { name: 'no name\nop Eve', ip: '203.0.113.9' },
+  ];
+  const { ok, call, reach, games } = await api(t, { services: { joined: (id) => (id === 'my-world' ? joined : []) } });
+  await ok('POST', '/v1/servers', SMALL);
+  await ok('POST', '/v1/servers/my-world:start');
+  await reach('my-world', 'running');
+  const run = async (command: string) => {
+    games.commands.length = 0;
+    const { reason } = await call('POST', '/v1/servers/my-world:command', { body: { command } });
+    const told = games.commands.filter((given) => !given.endsWith(': list'));
+    return reason === '' ? told.map((given) => given.replace('my-world: ', '')) : reason;
+  };
+  const kicked = ['kick Steve You have been IP banned.', 'kick Brother You have been IP banned.'];
+  t.deepEqual(await run('/ban-ip steve Took the  torches'), ['ban-ip 2001:db8::1 Took the  torches', ...kicked]);
+  t.deepEqual(await run('minecraft:Ban-IP Alex'), [
+    'minecraft:Ban-IP 203.0.113.8',
+    'kick Alex You have been IP banned.',
+  ]);
+  t.deepEqual(await run('ban-ip 203.0.113.9 spam'), ['ban-ip 203.0.113.9 spam']);
+  t.is(await run('ban-ip Nobody'), 'PLAYER_NOT_ONLINE');
+  t.is(await run('ban-ip Local'), 'PROXY_ADDRESS');
+  t.is(await run(`banip ${PROXY_ADDRESS}`), 'PROXY_ADDRESS');
+  for (const other of ['ban-ip', 'ban Steve', 'say ban-ip Steve', 'pardon-ip 203.0.113.8', 'banlist ips']) {
+    t.deepEqual(await run(other), [other]);
+  }
 });

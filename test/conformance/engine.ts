@@ -1,10 +1,12 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createConnection, createServer, type AddressInfo } from 'node:net';
+import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
+import { canonical } from '../../src/ip-address.ts';
 import { EngineError } from '../../src/ports.ts';
 import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
+import { freePort } from '../support/service.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */
 export interface Behaviour {
@@ -83,6 +85,18 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await engine.boot({ ...spec('beta', { echo }), ports }, never);
     await until(() => echoesTcp(tcp));
     await engine.halt('beta', 1_000);
+  });
+
+  holds('it is known by which addresses games see this machine', async (t, { engine, spec, listens }) => {
+    const addresses = await engine.proxyAddresses();
+    t.deepEqual(addresses.map(canonical), addresses);
+    if (!listens) return;
+    const { game } = await engine.boot(spec('alpha'), never);
+    await answers(game!);
+    const socket = createConnection(game!);
+    await once(socket, 'connect');
+    t.true(addresses.includes(canonical(socket.localAddress ?? '')), `${socket.localAddress} in ${addresses.join()}`);
+    socket.destroy();
   });
 
   holds('boots at once give one game', async (t, { engine, again, spec }) => {
@@ -406,15 +420,8 @@ function ended(game: Game | undefined): Game | undefined {
   return game?.exit ? game : undefined;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
-function echoesTcp(port: number): Promise<boolean> {
+/** Whether what is sent to a port of this machine comes back. */
+export function echoesTcp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection({ port, host: '127.0.0.1' }, () => socket.write('hello'));
     socket.setTimeout(1_000, () => socket.destroy());
@@ -427,7 +434,8 @@ function echoesTcp(port: number): Promise<boolean> {
   });
 }
 
-function echoesUdp(port: number): Promise<boolean> {
+/** The same by datagrams. */
+export function echoesUdp(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     const end = (echoed: boolean) => {

@@ -54,6 +54,9 @@ export interface FakeEngine extends Engine {
   again(): FakeEngine;
 }
 
+/** From which games of a fake engine see all players come. */
+export const PROXY_ADDRESS = '10.9.8.1';
+
 export interface FakeEngineOptions {
   clock?: Clock;
   /** Where games listen; by default addresses at which nobody answers. */
@@ -191,6 +194,7 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
       tell({ type: 'resync' });
     },
     again: () => engineOn(world, options),
+    proxyAddresses: async () => [PROXY_ADDRESS],
 
     async install(spec, signal) {
       reach();

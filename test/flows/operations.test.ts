@@ -40,18 +40,17 @@ test('every operation of the reference has its row, and each row an operation', 
 });
 
 test('every control operation, once with bad input and once well, on the whole service', async (t) => {
-  if (!(await needs(t, 'mariadb'))) return;
   t.timeout(240_000);
-  const mariadb = await startMariadb();
-  t.teardown(() => mariadb.remove());
+  const databases = (await needs(t, 'mariadb')) ? { MYSQL_ADMIN_URL: await mariadbUrl(t) } : undefined;
   const mods = await modrinth(t);
   mods.project('lithium', [{ id: 'lithium1', loaders: ['fabric'], gameVersions: ['1.21.4'] }]);
   const pack = await mrpack({ dependencies: { minecraft: '1.21.4', 'fabric-loader': '0.16.9' }, files: [] });
   mods.project('Pack', [{ id: 'p1', content: pack, filename: 'p.mrpack' }], { project_type: 'modpack' });
-  const service = await startService(t, { MYSQL_ADMIN_URL: mariadb.adminUrl, MODRINTH_URL: mods.url });
+  const service = await startService(t, { ...databases, MODRINTH_URL: mods.url });
   const walk = await begin(t, service);
   const here = new Set(operations.map(({ id }) => id));
-  for (const row of ROWS.filter(({ id }) => here.has(id))) {
+  const rows = ROWS.filter(({ id }) => here.has(id) && (databases !== undefined || !id.includes('ServerDatabase')));
+  for (const row of rows) {
     const { id, server = SERVER, well = {}, bad, before, after } = row;
     await before?.(walk);
     const { code, ...change } = bad;
@@ -71,6 +70,12 @@ test('every control operation, once with bad input and once well, on the whole s
   }
   t.like(await ask(service, 'GetServer', { params: { id: SERVER } }), { status: 404 });
 });
+
+async function mariadbUrl(t: ExecutionContext): Promise<string> {
+  const mariadb = await startMariadb();
+  t.teardown(() => mariadb.remove());
+  return mariadb.adminUrl;
+}
 
 async function begin(t: ExecutionContext, service: Service): Promise<Walk> {
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');

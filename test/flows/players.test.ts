@@ -114,3 +114,32 @@ const bothWays = test.macro({
 
 test(bothWays, 'asleep');
 test(bothWays, 'awake');
+
+test('W-12 an address is banned by the name of a player: who comes from there stays out, everybody else plays on', async (t) => {
+  t.timeout(120_000);
+  const service = await startService(t);
+  await service.create('castle', VERSION);
+  const path = '/v1/servers/castle';
+  const as = (name: string, from: string) =>
+    joinRaw({ port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost', name, from });
+  const banned = async () => (await service.call<Lists>('GET', `${path}/players`)).bannedIps;
+  const alex = await as('Alex', '127.0.0.3');
+  const steve = await as('Steve', '127.0.0.2');
+  await service.call('POST', `${path}:command`, { command: 'ban-ip steve griefing' });
+  t.regex(await steve.ended, /IP banned/);
+  t.like(await banned(), [{ ip: '127.0.0.2', reason: 'griefing' }]);
+  await t.throwsAsync(as('Steve', '127.0.0.2'), { message: /address is banned.*griefing/s });
+  await (await as('Carol', '127.0.0.4')).end();
+  await alex.end();
+
+  // An operator in the game, who does not know of any proxy.
+  await service.call('POST', `${path}/players:setOp`, { name: 'Alex', op: true });
+  const operator = await as('Alex', '127.0.0.3');
+  operator.chat('/ban-ip Alex');
+  await operator.ended;
+  t.like(await banned(), [{ ip: '127.0.0.2' }, { ip: '127.0.0.1' }]);
+  await service.call('POST', `${path}:stop`, {});
+  await service.reach('castle', 'hibernated');
+  await (await as('Carol', '127.0.0.4')).end();
+  t.deepEqual((await banned()).length, 1);
+});

@@ -9,13 +9,15 @@ import { createServerDatabases } from '../../src/hosting/databases.ts';
 import type { ServerDatabases } from '../../src/hosting/databases.ts';
 import { createLog } from '../../src/log.ts';
 import type { Databases } from '../../src/ports.ts';
-import { openStore } from '../../src/store/store.ts';
+import { databaseOf } from '../../src/store/server-databases.ts';
+import { insertServer } from '../../src/store/servers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { api } from '../api/harness.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { type Mariadb, startMariadb } from '../support/mariadb.ts';
 import { needs } from '../support/needs.ts';
+import { freshStore, serverRow } from '../support/store.ts';
 
 let mariadb: Promise<Mariadb> | undefined;
 test.after.always(async () => (await mariadb)?.remove());
@@ -114,8 +116,8 @@ interface Kept {
 }
 
 async function kept(t: ExecutionContext): Promise<Kept> {
-  const store = await openStore('sqlite::memory:');
-  t.teardown(() => store.close());
+  const store = await freshStore(t);
+  await store.write((tx) => insertServer(tx, serverRow('abc')));
   const clock = fakeClock();
   const port = fakeDatabases();
   const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
@@ -163,6 +165,32 @@ test('D-02: a create that the database server fails half-way leaves nothing behi
   while ((await databases.orphans()).length > 0) await clock.advance(1_000);
   t.is(port.passwords.size, 0);
   t.deepEqual(await store.query('SELECT * FROM "server_databases"'), []);
+  await databases.close();
+});
+
+test('D-02: a create that fails late leaves the database alone that the server got meanwhile', async (t) => {
+  const { port, store, open } = await kept(t);
+  const databases = open();
+  const reached = Promise.withResolvers<void>();
+  const failure = Promise.withResolvers<never>();
+  const provide = port.provide.bind(port);
+  port.provide = async () => {
+    reached.resolve();
+    await failure.promise;
+  };
+  const late = t.throwsAsync(databases.create('abc', nothing), { message: 'timed out' });
+  await reached.promise;
+  port.provide = provide;
+  const dropped = databases.drop('abc', nothing);
+  while ((await databases.orphans()).length === 0);
+  const second = databases.create('abc', nothing);
+  while ((await databaseOf(store, 'abc')) === undefined);
+  failure.reject(new Error('timed out'));
+  await late;
+  await dropped;
+  const { name, password } = await second;
+  t.deepEqual(await databases.find('abc'), { name, password });
+  t.deepEqual([...port.passwords], [[name, password]]);
   await databases.close();
 });
 

@@ -133,6 +133,12 @@ test('kicks, bans and their ends', async (t) => {
   t.is(await run('banlist'), 'There are no bans');
 });
 
+test('operators get the level that the property says, none as well', async (t) => {
+  const { sandbox, run } = await started(t, { env: { OP_PERMISSION_LEVEL: '0' } });
+  await run('op Ann');
+  t.like(list(sandbox, 'ops.json'), [{ name: 'Ann', level: 0 }]);
+});
+
 test('lists written by others: read at the start and on reload, bans only until they expire', async (t) => {
   const { sandbox, port, run } = await started(t, { env: { ENFORCE_WHITELIST: 'TRUE' } });
   const write = (name: string, entries: object[]) =>

@@ -16,6 +16,8 @@ export interface JoinOptions {
   name: string;
   /** The host name said in the handshake, where it is not `host`: what a proxy routes by. */
   fakeHost?: string;
+  /** An address of this machine to come from, such as 127.0.0.2. */
+  from?: string;
   /** How long the whole join may take, including a login that is held. */
   timeoutMs?: number;
 }
@@ -142,7 +144,7 @@ export function pingStatus(options: {
   });
 }
 
-function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost }: JoinOptions) {
+function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from }: JoinOptions) {
   // By protocol number: by name, releases that share their data with others resolve to wrong ones.
   const protocol = findVersion(version)?.protocol;
   return {
@@ -154,6 +156,9 @@ function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost }: Jo
     hideErrors: true,
     checkTimeoutInterval: patienceMs,
     ...(fakeHost === undefined ? {} : { fakeHost }),
+    ...(from !== undefined && {
+      connect: (client: Client) => client.setSocket(connect({ host, port, localAddress: from })),
+    }),
   };
 }
 

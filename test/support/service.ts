@@ -52,7 +52,7 @@ export async function startService(
   program: string[] = ['src/main.ts'],
 ): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
-  const [httpPort, playersPort, sftpPort] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [httpPort, playersPort, sftpPort, extra] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   let child: ChildProcess | undefined;
 
   const service: Service = {
@@ -106,6 +106,8 @@ export async function startService(
           PROXY_PORT: String(playersPort),
           PROXY_HOST: '127.0.0.1',
           SFTP_PORT: String(sftpPort),
+          // Elsewhere than those of other services on this machine.
+          EXTRA_PORTS: `${extra}-${extra + 19}`,
           ENGINE: 'process',
           // Nothing outside this machine is asked for anything.
           FABRIC_META_URL: 'http://127.0.0.1:9/',

@@ -63,6 +63,8 @@ export interface WorldOptions {
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
   room?: Partial<BackupRoomOptions>;
+  /** What else is cleared away with a server. */
+  erasers?: readonly ((id: string) => Promise<void>)[];
   /** What brings mods and packs into servers' folders. */
   content?: (base: Pick<World, 'store' | 'clock' | 'dataDir'>) => Pick<EffectsOptions, 'mods' | 'installPack'>;
 }
@@ -125,7 +127,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       outages: () => outages,
       maintain: room.maintain,
       ...options.content?.({ store, clock, dataDir }),
-      erasers: [room.erase],
+      erasers: [room.erase, async (id) => void (await Promise.all(options.erasers?.map((each) => each(id)) ?? []))],
       rconPassword: () => 'secret',
       cpusFor: () => 1,
       portsOf: () => [],

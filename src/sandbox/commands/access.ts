@@ -90,7 +90,7 @@ function op(call: Call): string {
   const { lists, properties } = call.game;
   const profile = profileOf(call.game, playerName(call, 0));
   if (lists.operator(profile)) throw new CommandError('Nothing changed. The player already is an operator');
-  lists.ops.add({ ...profile, level: properties.number('op-permission-level', 1, 4), bypassesPlayerLimit: false });
+  lists.ops.add({ ...profile, level: properties.number('op-permission-level', 0, 4), bypassesPlayerLimit: false });
   return `Made ${profile.name} a server operator`;
 }
 
