@@ -2,9 +2,11 @@
 import type { Address, Cause, ServerContext, ServerInput } from './server-types.ts';
 
 const HOUR_MS = 3_600_000;
+/** So often within an hour a game that ended by itself is started again. */
+const RESTARTS_AN_HOUR = 2;
 
 /** What the context has gained since 0.1: snapshots stored before lack it. */
-export const GAINED = { job: null, maintained: null } satisfies Partial<ServerContext>;
+export const GAINED = { job: null, maintained: null, crashes: [] } satisfies Partial<ServerContext>;
 
 /** Asleep, and nothing has happened yet. */
 export function initialContext({ id, limits, cause }: ServerInput): ServerContext {
@@ -51,6 +53,7 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
 export function installing(context: ServerContext, at: number, cause: Cause) {
   return {
     cause,
+    wokenAt: at,
     queued: null,
     installFailure: null,
     startFailure: null,
@@ -68,6 +71,25 @@ export function restedFor(context: ServerContext, reading: { at: number; players
 /** Those retries of a failed start that still count. */
 export function recentRetries(context: ServerContext, now: number): number[] {
   return context.retries.filter((at) => at > now - HOUR_MS);
+}
+
+/** The ends of its game that still count, and one more. */
+export function withCrash(context: ServerContext, at: number): number[] {
+  return [...recentCrashes(context, at), at].slice(-RESTARTS_AN_HOUR - 1);
+}
+
+/** Whether its game may end by itself once more and be started again. */
+export function mayCrash(context: ServerContext, now: number): boolean {
+  return recentCrashes(context, now).length < RESTARTS_AN_HOUR;
+}
+
+/** Whether its game has ended by itself so often that only its owner can mend it. */
+export function loops(context: ServerContext, now: number): boolean {
+  return recentCrashes(context, now).length > RESTARTS_AN_HOUR;
+}
+
+function recentCrashes({ crashes }: ServerContext, now: number): number[] {
+  return crashes.filter((at) => at > now - HOUR_MS);
 }
 
 /** Whether a game is still where it was. */

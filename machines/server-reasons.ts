@@ -1,12 +1,41 @@
 /** Why a server did what nobody asked for, and why it could not do what it should. */
-import type { Cause, Failure } from './server-types.ts';
+import type { Cause, Ending, Failure } from './server-types.ts';
 
-export const AWAKE_AGAIN: Cause = { kind: 'system', id: 'crash', note: 'started again after a crash' };
-export const LOST: Cause = { kind: 'system', id: 'lost', note: 'started again after its engine or machine went away' };
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
 export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
 export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
 export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
+
+/** Why a server is started again whose game has ended so. */
+export function againAfter(how: Ending): Cause {
+  return { ...systemOf(how), note: `started again after ${WHAT_HAPPENED[how]}` };
+}
+
+/** Why a server is not started again whose game has ended so, before the player who woke it came in. */
+export function notAgainAfter(how: Ending): Cause {
+  return { ...systemOf(how), note: `not started again after ${WHAT_HAPPENED[how]}: nobody had come in` };
+}
+
+function systemOf(how: Ending): Pick<Cause, 'kind' | 'id'> {
+  return { kind: 'system', id: how === 'crashed' ? 'crash' : 'lost' };
+}
+
+const WHAT_HAPPENED: Record<Ending, string> = {
+  crashed: 'a crash',
+  lost: 'its engine or machine went away',
+  ended: 'an end that nobody had asked for',
+  stopped: 'a stop',
+};
+
+/** The last of too many crashes. */
+export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
+  return {
+    code: 'crash_loop',
+    summary: `Crash loop: it ended by itself three times within an hour, so it was not started again. Last: ${summary}`,
+    suggestion: `${suggestion} Then start it yourself: players cannot wake it for now.`.trimStart(),
+    raw,
+  };
+}
 
 export const START_TIMEOUT: Failure = {
   code: 'start_timeout',

@@ -60,7 +60,7 @@ export interface ServerContext {
   limits: ServerLimits;
   /** Why the server is in its present phase of life. */
   cause: Cause;
-  /** When START or JOIN was taken; null while asleep. */
+  /** When what runs of the server, or may still run, was asked for; null once nothing of it can. */
   wokenAt: number | null;
   /** When the game became ready; null unless running. */
   readyAt: number | null;
@@ -80,6 +80,8 @@ export interface ServerContext {
   kill: boolean;
   /** When joins retried a failed start; at most two an hour. */
   retries: number[];
+  /** When its game last ended though nobody wanted it to; of the last hour, and at most as many as make a loop. */
+  crashes: number[];
   /** When the present passing state is given up; null where there is no limit. */
   deadlineAt: number | null;
   /** No idle stop before. */
@@ -109,10 +111,11 @@ export interface ServerInput {
 type Caused<Type extends string> = { type: Type; at: number; cause: Cause };
 
 /**
- * How a game ended that nobody here asked to end: by itself; with its engine or machine, through no fault of its own; or in
- * good order, because somebody in the game told it to.
+ * How a game ended that nobody here asked to end: by itself; while nobody could watch, with its engine or machine and through
+ * no fault of its own; in good order though nobody is known to have told it to, as when its engine goes down; or in good
+ * order, because somebody in the game told it to.
  */
-export type Ending = 'crashed' | 'lost' | 'stopped';
+export type Ending = 'crashed' | 'lost' | 'ended' | 'stopped';
 
 /** What people, keys, players and schedules ask for. */
 export type ServerCommand =

@@ -7,16 +7,27 @@
  */
 import { assign, fromCallback, fromPromise, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
-import { awakening, initialContext, installing, recentRetries, restedFor, sameAddress } from './server-context.ts';
 import {
-  AWAKE_AGAIN,
+  awakening,
+  initialContext,
+  installing,
+  loops,
+  mayCrash,
+  recentRetries,
+  restedFor,
+  sameAddress,
+  withCrash,
+} from './server-context.ts';
+import {
+  againAfter,
   CANCELLED,
+  crashLoop,
   failureOf,
   FALSE_WAKE,
   IDLE,
   INSIDE,
   INSTALL_TIMEOUT,
-  LOST,
+  notAgainAfter,
   START_TIMEOUT,
   UNEXPECTED,
 } from './server-reasons.ts';
@@ -72,19 +83,22 @@ export const serverMachine = setup({
     pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
   },
   guards: {
-    mayRetry: ({ context }, params: { at: number }) => recentRetries(context, params.at).length < RETRIES_AN_HOUR,
+    mayRetry: ({ context }, params: { at: number }) =>
+      recentRetries(context, params.at).length < RETRIES_AN_HOUR && !loops(context, params.at),
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
     moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
     stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
-    lost: (_, params: { how: Ending }) => params.how === 'lost',
     occupied: ({ context }) => context.job !== null,
     free: ({ context }) => context.job === null,
     replacesAll: (_, params: { job: Job }) => params.job.kind === 'backup.restore',
     stillNotInstalled: ({ context }, params: { failure: Failure | null }) =>
       params.failure !== null && context.installFailure !== null,
-    ranLongEnough: ({ context }, params: { at: number }) =>
-      context.readyAt !== null && params.at - context.readyAt >= CRASH_GRACE_MS,
+    crashedAtOnce: ({ context }, params: { at: number; how: Ending }) =>
+      params.how === 'crashed' && params.at - (context.readyAt ?? params.at) < CRASH_GRACE_MS,
+    crashedTooOften: ({ context }, params: { at: number; how: Ending }) =>
+      params.how !== 'lost' && !mayCrash(context, params.at),
+    nobodyCame: ({ context }) => context.cause.kind === 'player' && !context.played,
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
       params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
     falseWake: ({ context }, params: { at: number; players: number | null }) =>
@@ -100,6 +114,9 @@ export const serverMachine = setup({
     noteRetry: assign(({ context }, params: { at: number }) => ({
       retries: [...recentRetries(context, params.at), params.at],
     })),
+    noteCrash: assign(({ context }, params: { at: number; how: Ending }) =>
+      params.how === 'lost' ? {} : { crashes: withCrash(context, params.at) },
+    ),
     noteActive: assign(({ context }, params: { at: number }) => ({
       live: { ...context.live, lastActiveAt: params.at },
     })),
@@ -171,10 +188,13 @@ export const serverMachine = setup({
       address: null,
       rcon: null,
       readyAt: null,
-      wokenAt: null,
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
+    /** Something of it runs that nobody asked for, and holds its RAM; */
+    takePlace: assign((_, params: { at: number }) => ({ wokenAt: params.at })),
+    /** nothing of it runs any more. */
+    leavePlace: assign({ wokenAt: null }),
     beginInstall: assign(({ context }, params: { at: number; cause: Cause }) =>
       installing(context, params.at, params.cause),
     ),
@@ -267,7 +287,7 @@ export const serverMachine = setup({
                 target: '#server.installing',
                 actions: { type: 'installQueued', params: ({ event }) => event.output },
               },
-              { target: 'cleared' },
+              { target: 'cleared', actions: 'leavePlace' },
             ],
             onError: 'waiting',
           },
@@ -298,7 +318,7 @@ export const serverMachine = setup({
               target: '#server.maintaining',
               actions: { type: 'beginMaintenance', params: ({ event }) => event },
             },
-            UP: 'clearing',
+            UP: { target: 'clearing', actions: { type: 'takePlace', params: ({ event }) => event } },
           },
         },
       },
@@ -402,16 +422,36 @@ export const serverMachine = setup({
             actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: INSIDE }) },
           },
           {
-            guard: { type: 'lost', params: ({ event }) => event },
-            target: 'starting',
-            actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: LOST }) },
+            guard: { type: 'crashedAtOnce', params: ({ event }) => event },
+            target: 'startFailed',
+            actions: [
+              { type: 'noteCrash', params: ({ event }) => event },
+              { type: 'failStart', params: ({ event }) => event },
+            ],
           },
           {
-            guard: { type: 'ranLongEnough', params: ({ event }) => event },
-            target: 'starting',
-            actions: { type: 'wake', params: ({ event }) => ({ at: event.at, cause: AWAKE_AGAIN }) },
+            guard: { type: 'crashedTooOften', params: ({ event }) => event },
+            target: 'startFailed',
+            actions: [
+              { type: 'noteCrash', params: ({ event }) => event },
+              { type: 'failStart', params: ({ event }) => ({ failure: crashLoop(event.failure) }) },
+            ],
           },
-          { target: 'startFailed', actions: { type: 'failStart', params: ({ event }) => event } },
+          {
+            guard: 'nobodyCame',
+            target: 'stopping',
+            actions: [
+              { type: 'noteCrash', params: ({ event }) => event },
+              { type: 'leave', params: ({ event }) => ({ at: event.at, cause: notAgainAfter(event.how) }) },
+            ],
+          },
+          {
+            target: 'starting',
+            actions: [
+              { type: 'noteCrash', params: ({ event }) => event },
+              { type: 'wake', params: ({ event }) => ({ at: event.at, cause: againAfter(event.how) }) },
+            ],
+          },
         ],
       },
     },
@@ -537,7 +577,7 @@ export const serverMachine = setup({
                 target: '#server.starting',
                 actions: { type: 'wakeQueued', params: ({ event }) => event.output },
               },
-              { target: 'cleared' },
+              { target: 'cleared', actions: 'leavePlace' },
             ],
             onError: 'waiting',
           },
@@ -571,7 +611,7 @@ export const serverMachine = setup({
               target: '#server.installing',
               actions: { type: 'beginInstall', params: ({ event }) => event },
             },
-            UP: 'clearing',
+            UP: { target: 'clearing', actions: { type: 'takePlace', params: ({ event }) => event } },
           },
         },
       },

@@ -110,7 +110,7 @@ const SENT = 'server.alarm';
 /** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
 function consequence({ from, to, cause }: ServerStep): string | undefined {
   if (from === to) return undefined;
-  if (to === 'stopping') return 'server.stop';
+  if (to === 'stopping') return cause.id === 'crash' ? 'server.crash' : 'server.stop';
   if (to === 'install_failed') return 'server.installFailed';
   if (to === 'start_failed') return from === 'running' ? 'server.crash' : 'server.startFailed';
   if (from !== 'running') return undefined;

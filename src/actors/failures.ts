@@ -20,8 +20,8 @@ export function failureIn(
   const [from, to] = [serverState(before), serverState(after)];
   if (from === to) return undefined;
   const { startFailure, installFailure } = after.context;
-  if (from === 'running') return event.how === 'crashed' ? diagnostic('crash', event.failure, at) : undefined;
-  if (to === 'start_failed') return diagnostic('start', startFailure, at);
+  if (from === 'running' && event.how === 'crashed') return diagnostic('crash', event.failure, at);
+  if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, at);
   return to === 'install_failed' ? diagnostic('install', installFailure, at) : undefined;
 }
 

@@ -113,12 +113,12 @@ export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverI
 }
 
 /**
- * Nobody saw it end, or it was ended from outside while nobody watched: then its engine or machine went away, not the game.
- * An end in good order is somebody's wish only if the game was told so; else it was the engine that ended it.
+ * It ended, or was ended from outside, while nobody watched: then its engine or machine went away, not the game. An end in
+ * good order is somebody's wish only if the game was told so; else its engine may be going down, or the game ends by itself.
  */
 function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
   const code = exit?.code ?? null;
-  if (code === null) return 'lost';
-  if (code === 0) return lines.slice(-200).some((line) => TOLD_TO_STOP.test(line)) ? 'stopped' : 'lost';
+  if (code === 0 && lines.slice(-200).some((line) => TOLD_TO_STOP.test(line))) return 'stopped';
+  if (code === null || code === 0) return missed ? 'lost' : 'ended';
   return missed && !exit?.oomKilled && KILLED.has(code) ? 'lost' : 'crashed';
 }

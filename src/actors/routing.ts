@@ -128,7 +128,7 @@ const REFUSALS: Record<string, string> = {
   SERVER_NOT_FOUND: 'This server is no more.',
   SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
   SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
-  SERVER_START_FAILED: 'This server failed to start and needs its owner.',
+  SERVER_START_FAILED: 'This server has a problem and needs its owner.',
 };
 
 function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {

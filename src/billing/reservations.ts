@@ -18,9 +18,12 @@ export interface Load {
 
 const AWAKE: ReadonlySet<ServerState> = new Set(['starting', 'running', 'stopping', 'installing']);
 
-/** Whether a server holds RAM and CPU: from the command that wakes it, or queues its start, until nothing of it runs. */
+/**
+ * Whether a server holds RAM and CPU: from the command that wakes it, or queues its start, until nothing of it runs. After a
+ * failure that is only once what may hang has been ended.
+ */
 export function reserves({ state, context }: Reserving): boolean {
-  return AWAKE.has(state) || context.queued !== null || (state === 'deleting' && context.wokenAt !== null);
+  return AWAKE.has(state) || context.queued !== null || context.wokenAt !== null;
 }
 
 /** The servers' reservations; those that rest have none. */

@@ -151,6 +151,7 @@ function endingOf({ from, to, cause }: LiveStep): string {
   if (to === 'deleting') return 'deleted';
   if (from === 'starting') return to === 'start_failed' ? 'start_failed' : 'cancelled';
   if (to === 'start_failed') return 'crashed';
-  if (to === 'starting') return cause.id === 'crash' ? 'crashed' : cause.id;
+  if (cause.id === 'crash') return 'crashed';
+  if (to === 'starting') return cause.id;
   return cause.kind === 'system' ? cause.id : 'stopped';
 }

@@ -95,7 +95,7 @@ export function createTelemetry(): Telemetry {
       if (from === to) return;
       if (from === 'starting') starts.inc({ cause: cause.kind, outcome: OUTCOMES[to] ?? 'called_off' });
       if (from === 'starting' && to === 'running' && startMs !== null) startSeconds.observe(startMs / 1_000);
-      if (from === 'running' && (to === 'start_failed' || (to === 'starting' && cause.id === 'crash'))) crashes.inc();
+      if (from === 'running' && (to === 'start_failed' || cause.id === 'crash')) crashes.inc();
     },
     refusedWake: (reason) => refusals.inc({ reason }),
     watch: (sources) => registerCollected(registry, sources),

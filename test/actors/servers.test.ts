@@ -243,6 +243,27 @@ test('a stop typed in the game is a stop; an end in good order that nobody asked
   await w.reach('lobby', 'running');
 });
 
+test('a game that ends in good order again and again is started again twice; one that its engine loses, each time', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  for (let ends = 0; ends < 3; ends++) {
+    w.engine.away();
+    w.engine.crash('lobby', { code: 0 });
+    w.engine.back();
+    await w.reach('lobby', 'starting');
+    await w.reach('lobby', 'running');
+  }
+  for (let ends = 0; ends < 2; ends++) {
+    w.engine.crash('lobby', { code: 0 });
+    await w.reach('lobby', 'starting');
+    await w.reach('lobby', 'running');
+  }
+  w.engine.crash('lobby', { code: 0 });
+  const now = await w.reach('lobby', 'start_failed');
+  t.is(now?.context.startFailure?.code, 'crash_loop');
+  t.is(w.engine.boots.length, 6);
+});
+
 test('an empty server hibernates after its idle time, one with players does not', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');
@@ -394,15 +415,20 @@ test('a server at rest costs no actor', async (t) => {
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
 });
 
-test('a server stored before there were jobs starts, and takes one', async (t) => {
+test('a server stored before there were jobs starts, crashes, and takes one', async (t) => {
   const w = await world(t);
   await w.create('lobby');
   const [stored] = await w.store.query<{ snapshot: string }>('SELECT "snapshot" FROM "servers"');
   const snapshot = JSON.parse(stored?.snapshot ?? '{}') as { context: Record<string, unknown> };
   delete snapshot.context['job'];
   delete snapshot.context['maintained'];
+  delete snapshot.context['crashes'];
   await w.store.write((tx) => tx.run('UPDATE "servers" SET "snapshot" = $1', [JSON.stringify(snapshot)]));
   await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  await w.clock.advance(61_000);
+  w.engine.crash('lobby');
+  await w.reach('lobby', 'starting');
   await w.reach('lobby', 'running');
   const job = { id: 'job_1', kind: 'world.delete', target: 'world' } as const;
   await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });

@@ -96,6 +96,7 @@ test('starts, refusals and crashes as the machine makes them', async (t) => {
   await it.create('abc');
   await it.command('abc', 'JOIN', STEVE);
   await it.reach('abc', 'running');
+  it.games.players.set('abc', 1);
   it.engine.script('abc', { refuse: 'port_in_use' });
   await it.clock.advance(70_000);
   it.engine.crash('abc', { code: 1 });

@@ -177,6 +177,23 @@ test('what was reserved is given back on every way out: stop, kill, failed boot,
   await t.notThrowsAsync(it.command('waits', 'START'));
 });
 
+test('a failed start keeps its place until the game that hangs has been ended', async (t) => {
+  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  await it.create('waits');
+  await it.create('hangs');
+  it.games.silent.add('hangs');
+  await it.command('hangs', 'START');
+  await it.until(async () => (await it.engine.inspect('hangs'))?.up === true);
+  it.engine.away();
+  await it.reach('hangs', 'start_failed', 700_000);
+  t.is((await refusal(t, it.command('waits', 'START'))).reason, 'MAX_SERVERS');
+  it.engine.back();
+  await it.clock.advance(10_000);
+  await it.until(() => it.reserved() === 0);
+  t.is(await it.engine.inspect('hangs'), undefined);
+  await t.notThrowsAsync(it.command('waits', 'START'));
+});
+
 test('a server keeps its place through a restart of this process', async (t) => {
   const it = await gate(t, { machine: PLENTY, maxServers: 1 });
   await it.create('awake');

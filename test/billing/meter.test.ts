@@ -297,6 +297,38 @@ test('B-11: a wake of a game that does not say who is in it is charged from its 
   t.is(await it.balance(), CREDIT - cost(10));
 });
 
+test('B-11: a crash loop ends, and so does what it costs', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  await it.wake('abc');
+  for (let crashes = 0; crashes < 3; crashes++) {
+    await it.minutes(5);
+    it.engine.crash('abc', { code: 1 });
+    if (crashes < 2) await it.reach('abc', 'running');
+  }
+  const now = await it.reach('abc', 'start_failed');
+  t.is(now?.context.startFailure?.code, 'crash_loop');
+  const balance = await it.balance();
+  t.true(balance > CREDIT - cost(20));
+  await it.minutes(120);
+  t.is(await it.balance(), balance);
+  t.is(it.engine.boots.length, 3);
+});
+
+test('B-11: a game that crashes before the player who woke it came in is a false wake: free, and not started again', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  await it.wake('abc', STEVE);
+  await it.minutes(2);
+  it.engine.crash('abc', { code: 1 });
+  await it.reach('abc', 'hibernated');
+  await it.minutes(30);
+  t.is(await it.balance(), CREDIT);
+  t.is(it.engine.boots.length, 1);
+  const [session, ...more] = await it.sessions();
+  t.deepEqual([session?.ending, JSON.parse(session?.cause ?? '').id, more], ['crashed', 'Steve', []]);
+});
+
 test('B-12: of many wakes at once a nearly empty wallet lets in what it can pay for', async (t) => {
   const it = await metered(t, { creditMicros: 250 });
   const ids = Array.from({ length: 12 }, (_, index) => `s${index}`);

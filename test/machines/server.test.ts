@@ -62,6 +62,7 @@ const ALL: Step[] = [
   down(20_000),
   down(10_000 + CRASH_GRACE_MS),
   down(20_000, 'lost'),
+  down(20_000, 'ended'),
   down(20_000, 'stopped'),
   { type: 'ALARM', at: 700_000 },
   booted(),
@@ -105,6 +106,11 @@ function invariants(snapshot: ServerSnapshot): string[] {
   expect(!maintaining || (tags[0] === 'hibernated' && context.job !== null), 'maintenance has a job, and nobody plays');
   expect(context.job === null || maintaining || tags[0] === 'stopping', 'a job waits only for the stop before it');
   expect(tags[0] !== 'starting' || context.installFailure === null, 'nothing starts that is not installed');
+  const atRest = ['hibernated', 'start_failed', 'install_failed'].includes(tags[0] ?? '');
+  const holds = Object.keys(snapshot.children).length > 0 && !maintaining;
+  expect(!atRest || (context.wokenAt !== null) === holds, 'at rest it holds a place until nothing of it can run');
+  expect(atRest || tags[0] === 'deleting' || context.wokenAt !== null || tags[0] === 'stopping', 'awake it holds one');
+  expect(context.crashes.length <= 3, 'crashes are not counted for ever');
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
   return broken;
 }
@@ -186,6 +192,7 @@ test(
 test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS)], 'starting');
 test(reaches, [command('START'), booted(), down(10_000 + CRASH_GRACE_MS - 1)], 'start_failed');
 test(reaches, [command('START'), booted(), down(11_001, 'lost')], 'starting');
+test(reaches, [command('START'), booted(), down(11_002, 'ended')], 'starting');
 test(reaches, [command('START'), booted(), down(11_002, 'stopped'), done('halt')], 'hibernated');
 test(reaches, [command('START'), booted(), up(11_000)], 'running');
 test(reaches, [up(1_000)], 'stopping');
@@ -264,6 +271,59 @@ test('players retry a failed start at most twice an hour, owners as often as the
   t.false(can(run(...twice), command('JOIN', 4_000)));
   t.true(can(run(...twice), command('START', 4_000)));
   t.true(can(run(...twice), command('JOIN', 2_000 + 3_600_000)));
+});
+
+/** Ready at an instant, and ended a while later. */
+const endsAfter = (readyAt: number, ranMs: number, how: Ending = 'crashed'): Step[] => [
+  booted(readyAt),
+  down(readyAt + ranMs, how),
+];
+
+test('a game that crashes again and again is started again twice within an hour', (t) => {
+  const twice = [command('START'), ...endsAfter(0, 300_000), ...endsAfter(301_000, 300_000)];
+  t.is(serverState(run(...twice)), 'starting');
+  const loop = run(...twice, ...endsAfter(602_000, 300_000));
+  t.is(serverState(loop), 'start_failed');
+  t.like(loop.context.startFailure, { code: 'crash_loop', raw: FAILURE.raw });
+  t.regex(loop.context.startFailure?.summary ?? '', /^Crash loop: .*Out of memory: x$/);
+  const cleared = next(loop, done('halt'));
+  t.deepEqual([...invariants(loop), ...invariants(cleared)], []);
+  t.false(can(cleared, command('JOIN', 1_000_000)), 'nor do players start it for now');
+  t.true(can(cleared, command('START', 1_000_000)));
+  t.true(can(cleared, command('JOIN', 300_000 + 3_600_000)));
+  const later = run(...twice, ...endsAfter(602_000, 3_300_000));
+  t.is(serverState(later), 'starting', 'the first is an hour ago');
+  t.is(later.context.crashes.length, 2);
+});
+
+test('so is one that ends in good order though nobody told it to; an engine that goes away counts for nothing', (t) => {
+  const three = (how: Ending) => [0, 10_000, 20_000].flatMap((at) => endsAfter(at, 5_000, how));
+  t.like(run(command('START'), ...three('ended')).context.startFailure, { code: 'crash_loop' });
+  const lost = run(command('START'), ...three('lost'));
+  t.is(serverState(lost), 'starting');
+  t.deepEqual(lost.context.crashes, []);
+});
+
+test('a crash soon after the start fails it with its own cause, however many there were', (t) => {
+  const crashes = [0, 300_000].flatMap((at) => endsAfter(at, 200_000));
+  const now = run(command('START'), ...crashes, ...endsAfter(600_000, 1_000));
+  t.is(now.context.startFailure?.code, FAILURE.code);
+  t.false(can(next(now, done('halt')), command('JOIN', 700_000)));
+});
+
+test('what a player woke and nobody has entered is not started again, and nobody else becomes its cause', (t) => {
+  for (const [how, id] of [
+    ['crashed', 'crash'],
+    ['ended', 'lost'],
+    ['lost', 'lost'],
+  ] as const) {
+    const now = run(command('JOIN'), ...endsAfter(10_000, 90_000, how));
+    t.is(serverState(now), 'stopping', how);
+    t.like(now.context.cause, { kind: 'system', id });
+    t.is(serverState(next(now, done('halt'))), 'hibernated');
+    const entered = run(command('JOIN'), booted(10_000), sample(20_000, 1), down(100_000, how));
+    t.is(serverState(entered), 'starting', how);
+  }
 });
 
 test('an empty server goes to sleep after its idle time, counted from the last player', (t) => {
