@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 const RESTARTS_AN_HOUR = 2;
 
 /** What the context has gained since 0.1: snapshots stored before lack it. */
-export const GAINED = { job: null, maintained: null, crashes: [] } satisfies Partial<ServerContext>;
+export const GAINED = { job: null, maintained: null, crashes: [], logAfter: null } satisfies Partial<ServerContext>;
 
 /** Asleep, and nothing has happened yet. */
 export function initialContext({ id, limits, cause }: ServerInput): ServerContext {

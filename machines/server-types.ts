@@ -66,6 +66,8 @@ export interface ServerContext {
   readyAt: number | null;
   address: Address | null;
   rcon: Address | null;
+  /** The last line of the log before its run, an engine's position; null: there was none, or it is not known. */
+  logAfter: string | null;
   /** First successful boot. */
   bakedAt: number | null;
   startFailure: Failure | null;
@@ -145,11 +147,12 @@ export type ServerFact =
 export type ServerEvent = ServerCommand | ServerFact;
 export type ServerTag = ServerState | 'billed';
 
-/** What `boot` resolves with: where the ready game is, and when it became ready. */
+/** What `boot` resolves with: where the ready game is, when it became ready, and where its log begins. */
 export interface Booted {
   at: number;
   address: Address;
   rcon: Address | null;
+  logAfter: string | null;
 }
 
 /** What `halt`, `install` and `erase` resolve with. */

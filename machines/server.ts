@@ -139,6 +139,7 @@ export const serverMachine = setup({
     noteReady: assign(({ context }, params: Booted) => ({
       address: params.address,
       rcon: params.rcon,
+      logAfter: params.logAfter,
       readyAt: params.at,
       bakedAt: context.bakedAt ?? params.at,
       deadlineAt: null,

@@ -96,6 +96,7 @@ export async function startApp(
         servers,
         clock,
         log,
+        dataDir,
         onReturn: engineReturned,
         onAway: sessions.outOfSight,
         onLook: sessions.observed,

@@ -1,10 +1,9 @@
 import { fromCallback, fromPromise } from 'xstate';
-import type { Booted, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
+import type { Booted, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
-import { contentFailure } from '../hosting/content-failure.ts';
+import { newestCrashReport } from '../hosting/crash-reports.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
-import { diagnose } from '../hosting/diagnosis.ts';
 import { packOfImage } from '../hosting/image-pack.ts';
 import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
@@ -22,9 +21,10 @@ import {
   type Pinger,
   type PublishedPort,
 } from '../ports.ts';
-import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { asFailure, type Remains } from './effect-failure.ts';
 import { GameEnded, untilReady } from './readiness.ts';
+import { lastPosition, linesBehind, sinceReady } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { Maintain } from './maintenance.ts';
@@ -84,6 +84,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
+    /** Where servers' logs ended before what has begun last; null: in front of all that is kept, or not known. */
+    const begun = new Map<string, string | null>();
 
     function specOf(row: ServerRow, make: typeof gameSpec): GameSpec {
       const spec = make(row, {
@@ -101,6 +103,26 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const now = host.now(id);
       if (now === undefined) throw new Error(`no actor for server ${id}`);
       return now.row;
+    }
+
+    /** Notes where a server's log ends before something begins, and gives what ran until then. */
+    async function beginLog(id: string): Promise<{ before: Game | undefined; last: string | null }> {
+      begun.delete(id);
+      const before = await engine.inspect(id);
+      const last = await lastPosition(engine, id);
+      // What runs already has printed some of it.
+      begun.set(id, before?.up ? null : last);
+      return { before, last };
+    }
+
+    /** What is left of what has begun last. */
+    async function remainsOf(id: string): Promise<Remains> {
+      const wokenAt = host.now(id)?.context.wokenAt ?? clock.now();
+      const position = begun.get(id);
+      return {
+        lines: position === undefined ? [] : sinceReady(await linesBehind(engine, id, position)),
+        report: await newestCrashReport(dataRoot(dataDir, id), wokenAt),
+      };
     }
 
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
@@ -129,20 +151,19 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
       const rconPassword = options.rconPassword(id);
       const since = context?.wokenAt ?? clock.now();
-      const before = await engine.inspect(id);
+      const { before, last } = await beginLog(id);
       if (before === undefined || !before.up) {
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await options.mods?.settle(id, signal);
       }
-      const after = await lastPosition(engine, id);
       const game = await engine.boot(specOf(row, gameSpec), signal);
       signal.throwIfAborted();
       await untilReady({
         ...options,
         row,
         rconPassword,
-        after,
+        after: last ?? undefined,
         game,
         since,
         signal,
@@ -152,7 +173,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const at = clock.now();
       // A game that already ran when it was found says nothing of how long a cold start takes.
       if (!before?.up) noteColdStart(row, at - since);
-      return { at, address: game.game, rcon: game.rcon };
+      return { at, address: game.game, rcon: game.rcon, logAfter: begun.get(id) ?? null };
     }
 
     /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
@@ -218,11 +239,12 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await host.committed(id, signal);
         const row = rowOf(id);
         try {
+          await beginLog(id);
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
           await install(row, signal);
         } catch (error) {
           signal.throwIfAborted();
-          throw asFailure(error, 'install', row, await tailOf(engine, id));
+          throw asFailure(error, 'install', row, await remainsOf(id));
         }
         return { at: clock.now() };
       }),
@@ -234,7 +256,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         } catch (error) {
           signal.throwIfAborted();
           log.info({ server: id, err: error }, 'a start failed');
-          throw asFailure(error, 'start', rowOf(id), []);
+          throw asFailure(error, 'start', rowOf(id), await remainsOf(id));
         }
       }),
 
@@ -262,6 +284,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await engine.erase(id);
         for (const eraser of options.erasers) await eraser(id);
         await eraseDataRoot(dataDir, id);
+        begun.delete(id);
         return { at: clock.now() };
       }),
 
@@ -284,23 +307,6 @@ async function unknownJob(): Promise<never> {
   throw new Error('nobody here does jobs');
 }
 
-async function lastPosition(engine: Engine, id: string): Promise<string | undefined> {
-  let position: string | undefined;
-  for await (const line of engine.logs(id, { tail: 1 })) position = line.position;
-  return position;
-}
-
-/** The newest lines a game or installer printed; none where the engine cannot say. */
-export async function tailOf(engine: Engine, id: string): Promise<string[]> {
-  const lines: string[] = [];
-  try {
-    for await (const { text } of engine.logs(id, { tail: 2_000 })) lines.push(text);
-  } catch {
-    // The engine is away; the failure that brought us here says so already.
-  }
-  return lines;
-}
-
 function isAway(error: unknown): boolean {
   return error instanceof EngineError && error.code === 'engine_unavailable';
 }
@@ -310,24 +316,4 @@ function mayBeGoing(error: unknown): boolean {
   if (error instanceof GameEnded)
     return !error.exit?.oomKilled && [null, 0, 137, 143].includes(error.exit?.code ?? null);
   return error instanceof EngineError && error.code === 'unknown';
-}
-
-const TITLES: Partial<Record<EngineError['code'], string>> = {
-  engine_unavailable: 'Engine out of reach',
-  image_pull_failed: 'Image not available',
-  core_unavailable: 'Core not available here',
-  port_in_use: 'Port in use',
-};
-
-function asFailure(error: unknown, phase: 'install' | 'start', row: ServerRow, lines: string[]): Failure {
-  if (error instanceof GameEnded) return diagnose(error.lines, error.exit, { ...row, core: row.type, phase });
-  if (error instanceof EngineError && error.code === 'install_failed')
-    return diagnose(lines, null, { ...row, core: row.type, phase });
-  if (error instanceof EngineError) {
-    const { code, message, suggestion } = error;
-    return { code, summary: `${TITLES[code] ?? 'Engine error'}: ${message}`, suggestion, raw: '' };
-  }
-  if (error instanceof StatusError) return contentFailure(error);
-  const message = error instanceof Error ? error.message : String(error);
-  return { code: 'unknown', summary: `Unexpected error: ${message}`, suggestion: 'Try again.', raw: '' };
 }

@@ -1,9 +1,11 @@
 import { failureOf } from '../../machines/server-reasons.ts';
 import type { Ending } from '../../machines/server-types.ts';
+import { newestCrashReport } from '../hosting/crash-reports.ts';
+import { dataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Engine, Exit, Game } from '../ports.ts';
-import { tailOf } from './effects.ts';
+import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 
 export interface ReconcileOptions {
@@ -11,6 +13,7 @@ export interface ReconcileOptions {
   servers: Servers;
   clock: Clock;
   log: Log;
+  dataDir: string;
   /** Called each time the engine has come back. */
   onReturn?: () => void;
   /** Called each time the engine has gone out of reach. */
@@ -30,7 +33,7 @@ const RETRY_MS = 5_000;
  * events; the machines decide what follows. Games without a server are removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
-  const { engine, servers, clock, log, onReturn, onAway, onLook } = options;
+  const { engine, servers, clock, log, dataDir, onReturn, onAway, onLook } = options;
   let closed = false;
   let cancelRetry = () => {};
 
@@ -63,10 +66,12 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     }
     const now = await servers.get(id);
     if (now?.state !== 'running' || game?.up) return;
-    const lines = await tailOf(engine, id);
+    const { logAfter, wokenAt } = now.context;
+    const lines = sinceReady(await linesBehind(engine, id, logAfter));
+    const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
     // The machine keeps the failure alone, without the insights behind it.
     const context = { ...now.row, core: now.row.type, phase: 'run' as const };
-    const failure = failureOf(diagnose(lines, game?.exit ?? null, context));
+    const failure = failureOf(diagnose(lines, game?.exit ?? null, context, report));
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);

@@ -56,6 +56,12 @@ const MODS =
 const PLUGINS = /^\[(?:PluginInitializerManager\] Initializing plugins|[^\]]{1,64}\] Loading server plugin )/;
 const PLAIN_MODS = /^Starting (?:net\.fabricmc|org\.quiltmc)\./;
 
+/** Whether a game says in this line that it is ready. */
+export function saysReady(text: string): boolean {
+  const line = readGameLine(text);
+  return fromServerThread(line) && DONE.test(line.text);
+}
+
 /**
  * Reads the log of one start (log lines of each core: reference of the game container, "Log lines"). Pure: asks no clock,
  * holds no timer. Percent never goes back: it is the greatest of what the log says of the world, scaled by dimension, and

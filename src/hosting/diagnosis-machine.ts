@@ -167,7 +167,7 @@ export const MACHINE_RULES: readonly Rule[] = [
   {
     needle: '',
     pattern:
-      /^Considering it to be crashed|^The server has stopped responding!|^Main thread terminated by WatchDog|ServerHangWatchdog detected/,
+      /^Considering it to be crashed|^Description: Watching Server|^The server has stopped responding!|^Main thread terminated by WatchDog|ServerHangWatchdog detected/,
     find: () => ({
       code: 'watchdog',
       subject: '',

@@ -25,6 +25,9 @@ export interface Insight {
   evidence: string[];
 }
 
+/** Why something failed, and everything that was found on the way. */
+export type Diagnosis = Failure & { insights: Insight[] };
+
 /** How many of the newest lines are looked at. */
 const MAX_LINES = 2_000;
 const MAX_EVIDENCE = 5;
@@ -73,16 +76,18 @@ interface Found {
 }
 
 /**
- * Says why a game ended, or why an installation failed: what an owner can act on, from the newest 2 000 lines of the log and
- * the way the process ended. `insights` holds everything found, weightiest first; the first one is the failure. Where nothing
+ * Says why a game ended, or why an installation failed: what an owner can act on, from the newest 2 000 lines of the log,
+ * the way the process ended, and the report that the game wrote of it. `insights` holds everything found, weightiest first; the first one is the failure. Where nothing
  * is recognised the code is `unknown` and `raw` holds the last lines. Never throws; time is linear in the size of the log.
  */
 export function diagnose(
   lines: readonly string[],
   exit: Exit | null,
   context: DiagnosisContext,
-): Failure & { insights: Insight[] } {
-  const log = lines.slice(-MAX_LINES).map(readGameLine);
+  report: readonly string[] = [],
+): Diagnosis {
+  // In front, so that the end of the log stays the end where nothing is recognised.
+  const log = [...report.slice(0, MAX_LINES), ...lines.slice(-MAX_LINES)].map(readGameLine);
   const { certain, likely } = exitFindings(log, exit, context);
   const found = [...scan(log, context)].sort(byPrecedence);
   const of = (weight: Weight) => found.filter(({ finding }) => weightOf(finding) === weight);

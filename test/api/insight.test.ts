@@ -235,7 +235,7 @@ test('past failures: a start, a crash, an install, each with its cause and evide
   await it.clock.advance(120_000);
   it.engine.crash('abc', { code: 1 });
   await it.until(async () => (await entries('abc')).length === 2);
-  t.like((await entries('abc'))[0], { kind: 'crash' }, 'though it is started again by itself');
+  t.like((await entries('abc'))[0], { kind: 'crash', code: 'unknown' }, 'though it is started again by itself');
   await it.reach('abc', 'running', SLOWLY);
   await it.command('abc', 'STOP');
   await it.reach('abc', 'hibernated', SLOWLY);

@@ -78,7 +78,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     sleepers: await listRoutes(store),
   });
   await servers.restore();
-  const endReconcile = await startReconcile({ engine, servers, clock, log });
+  const endReconcile = await startReconcile({ engine, servers, clock, log, dataDir });
   return {
     store,
     servers,

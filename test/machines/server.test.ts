@@ -35,7 +35,7 @@ type Step = ServerEvent | Reported;
 
 const done = (id: string, output: object = { at: 5_000 }): Reported => ({ type: `xstate.done.actor.${id}`, output });
 const failed = (id: string, error: unknown = FAILURE): Reported => ({ type: `xstate.error.actor.${id}`, error });
-const booted = (at = 10_000) => done('boot', { at, address: ADDRESS, rcon: null });
+const booted = (at = 10_000) => done('boot', { at, address: ADDRESS, rcon: null, logAfter: null });
 const command = (
   type: 'START' | 'JOIN' | 'STOP' | 'RESTART' | 'KILL' | 'DELETE' | 'REINSTALL' | 'RETRY_INSTALL',
   at = 1_000,

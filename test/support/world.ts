@@ -140,7 +140,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   function reconcile(): Promise<() => void> {
     const { onLook, onAway } = options;
     const onReturn = () => void outages++;
-    return startReconcile({ engine, servers: it.servers, clock, log, onReturn, onLook, onAway });
+    return startReconcile({ engine, servers: it.servers, clock, log, dataDir, onReturn, onLook, onAway });
   }
 
   function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
