@@ -50,6 +50,14 @@ export const INSTALL_TIMEOUT: Failure = {
   suggestion: 'Retry the install; if it hangs again, choose another version of the pack.',
   raw: '',
 };
+/** The same with what the log shows of why; `unknown` says nothing, but shows what came last. */
+export function shownBy(failure: Failure, found: Failure | undefined): Failure {
+  if (found === undefined) return failure;
+  if (found.code === 'unknown') return { ...failure, raw: found.raw };
+  const summary = `${failure.summary} Its log shows: ${found.summary}`;
+  return { ...failure, summary, suggestion: found.suggestion, raw: found.raw };
+}
+
 export const CANCELLED: Failure = {
   code: 'cancelled',
   summary: 'Install cancelled: it was stopped before it finished.',

@@ -141,8 +141,8 @@ export type ServerFact =
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
   /** or not. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
-  /** Its time is up; with a cause: an operator did not want to wait for that. */
-  | { type: 'ALARM'; at: number; cause?: Cause };
+  /** Its time is up, and what its log shows of why; with a cause: an operator did not want to wait for that. */
+  | { type: 'ALARM'; at: number; cause?: Cause; failure?: Failure };
 
 export type ServerEvent = ServerCommand | ServerFact;
 export type ServerTag = ServerState | 'billed';
@@ -153,6 +153,13 @@ export interface Booted {
   address: Address;
   rcon: Address | null;
   logAfter: string | null;
+}
+
+/** What an alarm is set for: what is given up then, of which the log is to be read. */
+export interface Deadline {
+  at: number;
+  /** Absent: there is nothing to read. */
+  of?: { id: string; phase: 'install' | 'start' };
 }
 
 /** What `halt`, `install` and `erase` resolve with. */

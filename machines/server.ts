@@ -28,6 +28,7 @@ import {
   INSIDE,
   INSTALL_TIMEOUT,
   notAgainAfter,
+  shownBy,
   START_TIMEOUT,
   UNEXPECTED,
 } from './server-reasons.ts';
@@ -35,6 +36,7 @@ import {
   type Address,
   type Booted,
   type Cause,
+  type Deadline,
   type Ending,
   type Failure,
   type Finished,
@@ -78,7 +80,7 @@ export const serverMachine = setup({
     /** Sends SAMPLE while the game runs. */
     watch: fromCallback<ServerEvent, { id: string }>(() => {}),
     /** Sends ALARM at an instant; one that has passed meanwhile rings at once. */
-    alarm: fromCallback<ServerEvent, { at: number }>(() => {}),
+    alarm: fromCallback<ServerEvent, Deadline>(() => {}),
     /** Sends ALARM after a while. */
     pause: fromCallback<ServerEvent, { ms: number }>(() => {}),
   },
@@ -256,13 +258,20 @@ export const serverMachine = setup({
             actions: { type: 'failInstall', params: ({ event }) => ({ failure: failureOf(event.error) }) },
           },
         },
-        { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+        {
+          id: 'alarm',
+          src: 'alarm',
+          input: ({ context }) => ({ at: context.deadlineAt ?? 0, of: { id: context.id, phase: 'install' } }),
+        },
       ],
       on: {
         PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
         ALARM: {
           target: 'installFailed',
-          actions: { type: 'failInstall', params: { failure: INSTALL_TIMEOUT } },
+          actions: {
+            type: 'failInstall',
+            params: ({ event }) => ({ failure: shownBy(INSTALL_TIMEOUT, event.failure) }),
+          },
         },
         STOP: { target: 'installFailed', actions: { type: 'failInstall', params: { failure: CANCELLED } } },
         KILL: { target: 'installFailed', actions: { type: 'failInstall', params: { failure: CANCELLED } } },
@@ -337,7 +346,11 @@ export const serverMachine = setup({
             actions: { type: 'failStart', params: ({ event }) => ({ failure: failureOf(event.error) }) },
           },
         },
-        { id: 'alarm', src: 'alarm', input: ({ context }) => ({ at: context.deadlineAt ?? 0 }) },
+        {
+          id: 'alarm',
+          src: 'alarm',
+          input: ({ context }) => ({ at: context.deadlineAt ?? 0, of: { id: context.id, phase: 'start' } }),
+        },
       ],
       on: {
         START: { actions: 'stay' },
@@ -366,7 +379,13 @@ export const serverMachine = setup({
           ],
         },
         PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
-        ALARM: { target: 'startFailed', actions: { type: 'failStart', params: { failure: START_TIMEOUT } } },
+        ALARM: {
+          target: 'startFailed',
+          actions: {
+            type: 'failStart',
+            params: ({ event }) => ({ failure: shownBy(START_TIMEOUT, event.failure) }),
+          },
+        },
       },
     },
     running: {

@@ -5,13 +5,7 @@ import { EngineError } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { GameEnded } from './readiness.ts';
-
-/** What an installation or a start that has failed left to judge it by. */
-export interface Remains {
-  lines: string[];
-  /** The game's own report of its crash. */
-  report: string[];
-}
+import type { Remains } from './remains.ts';
 
 const TITLES: Partial<Record<EngineError['code'], string>> = {
   engine_unavailable: 'Engine out of reach',

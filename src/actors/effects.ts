@@ -1,8 +1,8 @@
 import { fromCallback, fromPromise } from 'xstate';
-import type { Booted, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
+import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
+import { diagnose } from '../hosting/diagnosis.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
-import { newestCrashReport } from '../hosting/crash-reports.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { packOfImage } from '../hosting/image-pack.ts';
 import type { Mods } from '../hosting/mods.ts';
@@ -22,9 +22,10 @@ import {
   type PublishedPort,
 } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
-import { asFailure, type Remains } from './effect-failure.ts';
+import { setAlarm } from './alarms.ts';
+import { asFailure } from './effect-failure.ts';
 import { GameEnded, untilReady } from './readiness.ts';
-import { lastPosition, linesBehind, sinceReady } from './run-log.ts';
+import { createRemains, type Remains } from './remains.ts';
 import { sampleEvery } from './sampling.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { Maintain } from './maintenance.ts';
@@ -81,11 +82,10 @@ const ENGINE_LOOKS = 3;
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
   const { engine, console, management, clock, log, dataDir } = options;
+  const remains = createRemains(options);
 
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
-    /** Where servers' logs ended before what has begun last; null: in front of all that is kept, or not known. */
-    const begun = new Map<string, string | null>();
 
     function specOf(row: ServerRow, make: typeof gameSpec): GameSpec {
       const spec = make(row, {
@@ -105,24 +105,14 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       return now.row;
     }
 
-    /** Notes where a server's log ends before something begins, and gives what ran until then. */
-    async function beginLog(id: string): Promise<{ before: Game | undefined; last: string | null }> {
-      begun.delete(id);
-      const before = await engine.inspect(id);
-      const last = await lastPosition(engine, id);
-      // What runs already has printed some of it.
-      begun.set(id, before?.up ? null : last);
-      return { before, last };
+    async function findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
+      const { lines, report } = await remainsOf(id);
+      const row = rowOf(id);
+      return diagnose(lines, null, { ...row, core: row.type, phase }, report);
     }
 
-    /** What is left of what has begun last. */
-    async function remainsOf(id: string): Promise<Remains> {
-      const wokenAt = host.now(id)?.context.wokenAt ?? clock.now();
-      const position = begun.get(id);
-      return {
-        lines: position === undefined ? [] : sinceReady(await linesBehind(engine, id, position)),
-        report: await newestCrashReport(dataRoot(dataDir, id), wokenAt),
-      };
+    function remainsOf(id: string): Promise<Remains> {
+      return remains.read(id, host.now(id)?.context.wokenAt ?? clock.now());
     }
 
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
@@ -151,7 +141,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
       const rconPassword = options.rconPassword(id);
       const since = context?.wokenAt ?? clock.now();
-      const { before, last } = await beginLog(id);
+      const { before, last } = await remains.begin(id);
       if (before === undefined || !before.up) {
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
@@ -173,7 +163,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const at = clock.now();
       // A game that already ran when it was found says nothing of how long a cold start takes.
       if (!before?.up) noteColdStart(row, at - since);
-      return { at, address: game.game, rcon: game.rcon, logAfter: begun.get(id) ?? null };
+      return { at, address: game.game, rcon: game.rcon, logAfter: remains.logAfter(id) };
     }
 
     /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
@@ -239,7 +229,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await host.committed(id, signal);
         const row = rowOf(id);
         try {
-          await beginLog(id);
+          await remains.begin(id);
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
           await install(row, signal);
         } catch (error) {
@@ -284,7 +274,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await engine.erase(id);
         for (const eraser of options.erasers) await eraser(id);
         await eraseDataRoot(dataDir, id);
-        begun.delete(id);
+        remains.forget(id);
         return { at: clock.now() };
       }),
 
@@ -292,8 +282,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         sampleEvery(options, host, id, sendBack),
       ),
 
-      alarm: fromCallback<ServerEvent, { at: number }>(({ input: { at }, sendBack }) =>
-        clock.at(at, () => sendBack({ type: 'ALARM', at: clock.now() })),
+      alarm: fromCallback<ServerEvent, Deadline>(({ input: { at, of }, sendBack }) =>
+        setAlarm(clock, at, sendBack, of && (() => findingsOf(of))),
       ),
 
       pause: fromCallback<ServerEvent, { ms: number }>(({ input: { ms }, sendBack }) =>

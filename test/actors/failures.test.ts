@@ -81,6 +81,46 @@ test('an install is explained by what its own installer printed', async (t) => {
   t.is((await w.reach('lobby', 'install_failed'))?.context.installFailure?.code, 'download_failed');
 });
 
+test('a start that hangs is shown by its log, which may say why', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.engine.script('lobby', { print: [FULL] });
+  await running(w);
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated');
+  w.games.silent.add('lobby');
+  w.engine.script('lobby', { print: ['this is the last line'] });
+  await w.command('lobby', 'START');
+  const hung = (await w.reach('lobby', 'start_failed', 700_000))?.context.startFailure;
+  t.like(hung, { code: 'start_timeout', raw: 'this is the last line' });
+  t.like(await newest(w), { kind: 'start', code: 'start_timeout', evidence: 'this is the last line' });
+  w.engine.script('lobby', { print: [HUNG] });
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'starting');
+  const shown = (await w.reach('lobby', 'start_failed', 700_000))?.context.startFailure;
+  t.like(shown, { code: 'start_timeout', raw: HUNG });
+  t.regex(shown?.summary ?? '', /^Start timed out: .* Its log shows: The game hung: /);
+});
+
+test('a start that hangs is given up in time though its log cannot be read, and an install is shown like a start', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.games.silent.add('lobby');
+  await w.command('lobby', 'START');
+  await w.until(() => w.engine.boots.length === 1);
+  const { logs } = w.engine;
+  w.engine.logs = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });
+  const hung = (await w.reach('lobby', 'start_failed', 610_000))?.context.startFailure;
+  t.like(hung, { code: 'start_timeout', raw: '' });
+  w.engine.logs = logs;
+
+  // With an empty script the installer runs until it is ended.
+  w.engine.script('pack', { print: ['[init] Resolving'] });
+  await w.create('pack', { modpackPlatform: 'modrinth', modpackRef: 'x', modpackVersion: 'y', type: 'fabric' });
+  const stuck = (await w.reach('pack', 'install_failed', 2_000_000))?.context.installFailure;
+  t.like(stuck, { code: 'install_timeout', raw: '[init] Resolving' });
+});
+
 test('the report that the game wrote of its crash is read; one of an earlier run, or a link, is not', async (t) => {
   const w = await world(t);
   await w.create('lobby');
