@@ -186,7 +186,7 @@ export const serverMachine = setup({
       deadlineAt: params.at + context.limits.stopMs,
     })),
     failStart: assign(({ context }, params: { failure: Failure }) => ({
-      startFailure: params.failure,
+      startFailure: failureOf(params.failure),
       deadlineAt: null,
       address: null,
       rcon: null,

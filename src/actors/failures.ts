@@ -1,13 +1,19 @@
 import { serverState } from '../../machines/server.ts';
 import type { Ending, Failure } from '../../machines/server-types.ts';
 import type { ServerSnapshot } from '../../machines/server.ts';
-import type { NewDiagnostic } from '../store/rows.ts';
+import type { Insight } from '../hosting/diagnosis.ts';
+import type { NewDiagnostic, StoredInsight } from '../store/rows.ts';
+
+/** A failure as it is told: where a log was read, with all that was found in it. The machine keeps the failure alone. */
+type Told = Failure & { insights?: readonly Insight[] };
 
 /** The event of a transition, as far as a failure may lie in it. */
 interface FailingEvent {
   type: string;
   how?: Ending;
-  failure?: Failure;
+  failure?: Told;
+  /** What an effect rejected with. */
+  error?: unknown;
 }
 
 /** The failure that a transition is due to, as it is kept; undefined where it is due to none. */
@@ -20,17 +26,25 @@ export function failureIn(
   const [from, to] = [serverState(before), serverState(after)];
   if (from === to) return undefined;
   const { startFailure, installFailure } = after.context;
-  if (from === 'running' && event.how === 'crashed') return diagnostic('crash', event.failure, at);
-  if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, at);
-  return to === 'install_failed' ? diagnostic('install', installFailure, at) : undefined;
+  const insights = insightsIn(event);
+  if (from === 'running' && event.how === 'crashed') return diagnostic('crash', event.failure, insights, at);
+  if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, insights, at);
+  return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
+}
+
+/** What was found. That nothing was is no insight. */
+function insightsIn({ failure, error }: FailingEvent): StoredInsight[] {
+  const { insights = [] } = failure ?? (error as Partial<Told> | undefined) ?? {};
+  return insights.filter(({ code }) => code !== 'unknown');
 }
 
 function diagnostic(
   kind: NewDiagnostic['kind'],
   failure: Failure | null | undefined,
+  insights: StoredInsight[],
   at: number,
 ): NewDiagnostic | undefined {
   if (!failure) return undefined;
   const { code, summary, suggestion, raw } = failure;
-  return { at, kind, code, summary, suggestion, evidence: raw };
+  return { at, kind, code, summary, suggestion, evidence: raw, insights: JSON.stringify(insights) };
 }

@@ -1,4 +1,3 @@
-import { failureOf } from '../../machines/server-reasons.ts';
 import type { Ending } from '../../machines/server-types.ts';
 import { newestCrashReport } from '../hosting/crash-reports.ts';
 import { dataRoot } from '../hosting/data-root.ts';
@@ -69,9 +68,8 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     const { logAfter, wokenAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
-    // The machine keeps the failure alone, without the insights behind it.
     const context = { ...now.row, core: now.row.type, phase: 'run' as const };
-    const failure = failureOf(diagnose(lines, game?.exit ?? null, context, report));
+    const failure = diagnose(lines, game?.exit ?? null, context, report);
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);

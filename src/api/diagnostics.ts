@@ -1,9 +1,19 @@
 import { z } from 'zod';
 import { listDiagnostics } from '../store/diagnostics.ts';
-import type { DiagnosticRow } from '../store/rows.ts';
+import type { DiagnosticRow, StoredInsight } from '../store/rows.ts';
 import { reply } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
+
+const Insight = z
+  .object({
+    code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
+    subject: reply.text.describe('The mod, plugin, file or version it is about; empty where there is none.'),
+    summary: reply.text.describe('Title, then detail.'),
+    suggestion: reply.text,
+    evidence: z.array(z.string()).default([]).describe('The lines of the log that show it, at most five.'),
+  })
+  .meta({ id: 'Insight' });
 
 const Diagnostic = z
   .object({
@@ -12,7 +22,13 @@ const Diagnostic = z
     code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
     summary: reply.text.describe('Title, then detail.'),
     suggestion: reply.text,
-    evidence: z.array(z.string()).default([]).describe('The lines of the log that show it.'),
+    evidence: z.array(z.string()).default([]).describe('The lines of the log around what shows it.'),
+    insights: z
+      .array(Insight)
+      .default([])
+      .describe(
+        'Everything that the log shows, weightiest first: each missing mod, say. Empty where nothing was recognised.',
+      ),
   })
   .meta({ id: 'Diagnostic' });
 
@@ -31,6 +47,8 @@ export const listServerDiagnostics = serverOperation({
   entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
 }));
 
-function diagnosticView({ at, kind, code, summary, suggestion, evidence }: DiagnosticRow): z.input<typeof Diagnostic> {
-  return { at, kind, code, summary, suggestion, evidence: evidence === '' ? [] : evidence.split('\n') };
+function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<typeof Diagnostic> {
+  const { at, kind, code, summary, suggestion } = row;
+  const lines = evidence === '' ? [] : evidence.split('\n');
+  return { at, kind, code, summary, suggestion, evidence: lines, insights: JSON.parse(insights) as StoredInsight[] };
 }

@@ -3815,7 +3815,36 @@ export interface components {
             /** @default  */
             suggestion: string;
             /**
-             * @description The lines of the log that show it.
+             * @description The lines of the log around what shows it.
+             * @default []
+             */
+            evidence: string[];
+            /**
+             * @description Everything that the log shows, weightiest first: each missing mod, say. Empty where nothing was recognised.
+             * @default []
+             */
+            insights: components["schemas"]["Insight"][];
+        };
+        Insight: {
+            /**
+             * @description As in `startErrorCode` and `installErrorCode`.
+             * @default
+             */
+            code: string;
+            /**
+             * @description The mod, plugin, file or version it is about; empty where there is none.
+             * @default
+             */
+            subject: string;
+            /**
+             * @description Title, then detail.
+             * @default
+             */
+            summary: string;
+            /** @default  */
+            suggestion: string;
+            /**
+             * @description The lines of the log that show it, at most five.
              * @default []
              */
             evidence: string[];

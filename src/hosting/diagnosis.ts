@@ -34,7 +34,7 @@ const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;
 /** Lets the line that tells and those in front of it fit in {@link MAX_RAW_BYTES}, whatever their characters. */
-const MAX_RAW_LINE_CHARS = 400;
+const MAX_SHOWN_LINE_CHARS = 400;
 /** Lines shown in front of the one that tells. */
 const RAW_LINES_BEFORE = 2;
 
@@ -160,13 +160,13 @@ function insightOf({ finding, at }: Found, log: readonly GameLine[]): Insight {
     subject: finding.subject,
     summary: `${finding.title}: ${finding.detail}`,
     suggestion: finding.suggestion,
-    evidence: at.map((index) => log[index]?.plain ?? ''),
+    evidence: at.map((index) => (log[index]?.plain ?? '').slice(0, MAX_SHOWN_LINE_CHARS).toWellFormed()),
   };
 }
 
 /** The lines from shortly before `index` on, or the last lines, as many as fit. */
 function excerpt(log: readonly GameLine[], index: number | undefined): string {
-  const lines = log.map((line) => line.plain.slice(0, MAX_RAW_LINE_CHARS).toWellFormed());
+  const lines = log.map((line) => line.plain.slice(0, MAX_SHOWN_LINE_CHARS).toWellFormed());
   if (index === undefined) return takeBytes(lines.toReversed()).toReversed().join('\n');
   return takeBytes(lines.slice(Math.max(0, index - RAW_LINES_BEFORE))).join('\n');
 }

@@ -6,12 +6,12 @@ const KEPT = 50;
 
 /** Keeps a failure of a server; to be called in the write of the transition that it caused. */
 export async function insertDiagnostic(tx: Tx, serverId: string, diagnostic: NewDiagnostic): Promise<void> {
-  const { at, kind, code, summary, suggestion, evidence } = diagnostic;
+  const { at, kind, code, summary, suggestion, evidence, insights } = diagnostic;
   const newest = 'SELECT COALESCE(MAX("seq"), 0) FROM "diagnostics" WHERE "serverId" = $1';
   const insert = `INSERT INTO "diagnostics"
-    ("serverId", "seq", "at", "kind", "code", "summary", "suggestion", "evidence")
-    VALUES ($1, (${newest}) + 1, $2, $3, $4, $5, $6, $7)`;
-  await tx.run(insert, [serverId, at, kind, code, summary, suggestion, evidence]);
+    ("serverId", "seq", "at", "kind", "code", "summary", "suggestion", "evidence", "insights")
+    VALUES ($1, (${newest}) + 1, $2, $3, $4, $5, $6, $7, $8)`;
+  await tx.run(insert, [serverId, at, kind, code, summary, suggestion, evidence, insights]);
   await tx.run(`DELETE FROM "diagnostics" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT}`, [serverId]);
 }
 

@@ -376,6 +376,7 @@ export const diagnostics = new EntitySchema<DiagnosticRow>({
     summary: text,
     suggestion: text,
     evidence: text,
+    insights: { ...text, default: '[]' },
   },
   foreignKeys: [ofServer],
 });

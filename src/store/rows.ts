@@ -94,6 +94,17 @@ export interface DiagnosticRow {
   suggestion: string;
   /** The lines that show it. */
   evidence: string;
+  /** Everything that was found, weightiest first: {@link StoredInsight}s as JSON. */
+  insights: string;
+}
+
+/** One of the things that explain a failure. */
+export interface StoredInsight {
+  code: string;
+  subject: string;
+  summary: string;
+  suggestion: string;
+  evidence: string[];
 }
 
 /** A failure that is to be stored: the store gives it its server and its number. */

@@ -108,7 +108,7 @@ test('a start that hangs is given up in time though its log cannot be read, and 
   w.games.silent.add('lobby');
   await w.command('lobby', 'START');
   await w.until(() => w.engine.boots.length === 1);
-  const { logs } = w.engine;
+  const logs = w.engine.logs.bind(w.engine);
   w.engine.logs = () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });
   const hung = (await w.reach('lobby', 'start_failed', 610_000))?.context.startFailure;
   t.like(hung, { code: 'start_timeout', raw: '' });

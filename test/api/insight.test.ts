@@ -211,6 +211,36 @@ test('metrics: 24 hours are kept, and what is gone with its server is gone', asy
   await it.until(async () => (await count()) === 0);
 });
 
+test('past failures: of two missing mods both are named, each with the line that shows it', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  it.games.silent.add('abc');
+  const missing = (mod: string, wanted: string) =>
+    `\t - Mod '${mod}' (${mod.toLowerCase()}) 1.0 requires any version of ${wanted}, which is missing!`;
+  const lines = [missing('Waystones', 'balm'), missing('Reese', 'sodium')];
+  it.engine.script('abc', { print: ['[12:00:00] [main/ERROR]: Incompatible mods found!', ...lines], exitCode: 1 });
+  await it.command('abc', 'START');
+  const now = await it.reach('abc', 'start_failed', SLOWLY);
+  const entries = (await it.ok('GET', '/v1/servers/abc/diagnostics'))['entries'] as { insights: object[] }[];
+  t.is(entries.length, 1);
+  t.like(entries[0]!.insights, [
+    { code: 'missing_dependency', subject: 'balm', evidence: [lines[0]] },
+    { code: 'missing_dependency', subject: 'sodium', evidence: [lines[1]] },
+  ] as never);
+  t.deepEqual(Object.keys(now?.context.startFailure ?? {}).toSorted(), ['code', 'raw', 'suggestion', 'summary']);
+
+  it.engine.script('abc', {});
+  it.games.silent.delete('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running', SLOWLY);
+  it.engine.print('abc', '[12:00:00] [Server thread/ERROR]: java.lang.OutOfMemoryError: Java heap space');
+  it.engine.crash('abc', { code: 1 });
+  const crashed = await it.reach('abc', 'start_failed', SLOWLY);
+  const [crash] = (await it.ok('GET', '/v1/servers/abc/diagnostics'))['entries'] as Record<string, unknown>[];
+  t.like(crash, { kind: 'crash', code: 'out_of_memory', insights: [{ code: 'out_of_memory' }] as never });
+  t.false('insights' in (crashed?.context.startFailure ?? {}));
+});
+
 test('past failures: a start, a crash, an install, each with its cause and evidence; the newest 50', async (t) => {
   const it = await api(t);
   const entries = async (id: string) =>
@@ -246,7 +276,7 @@ test('past failures: a start, a crash, an install, each with its cause and evide
   await it.reach('pack', 'install_failed', SLOWLY);
   t.like(await entries('pack'), [{ kind: 'install' }] as never);
 
-  const row = { at: 1, kind: 'start' as const, summary: '', suggestion: '', evidence: '' };
+  const row = { at: 1, kind: 'start' as const, summary: '', suggestion: '', evidence: '', insights: '[]' };
   await it.store.write(async (tx) => {
     for (let n = 0; n < 60; n++) await insertDiagnostic(tx, 'abc', { ...row, code: `c${n}` });
   });

@@ -519,7 +519,14 @@ onEachStore(
   'metrics and failures: found as they were stored, in order, and gone with their server',
   async (t, store) => {
     await store.write((tx) => rows.insertServer(tx, serverRow('abc')));
-    const failure = { at: 1_800_000_000_000, kind: 'crash' as const, code: 'x', summary: 's', suggestion: 'g' };
+    const failure = {
+      at: 1_800_000_000_000,
+      kind: 'crash' as const,
+      code: 'x',
+      summary: 's',
+      suggestion: 'g',
+      insights: '[]',
+    };
     await store.write(async (tx) => {
       for (const at of [3, 1, 2]) await insertSample(tx, 'abc', { at, figures: [-1, 0.5, 0, 2.25, 20, 1] });
       await insertSample(tx, 'gone', { at: 1, figures: [0, 0, 0, 0, 0, 0] });
