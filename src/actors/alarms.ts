@@ -15,9 +15,12 @@ export function setAlarm(
   findings?: () => Promise<Failure>,
 ): () => void {
   const over = new AbortController();
-  const cancel = clock.at(at, async () => {
-    const failure = findings && (await soon(findings));
+  const ring = (failure?: Failure) => {
     if (!over.signal.aborted) tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
+  };
+  const cancel = clock.at(at, () => {
+    if (findings === undefined) ring();
+    else void soon(findings).then(ring);
   });
   return () => {
     cancel();
