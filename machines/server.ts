@@ -100,7 +100,8 @@ export const serverMachine = setup({
       params.how === 'crashed' && params.at - (context.readyAt ?? params.at) < CRASH_GRACE_MS,
     crashedTooOften: ({ context }, params: { at: number; how: Ending }) =>
       params.how !== 'lost' && !mayCrash(context, params.at),
-    nobodyCame: ({ context }) => context.cause.kind === 'player' && !context.played,
+    nobodyCame: ({ context }, params: { at: number }) =>
+      context.cause.kind === 'player' && !context.played && params.at >= context.keepAwakeUntil,
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
       params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
     falseWake: ({ context }, params: { at: number; players: number | null }) =>
@@ -458,7 +459,7 @@ export const serverMachine = setup({
             ],
           },
           {
-            guard: 'nobodyCame',
+            guard: { type: 'nobodyCame', params: ({ event }) => event },
             target: 'stopping',
             actions: [
               { type: 'noteCrash', params: ({ event }) => event },

@@ -323,6 +323,8 @@ test('what a player woke and nobody has entered is not started again, and nobody
     t.is(serverState(next(now, done('halt'))), 'hibernated');
     const entered = run(command('JOIN'), booted(10_000), sample(20_000, 1), down(100_000, how));
     t.is(serverState(entered), 'starting', how);
+    const keep: Step = { type: 'KEEP_AWAKE', at: 20_000, cause: KEY, until: 900_000 };
+    t.is(serverState(run(command('JOIN'), booted(10_000), keep, down(100_000, how))), 'starting', 'kept awake');
   }
 });
 
