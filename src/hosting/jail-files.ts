@@ -24,7 +24,7 @@ export interface OpenOptions {
   write?: boolean;
   /** Makes it where it is not there. */
   create?: boolean;
-  /** Together with `create`: it must not be there. */
+  /** It must not be there; means something only together with `create`. */
   exclusive?: boolean;
   truncate?: boolean;
   /** Of a new file. */
@@ -68,7 +68,8 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
   if (options.write) requireWritable(cell, names);
   else requireVisible(cell, names);
   // Written in place, a secret's name could be changed and the secret then be read.
-  if (guard === 'masked' && options.write && !options.truncate && !options.exclusive) throw protectedPath(names);
+  const startsEmpty = options.truncate || (options.create && options.exclusive);
+  if (guard === 'masked' && options.write && !startsEmpty) throw protectedPath(names);
   const { parent, name } = splitLast(names);
   return await inDirectory(cell, parent, async (dir) => {
     const file = await openIn(cell, dir, name, names, options);

@@ -115,12 +115,13 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     const path = pathOf(given);
     const append = (flags & OPEN.append) !== 0;
     const write = append || (flags & OPEN.write) !== 0;
+    const create = write && (flags & OPEN.create) !== 0;
     const truncate = (flags & OPEN.truncate) !== 0;
     return handles.add(async () => {
       const file = await jail.open(path, {
         write,
-        create: write && (flags & OPEN.create) !== 0,
-        exclusive: (flags & OPEN.exclusive) !== 0,
+        create,
+        exclusive: create && (flags & OPEN.exclusive) !== 0,
         truncate: write && truncate,
         ...(attributes.mode !== undefined && { mode: attributes.mode }),
       });

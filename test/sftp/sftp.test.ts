@@ -374,6 +374,11 @@ test('F-08: the console’s password is not shown, nor what only the service rea
   const read = await open('server.properties', OPEN.read);
   send(REQUEST.read, uint32(1), read, uint64(0), uint32(1_000));
   t.is(new Fields((await next())!.rest).bytes().toString(), 'rcon.password=*******\nmotd=Hi\n');
+  // One byte of its name overwritten, it would be shown.
+  for (const flags of [OPEN.write, OPEN.write | OPEN.create, OPEN.write | OPEN.exclusive]) {
+    send(REQUEST.open, uint32(4), string('server.properties'), uint32(flags), uint32(0));
+    t.is(statusIn(await next()), STATUS.permissionDenied);
+  }
   // Kept open for writing while the game puts the password back.
   const kept = await open('server.properties', OPEN.read | OPEN.write | OPEN.truncate);
   writeFileSync(join(it.root, 'server.properties'), 'rcon.password=hunter2\n');
