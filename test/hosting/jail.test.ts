@@ -431,7 +431,12 @@ test('F-08: server.properties is shown without its secrets, by every way out', a
   // Moved or half overwritten it could be read: neither is done.
   await refused(t, () => jail.rename('server.properties', 'x.txt'), ['PATH_PROTECTED'], 'moved');
   for (const how of [{}, { create: true }, { exclusive: true }])
-    await refused(t, async () => jail.open('server.properties', { write: true, ...how }), ['PATH_PROTECTED'], 'in place');
+    await refused(
+      t,
+      async () => jail.open('server.properties', { write: true, ...how }),
+      ['PATH_PROTECTED'],
+      'in place',
+    );
   await jail.rename('server.properties', 'server.properties.old');
   t.is(await read(jail, 'server.properties.old'), shown);
   // Written whole it is the owner's; Dormouse sets its own entries at each boot.
