@@ -7,7 +7,7 @@ import { refused } from './jail-errors.ts';
 import { protectedPath } from './jail-secrets.ts';
 import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
+import { erase, makeDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
 import { requireNameable, walk } from './jail-tree.ts';
 import { StatusError } from '../status.ts';
 
@@ -42,7 +42,8 @@ export async function renamePath(cell: Cell, from: Names, to: Names, { replace =
       const same = there?.ino === moved.ino && there.dev === moved.dev;
       if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
       if (moved.isDirectory() && to.length > from.length) await requireNameableIn(fromDir, source.name, to);
-      await rename(at(fromDir, source.name), at(toDir, target.name));
+      if (there) await rename(at(fromDir, source.name), at(toDir, target.name));
+      else await moveToFree(fromDir, source.name, toDir, target.name);
       await toDir.sync();
       await fromDir.sync();
     });

@@ -6,7 +6,7 @@ import type { Cell, Entry } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { joinNames, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { makeFile, openTemps, tempName } from './jail-temps.ts';
+import { makeFile, moveToFree, openTemps, tempName } from './jail-temps.ts';
 
 export interface ReplaceOptions {
   /** Nothing may be at the path yet: ALREADY_EXISTS PATH_EXISTS. */
@@ -58,7 +58,8 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
         if (there) await file.chmod(there.mode & 0o777);
         await file.sync();
         const entry = entryOf(name, await file.stat());
-        await rename(at(temps, temp), at(dir, name));
+        if (options.exclusive) await moveToFree(temps, temp, dir, name);
+        else await rename(at(temps, temp), at(dir, name));
         inPlace = true;
         await dir.sync();
         return { entry, replacedBytes: there?.size ?? 0 };

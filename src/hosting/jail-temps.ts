@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { constants } from 'node:fs';
 import { at, eachOf, look, namesIn, openDirectory, SAFELY } from './descriptors.ts';
@@ -18,6 +18,8 @@ const RUN = randomBytes(6).toString('hex');
 const ENTRIES_AT_ONCE = 8;
 /** Directories that are held open one below the other; what lies deeper is moved up first. */
 const LEVELS_OPEN = 16;
+/** What a file system says that gives no file a second name, or no more of them. */
+const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 /** Passes over a directory that the game keeps filling while it is removed. */
 const MAX_PASSES = 50;
 
@@ -47,6 +49,30 @@ export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwne
   if (!owner) return;
   await using made = await openDirectory(dir, name);
   await made.chown(owner.uid, owner.gid);
+}
+
+/**
+ * Moves something to a name that is free, whoever else would like to have it: EEXIST, ENOTEMPTY where it is taken. A file
+ * has both names for a moment, and for good if this process is killed in it.
+ */
+export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  const [source, target] = [at(fromDir, from), at(toDir, to)];
+  if (await isDirectory(fromDir, from)) {
+    // An empty directory gives way to another: this one of ours keeps the name until then.
+    await mkdir(target, 0o700);
+    return await rename(source, target).catch(async (error: unknown) => {
+      await rmdir(target).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'));
+      throw error;
+    });
+  }
+  try {
+    await link(source, target);
+  } catch (error) {
+    // Some file systems have no hard links: there the game may come in between.
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await look(toDir, to))) throw error;
+    return await rename(source, target);
+  }
+  await unlink(source);
 }
 
 /** Makes a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST. */

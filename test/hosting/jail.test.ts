@@ -531,6 +531,43 @@ test('F-07: a file is replaced whole, or stays as it was', async (t) => {
   await refused(t, () => late.commit(), ['PATH_EXISTS'], 'exclusive at the end too');
 });
 
+test('of two that come to one free name, one gets it and the other is told; nothing is lost', async (t) => {
+  const { jail, root, put, see } = await cage(t);
+  const outcomes = async (...works: Promise<unknown>[]) => {
+    const ended = await Promise.allSettled(works);
+    for (const end of ended) {
+      if (end.status === 'rejected') t.is((end.reason as StatusError).reason, 'PATH_EXISTS');
+    }
+    return ended.map(({ status }) => status).toSorted();
+  };
+  const upload = async (content: string) => {
+    await using replacement = await jail.replace('upload', { exclusive: true });
+    await replacement.write(Buffer.from(content));
+    await replacement.commit();
+  };
+  put('a', 'a');
+  put('b', 'b');
+  put('from-a/file', 'a');
+  put('from-b/file', 'b');
+  mkdirSync(join(root, 'empty-a'));
+  mkdirSync(join(root, 'empty-b'));
+  symlinkSync('a', join(root, 'link-a'));
+  symlinkSync('b', join(root, 'link-b'));
+  const one = ['fulfilled', 'rejected'];
+  t.deepEqual(await outcomes(jail.rename('a', 'file'), jail.rename('b', 'file')), one, 'files');
+  t.deepEqual(await outcomes(jail.rename('from-a', 'dir'), jail.rename('from-b', 'dir')), one, 'directories');
+  t.deepEqual(await outcomes(jail.rename('empty-a', 'none'), jail.rename('empty-b', 'none')), one, 'empty ones');
+  t.deepEqual(await outcomes(jail.rename('link-a', 'link'), jail.rename('link-b', 'link')), one, 'links');
+  t.deepEqual(await outcomes(jail.rename('file', 'mixed'), jail.rename('dir', 'mixed')), one, 'a file and a directory');
+  const all = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const files = all.filter((name) => lstatSync(join(root, name)).isFile());
+  t.deepEqual(files.map(see).toSorted(), ['a', 'a', 'b', 'b']);
+  t.deepEqual(await outcomes(upload('1'), upload('2')), one, 'uploads');
+  t.is(statSync(join(root, 'upload')).nlink, 1, 'with one name');
+  t.deepEqual(await outcomes(jail.copy('upload', 'copied'), jail.copy('upload', 'copied')), one, 'copies');
+  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+});
+
 test('what a killed process left is removed at the next use; what is under way is not', async (t) => {
   const { jail, root, put } = await cage(t);
   put('.dormouse-tmp/0123456789ab-0123456789ab/world/level.dat', 'x');
