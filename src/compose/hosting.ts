@@ -46,7 +46,7 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const { dataDir } = config;
   const disks = await openDisks({ store, clock, log, dataDir, tiers: config.diskQuotaMb, servers });
   const disk = disks.quota;
-  const files = createFiles({ dataDir, owner, disk });
+  const files = createFiles({ dataDir, owner, disk, log });
   const hostKey = await openHostKey(dataDir);
   const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
   const databases = await openDatabases(startup, options);

@@ -12,6 +12,7 @@ import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder, requireCurrent } from './server-folder.ts';
+import type { Log } from '../log.ts';
 import { StatusError } from '../status.ts';
 
 /** As many entries of one directory as are listed at once. */
@@ -22,6 +23,7 @@ export interface FilesOptions {
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
+  log?: Pick<Log, 'warn'> | undefined;
 }
 
 /** What may end a change early: `StatusError` CANCELLED once its caller has gone. */
@@ -67,11 +69,11 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
+export function createFiles({ dataDir, owner, disk, log }: FilesOptions): Files {
   async function jail(serverId: string): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
     await createFolder(root, owner);
-    return await openJail(root, { owner });
+    return await openJail(root, { owner, log });
   }
 
   async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T> {

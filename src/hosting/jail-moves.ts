@@ -7,7 +7,7 @@ import { refused } from './jail-errors.ts';
 import { protectedPath } from './jail-secrets.ts';
 import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { erase, makeDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
+import { erase, makeDirectory, moveDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
 import { requireNameable, walk } from './jail-tree.ts';
 import { StatusError } from '../status.ts';
 
@@ -66,7 +66,7 @@ export async function removePath(cell: Cell, names: Names): Promise<void> {
     if (there.isDirectory()) {
       await using temps = await openTemps(cell.root, cell.owner);
       const moved = tempName();
-      await rename(at(dir, name), at(temps, moved));
+      await moveDirectory(dir, name, temps, moved);
       await dir.sync();
       await erase(temps, moved, temps);
     } else {

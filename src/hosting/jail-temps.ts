@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { constants } from 'node:fs';
-import { at, eachOf, look, namesIn, openDirectory, SAFELY } from './descriptors.ts';
+import { at, eachOf, look, namesIn, openDirectory, SAFELY, unlockDirectory } from './descriptors.ts';
 import type { Name } from './descriptors.ts';
 import type { FileOwner } from './properties.ts';
 
@@ -27,7 +27,7 @@ const MAX_PASSES = 50;
 export async function openTemps(root: FileHandle, owner: FileOwner | undefined): Promise<FileHandle> {
   for (let tries = 0; ; tries++) {
     try {
-      return await openDirectory(root, TEMPS);
+      return await unlockDirectory(root, TEMPS);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (tries > 2 || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) throw error;
@@ -75,6 +75,12 @@ export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHan
   await unlink(source);
 }
 
+/** Moves a directory, which its user must be let into for that. */
+export async function moveDirectory(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  await (await unlockDirectory(fromDir, from)).close();
+  await rename(at(fromDir, from), at(toDir, to));
+}
+
 /** Makes a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST. */
 export async function makeFile(
   dir: FileHandle,
@@ -93,17 +99,22 @@ export async function makeFile(
   }
 }
 
-/** Removes what an earlier process left unfinished. */
+/** Removes what an earlier process left unfinished. Rejects with the first error, when all the rest is gone. */
 export async function sweepTemps(root: FileHandle): Promise<void> {
-  const temps = await openDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+  const temps = await unlockDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
   if (!temps) return;
+  const failures: unknown[] = [];
   try {
     for await (const names of namesIn(temps)) {
-      for (const name of names) if (!name.toString('latin1').startsWith(RUN)) await erase(temps, name, temps);
+      for (const name of names) {
+        if (name.toString('latin1').startsWith(RUN)) continue;
+        await erase(temps, name, temps).catch((error: unknown) => failures.push(error));
+      }
     }
   } finally {
     await temps.close();
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /**
@@ -119,11 +130,11 @@ export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Pro
     if (!(await isDirectory(dir, name))) return unlink(at(dir, name)).catch(ignore('ENOENT'));
     if (level >= LEVELS_OPEN) {
       const moved = tempName();
-      await rename(at(dir, name), at(temps, moved)).catch(ignore('ENOENT'));
+      await moveDirectory(dir, name, temps, moved).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
       return void deep.push(moved);
     }
     for (let pass = 0; pass < MAX_PASSES; pass++) {
-      const inside = await openDirectory(dir, name).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+      const inside = await unlockDirectory(dir, name).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
       if (inside) await eraseAllIn(inside, level + 1);
       const left = await rmdir(at(dir, name)).catch((error: NodeJS.ErrnoException) => error);
       if (left === undefined || left.code === 'ENOENT') return;
