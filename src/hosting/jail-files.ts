@@ -47,6 +47,8 @@ export interface StreamOptions {
 /** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   stat(): Promise<Entry>;
+  /** How long it is now, whoever has made it so, and whether its last name has been removed while it is open. */
+  extent(): Promise<{ sizeBytes: number; removed: boolean }>;
   /** The bytes from `position`, at most `length`; none at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
   /** Fills a buffer with the bytes from `position`, as far as there are any; gives how many. */
@@ -143,6 +145,10 @@ function plainFile(file: FileHandle, name: string): JailFile {
   const close = () => file.close();
   return {
     stat: async () => entryOf(name, await file.stat()),
+    async extent() {
+      const { size, nlink } = await file.stat();
+      return { sizeBytes: size, removed: nlink === 0 };
+    },
     async read(position, length) {
       const buffer = Buffer.allocUnsafe(length);
       const { bytesRead } = await file.read(buffer, 0, length, position);
@@ -199,6 +205,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   const close = async () => {};
   return {
     stat: async () => entry,
+    extent: async () => ({ sizeBytes: bytes.length, removed: false }),
     read: async (position, length) => bytes.subarray(position, position + length),
     readInto: async (buffer, position) => bytes.subarray(position).copy(buffer),
     stream: ({ start = 0, end = bytes.length } = {}) => Readable.from([bytes.subarray(start, end + 1)]),

@@ -296,6 +296,41 @@ test('S-04: what the quota does not allow is never written, however it is tried'
   t.is(disk.left, MIB - 1_000_000);
 });
 
+test('S-04: what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
+  const disk = quota(MIB);
+  const it = await startSftp(t, { disk });
+  const one = await byHand(t, it);
+  const two = await byHand(t, it);
+  const statusAfter = async ({ send, next }: typeof one, ...request: [number, ...Buffer[]]) => {
+    send(...request);
+    return statusIn(await next());
+  };
+  const block = string(Buffer.alloc(200_000));
+  const a = await one.open('file', OPEN.write | OPEN.create);
+  const b = await two.open('file', OPEN.write);
+  const write = async () => statusAfter(one, REQUEST.write, uint32(1), a, uint64(0), block);
+  t.is(await write(), STATUS.ok);
+  const left = disk.left;
+  t.true(left <= MIB - 200_000);
+  t.is(await statusAfter(two, REQUEST.fsetstat, uint32(2), b, uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  t.true(disk.left <= left - 195_000, 'what came back was asked for');
+  // By its path, and by being opened.
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  await two.open('file', OPEN.write | OPEN.truncate);
+  t.is(await write(), STATUS.ok);
+  t.true(disk.left < 200_000 * 1.5);
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.failure);
+  t.is(statSync(join(it.root, 'file')).size, 0);
+  disk.left = MIB;
+  t.is(await statusAfter(two, REQUEST.remove, uint32(4), string('file')), STATUS.ok);
+  t.is(await write(), STATUS.failure);
+});
+
 test('S-07, F-02, F-05: a link is neither followed, read nor made, and nothing changes what it points to', async (t) => {
   const it = await startSftp(t);
   const outside = join(it.folder, 'outside');
