@@ -4,12 +4,14 @@ import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { listServerDisks, saveDiskUsage } from '../store/server-disks.ts';
 import type { Store } from '../store/store.ts';
+import { ENTRY_BYTES } from './disk.ts';
 import { measureTree } from './disk-walk.ts';
 
 /** What a server's files take. */
 export interface Usage {
   /** What counts: the larger of what is allocated and what the files say of their length. */
   bytes: number;
+  /** Entries that take no block of their own, as empty files, count as one. */
   realBytes: number;
   logicalBytes: number;
   measuredAt: number;
@@ -98,10 +100,11 @@ export async function openDiskUsage({ store, clock, log, dataDir }: DiskUsageOpt
   async function run(serverId: string, walk: Walk): Promise<Usage> {
     try {
       const root = join(dataDir, 'servers', serverId);
-      const { realBytes, logicalBytes, unread } = await measureTree(root, walk.abort.signal);
+      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, walk.abort.signal);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       const { added } = walk;
-      const usage = usageOf(realBytes + added, logicalBytes + added, clock.now());
+      const taken = Math.max(realBytes, entries * ENTRY_BYTES);
+      const usage = usageOf(taken + added, logicalBytes + added, clock.now());
       const before = known.get(serverId);
       known.set(serverId, usage);
       fresh.add(serverId);

@@ -1,11 +1,19 @@
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { at, SAFELY } from './descriptors.ts';
 import type { Name } from './descriptors.ts';
-import { entryOf, guardIn, inDirectory, requirePlainFile, requireVisible, requireWritable } from './jail-cell.ts';
+import {
+  enter,
+  entryOf,
+  guardIn,
+  inDirectory,
+  requirePlainFile,
+  requireVisible,
+  requireWritable,
+} from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { maskProperties, protectedPath } from './jail-secrets.ts';
@@ -104,7 +112,7 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
   for (let tries = 0; ; tries++) {
     try {
       if (!options.create) return await openWritable(dir, name, names, options.truncate ?? false);
-      return await makeFile(dir, name, cell.owner, modeOf(options.mode ?? 0o640, 0o600)).catch((error) => {
+      return await makeFileIn(cell, dir, name, options.mode).catch((error) => {
         if (options.exclusive || (error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         return openWritable(dir, name, names, options.truncate ?? false);
       });
@@ -113,6 +121,15 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
       if (!options.create || tries >= TRIES || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
+}
+
+async function makeFileIn(cell: Cell, dir: FileHandle, name: string, mode = 0o640): Promise<FileHandle> {
+  const file = await makeFile(dir, name, cell.owner, modeOf(mode, 0o600));
+  await enter(cell, async () => {
+    await file.close();
+    await unlink(at(dir, name));
+  });
+  return file;
 }
 
 async function openReadable(dir: FileHandle, name: Name, names: Names): Promise<FileHandle> {

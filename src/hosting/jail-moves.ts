@@ -1,13 +1,13 @@
 import { rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { at, look, openDirectory } from './descriptors.ts';
-import { guardIn, inDirectory, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
+import { guardIn, inDirectory, makeDirectoryIn, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
 import type { Cell } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { protectedPath } from './jail-secrets.ts';
 import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { erase, makeDirectory, moveDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
+import { erase, moveDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
 import { requireNameable, walk } from './jail-tree.ts';
 import { StatusError } from '../status.ts';
 
@@ -22,8 +22,7 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   const { parent, name } = splitLast(names);
   await makeParents(cell, parent);
   await inDirectory(cell, parent, async (dir) => {
-    await makeDirectory(dir, name, cell.owner);
-    if (cell.durable) await dir.sync();
+    await makeDirectoryIn(cell, dir, name);
   });
 }
 

@@ -18,8 +18,8 @@ export interface ReplaceOptions {
 /** A file on its way in: seen by nobody until `commit`, gone if that is never called. */
 export interface Replacement extends AsyncDisposable {
   write(chunk: Uint8Array): Promise<void>;
-  /** Puts it in its place, on disk and in one step. Says how large what it replaced was. */
-  commit(): Promise<{ entry: Entry; replacedBytes: number }>;
+  /** Puts it in its place, on disk and in one step. Says how large what it replaced was; undefined where nothing was. */
+  commit(): Promise<{ entry: Entry; replacedBytes: number | undefined }>;
 }
 
 /**
@@ -62,7 +62,7 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
         else await rename(at(temps, temp), at(dir, name));
         inPlace = true;
         await dir.sync();
-        return { entry, replacedBytes: there?.size ?? 0 };
+        return { entry, replacedBytes: there?.size };
       });
     },
     async [Symbol.asyncDispose]() {

@@ -37,6 +37,8 @@ export interface JailOptions {
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`jail-secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
+  /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
+  enter?: (() => Promise<void>) | undefined;
   /** Where it says what it could not clear away. */
   log?: Pick<Log, 'warn'> | undefined;
 }
@@ -91,7 +93,10 @@ export interface Jail extends AsyncDisposable {
  * Opens the jail of a data root, which must be there: NOT_FOUND otherwise. Removes what an earlier process left unfinished
  * in it. UNIMPLEMENTED NOT_SUPPORTED where there is no /proc to walk by.
  */
-export async function openJail(root: string, { owner, secrets = 'guarded', log }: JailOptions = {}): Promise<Jail> {
+export async function openJail(
+  root: string,
+  { owner, secrets = 'guarded', log, enter }: JailOptions = {},
+): Promise<Jail> {
   requireProc();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await named('', () => open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -101,7 +106,7 @@ export async function openJail(root: string, { owner, secrets = 'guarded', log }
     // It keeps nobody from the rest.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, enter });
 }
 
 function jailOf(cell: Cell): Jail {

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type Disk, withReserved } from '../hosting/disk.ts';
+import { type Disk, spaceOf, withReserved } from '../hosting/disk.ts';
 import type { Jail, JailFile } from '../hosting/jail.ts';
 import { guardOf } from '../hosting/jail-secrets.ts';
 import { parsePath } from '../hosting/jail-path.ts';
@@ -144,7 +144,7 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     if (!opened.writable) throw notOpenFor('writing');
     const { sizeBytes, removed } = await opened.file.extent();
     const position = opened.append ? sizeBytes : offset;
-    const addedBytes = Math.max(0, position + data.length - sizeBytes);
+    const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
     await growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 
@@ -201,7 +201,7 @@ export function createCommands(options: CommandOptions): (request: Request) => P
 
   async function resize(file: JailFile, toBytes: number): Promise<void> {
     const { sizeBytes, removed } = await file.extent();
-    await growing({ addedBytes: toBytes - sizeBytes, removed }, () => file.truncate(toBytes));
+    await growing({ addedBytes: spaceOf(toBytes) - spaceOf(sizeBytes), removed }, () => file.truncate(toBytes));
     if (toBytes < sizeBytes) disk.freed(serverId);
   }
 

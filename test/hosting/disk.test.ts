@@ -187,6 +187,13 @@ test('Q-02: writes are held against the quota before they begin, together with t
   t.is(missing.reason, 'SERVER_NOT_FOUND');
 });
 
+test('Q-02: files in which nothing is take room, too, so that there is an end to them', async (t) => {
+  const { root, quota } = await disks(t);
+  await Promise.all(Array.from({ length: 3_000 }, (_, index) => fill(root, `empty-${index}`, 0)));
+  await refused(t, quota.reserve('abc', 1));
+  t.is(quota.view(ABC).diskUsageMb, 12);
+});
+
 test('deleting makes room at once: a write right after it waits for the new measurement', async (t) => {
   const { root, quota } = await disks(t);
   await fill(root, 'world', 9 * MIB);

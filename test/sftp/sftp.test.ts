@@ -293,7 +293,20 @@ test('S-04: what the quota does not allow is never written, however it is tried'
   send(REQUEST.fsetstat, uint32(6), handle, uint32(1), uint64(10));
   for (let count = 0; count < 2; count++) t.is(statusIn(await next()), STATUS.ok);
   t.is(size(), 10);
-  t.is(disk.left, MIB - 1_000_000);
+  t.is(disk.left, MIB - 245 * 4_096);
+  // Neither do directories and empty files come for nothing.
+  send(REQUEST.mkdir, uint32(7), string('a/b'), uint32(0));
+  t.is(statusIn(await next()), STATUS.ok);
+  t.is(disk.left, MIB - 247 * 4_096);
+  await open('empty', OPEN.write | OPEN.create);
+  await open('empty', OPEN.write | OPEN.create);
+  t.is(disk.left, MIB - 248 * 4_096);
+  disk.left = 4_095;
+  send(REQUEST.mkdir, uint32(8), string('c'), uint32(0));
+  t.is(statusIn(await next()), STATUS.failure);
+  send(REQUEST.open, uint32(9), string('more'), uint32(OPEN.write | OPEN.create), uint32(0));
+  t.is(statusIn(await next()), STATUS.failure);
+  t.deepEqual(readdirSync(it.root).toSorted(), ['a', 'empty', 'file']);
 });
 
 test('S-04: what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
