@@ -12,6 +12,8 @@ export function spaceOf(sizeBytes: number): number {
 export interface Disk {
   /** Sets so many bytes of the server's quota aside. Rejects as `grow` does. */
   reserve(serverId: string, bytes: number): Promise<Reservation>;
+  /** What the server may take, and how much of that is left; undefined where it has no quota. */
+  room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
   /** Something was removed: usage is worth measuring again. */
   freed(serverId: string): void;
 }
@@ -35,6 +37,7 @@ export const unlimitedDisk: Disk = {
   async reserve() {
     return { grow: async () => {}, settle() {} };
   },
+  room: async () => undefined,
   freed() {},
 };
 

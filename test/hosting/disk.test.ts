@@ -168,6 +168,7 @@ test('Q-02: writes are held against the quota before they begin, together with t
   t.is(granted.length, 3);
   const [one, two, three] = granted;
   await refused(t, one!.grow(1 * MIB));
+  t.deepEqual(await quota.room('abc'), { totalBytes: 10 * MIB, freeBytes: 4_096 });
   // What came of it counts, the rest is given back, once.
   two!.settle(0);
   two!.settle(0);

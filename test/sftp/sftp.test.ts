@@ -75,6 +75,7 @@ function quota(bytes: number): Disk & { left: number } {
       disk.left -= wanted;
       return { grow: async () => {}, settle: (added: number) => void (disk.left += wanted - added) };
     },
+    room: async () => ({ totalBytes: bytes, freeBytes: disk.left }),
     freed() {},
   };
   return disk;
@@ -183,6 +184,17 @@ test('S-02: beyond the first 4 GiB of a file; at its end; behind what is there',
   t.is(readFileSync(join(it.root, 'log'), 'utf8'), 'one\ntwo\nthree\n');
   send(REQUEST.read, uint32(5), log, uint64(0), uint32(10));
   t.is(statusIn(await next()), STATUS.permissionDenied);
+});
+
+test('S-02: df shows the server’s quota and what is left of it', async (t) => {
+  const it = await startSftp(t, { disk: quota(MIB) });
+  const { send, next } = await byHand(t, it);
+  send(REQUEST.mkdir, uint32(1), string('a'), uint32(0));
+  await next();
+  send(REQUEST.extended, uint32(2), string('statvfs@openssh.com'), string('/'));
+  const figures = new Fields((await next())!.rest);
+  const [block, , blocks, free] = [figures.uint64(), figures.uint64(), figures.uint64(), figures.uint64()];
+  t.deepEqual([block, blocks, free], [4_096, 256, 255]);
 });
 
 test('S-02: what OpenSSH adds to the protocol is announced and understood', async (t) => {
