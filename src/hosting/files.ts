@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { unpack } from './archive-read.ts';
@@ -10,6 +11,7 @@ import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
 import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
+import type { OpenFiles } from './open-files.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder, requireCurrent } from './server-folder.ts';
 import type { Log } from '../log.ts';
@@ -23,6 +25,8 @@ export interface FilesOptions {
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
+  /** Told of what is open, so that it is measured when it has been deleted. */
+  openFiles?: Pick<OpenFiles, 'add'> | undefined;
   log?: Pick<Log, 'warn'> | undefined;
 }
 
@@ -69,12 +73,14 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk, log }: FilesOptions): Files {
+export function createFiles({ dataDir, owner, disk, openFiles, log }: FilesOptions): Files {
   /** What is made in it is paid for by `room`, else as it is made. */
   async function jail(serverId: string, room?: Room): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
     await createFolder(root, owner);
-    return await openJail(root, { owner, log, enter: room?.enter ?? (() => enterOne(disk, serverId)) });
+    const enter = room?.enter ?? (() => enterOne(disk, serverId));
+    const opened = (file: FileHandle) => openFiles?.add(serverId, file);
+    return await openJail(root, { owner, log, enter, opened });
   }
 
   async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {

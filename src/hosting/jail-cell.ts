@@ -21,6 +21,8 @@ export interface Cell {
   guarded: boolean;
   /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
   durable: boolean;
+  /** Told of each file that is opened. */
+  opened: ((file: FileHandle) => void) | undefined;
   /** Takes the room of a file or directory that has just been made; where it rejects, that is undone. */
   enter: (() => Promise<void>) | undefined;
 }

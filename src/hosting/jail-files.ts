@@ -83,7 +83,7 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
   const { parent, name } = splitLast(names);
   return await inDirectory(cell, parent, async (dir) => {
     const file = await openIn(cell, dir, name, names, options);
-    return guard === 'masked' && !options.write ? await maskedFile(file, name, names) : plainFile(file, name);
+    return guard === 'masked' && !options.write ? await maskedFile(file, name, names) : plainFile(cell, file, name);
   });
 }
 
@@ -91,7 +91,9 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
 export async function openMet(cell: Cell, dir: FileHandle, name: Name, names: Names): Promise<JailFile> {
   const file = await openReadable(dir, name, names);
   const shownName = names.at(-1) ?? '';
-  return guardIn(cell, names) === 'masked' ? await maskedFile(file, shownName, names) : plainFile(file, shownName);
+  return guardIn(cell, names) === 'masked'
+    ? await maskedFile(file, shownName, names)
+    : plainFile(cell, file, shownName);
 }
 
 /** Changes a file or directory, by its descriptor and thus never what a link points to. The service's own access stays. */
@@ -158,7 +160,8 @@ async function checked(file: FileHandle, check: (stats: Stats) => void): Promise
   }
 }
 
-function plainFile(file: FileHandle, name: string): JailFile {
+function plainFile(cell: Cell, file: FileHandle, name: string): JailFile {
+  cell.opened?.(file);
   const close = () => file.close();
   return {
     stat: async () => entryOf(name, await file.stat()),

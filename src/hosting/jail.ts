@@ -5,6 +5,7 @@
  */
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
@@ -37,6 +38,8 @@ export interface JailOptions {
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`jail-secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
+  /** Told of each file that is opened. */
+  opened?: ((file: FileHandle) => void) | undefined;
   /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
   enter?: (() => Promise<void>) | undefined;
   /** Where it says what it could not clear away. */
@@ -95,7 +98,7 @@ export interface Jail extends AsyncDisposable {
  */
 export async function openJail(
   root: string,
-  { owner, secrets = 'guarded', log, enter }: JailOptions = {},
+  { owner, secrets = 'guarded', log, opened, enter }: JailOptions = {},
 ): Promise<Jail> {
   requireProc();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -106,7 +109,7 @@ export async function openJail(
     // It keeps nobody from the rest.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, enter });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, opened, enter });
 }
 
 function jailOf(cell: Cell): Jail {
