@@ -14,7 +14,7 @@ import { removeGame } from './reconcile.ts';
 export interface Orphan {
   /** `game`: a container or process; `database`; else the name of a folder of folders: `data`, `backups`. */
   kind: string;
-  /** The id of the server it once belonged to; a database's own name. */
+  /** The id of the server it once belonged to, with an ending where that was put aside; a database's own name. */
   id: string;
   /** A game that runs. */
   up: boolean;
@@ -58,7 +58,7 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
   }
 
   async function listFolders(kind: string, dir: string, known: ReadonlySet<string>): Promise<Orphan[]> {
-    const entries = (await entriesOf(dir)).filter(({ name }) => !name.startsWith('.') && !known.has(name));
+    const entries = (await entriesOf(dir)).filter(({ name }) => !name.startsWith('.') && !known.has(serverOf(name)));
     const found = entries.map(async ({ name: id }) => {
       const at = await stat(join(dir, id)).then(
         ({ mtimeMs }) => Math.floor(mtimeMs),
@@ -96,7 +96,7 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
   async function removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
     const aside = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
     await store.write(async (tx) => {
-      const rows = await tx.query('SELECT "id" FROM "servers" WHERE "id" = $1', [id]);
+      const rows = await tx.query('SELECT "id" FROM "servers" WHERE "id" = $1', [serverOf(id)]);
       if (rows.length > 0) throw notFound();
       await also(tx);
       await rename(join(dir, id), aside);
@@ -125,7 +125,7 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
         await store.write(also);
         return removeGame(engine, id);
       }
-      if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === id && orphan.up)) {
+      if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === serverOf(id) && orphan.up)) {
         const message = 'A game runs on these files: remove that first.';
         throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
       }
@@ -142,6 +142,11 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
 async function entriesOf(dir: string) {
   await mkdir(dir, { recursive: true, mode: 0o750 });
   return (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+}
+
+/** The server a folder belongs to: what is put aside for one bears its id before a dot, which no id has. */
+function serverOf(folder: string): string {
+  return folder.split('.', 1)[0]!;
 }
 
 function goes(): StatusError {

@@ -16,6 +16,7 @@ import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-q
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
 import { freeBytes, withinFree } from '../hosting/free-disk.ts';
+import type { OpenFiles } from '../hosting/open-files.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
 import { StatusError } from '../status.ts';
@@ -55,6 +56,7 @@ export interface Disks {
 /** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
 export async function openDisks(
   options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
+    openFiles?: OpenFiles;
     tiers: readonly QuotaTier[];
     servers: () => Pick<Servers, 'get'>;
   },

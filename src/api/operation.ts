@@ -6,6 +6,7 @@ import { declare } from './declared.ts';
 import type { Checked, Declaration, Declared, Sent } from './declared.ts';
 import type { Download } from './download.ts';
 import type { Empty } from './fields.ts';
+import { replyOf } from './reply.ts';
 import type { Services } from './services.ts';
 import type { EventSource } from './sse.ts';
 
@@ -101,7 +102,7 @@ export function operation<
         async run(sent, services) {
           const { principal, signal } = sent;
           const call = { ...(await check(sent)), principal, signal };
-          return spec.reply.parse(await handler(call, services));
+          return await replyOf(spec.reply, await handler(call, services));
         },
       };
     },

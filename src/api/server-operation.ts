@@ -13,6 +13,7 @@ import type {
   RawCall,
   StreamOperation,
 } from './operation.ts';
+import { replyOf } from './reply.ts';
 import type { ServerParams } from './schemas.ts';
 import { reachServer } from './services.ts';
 import type { Services } from './services.ts';
@@ -50,7 +51,7 @@ export function serverOperation<
       return {
         ...declared,
         answers: 'message',
-        run: async (sent, services) => spec.reply.parse(await handler(await reach(sent, services), services)),
+        run: async (sent, services) => replyOf(spec.reply, await handler(await reach(sent, services), services)),
       };
     },
   };
@@ -74,7 +75,7 @@ export function serverUpload<
         answers: 'message',
         async run(sent, services) {
           const call = { ...(await reach(sent, services)), upload: sent.upload() };
-          return spec.reply.parse(await handler(call, services));
+          return await replyOf(spec.reply, await handler(call, services));
         },
       };
     },

@@ -4,6 +4,7 @@ import type { Visitor } from '../access/sessions.ts';
 import { declare } from './declared.ts';
 import type { Checked, Declaration, Declared, Sent } from './declared.ts';
 import type { Empty } from './fields.ts';
+import { replyOf } from './reply.ts';
 import type { Services } from './services.ts';
 
 /** The browser (or what behaves like one) that calls. */
@@ -59,7 +60,7 @@ export function sessionOperation<
         async run({ principal, browser, ...sent }, services) {
           if (!principal) throw new Error('an operation of a session was called without one');
           const call = { ...(await check(sent)), principal, browser };
-          return spec.reply.parse(await handler(call, services));
+          return await replyOf(spec.reply, await handler(call, services));
         },
       };
     },
@@ -82,7 +83,7 @@ export function visitorOperation<
         tag: 'session',
         signedIn: false,
         async run({ browser, ...sent }, services) {
-          return spec.reply.parse(await handler({ ...(await check(sent)), browser }, services));
+          return await replyOf(spec.reply, await handler({ ...(await check(sent)), browser }, services));
         },
       };
     },

@@ -4,13 +4,16 @@
  * has been put in its place. With one name at a time and O_NOFOLLOW, no link can ever be followed.
  */
 import { existsSync, lstat as lstatThen } from 'node:fs';
-import { constants, lstat, open, opendir } from 'node:fs/promises';
+import { chmod, constants, lstat, open, opendir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import type { Names } from './jail-path.ts';
 import { StatusError } from '../status.ts';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants;
+
+/** Of Linux; Node does not name it. */
+const O_PATH = 0o10000000;
 
 /** Never follows a link, never waits for the other end of a pipe. */
 export const SAFELY = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -38,6 +41,19 @@ export function at(dir: FileHandle, name: Name): Name {
 /** Opens a directory in a directory. Rejects with ENOTDIR or ELOOP for anything else, links among it. */
 export function openDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
   return open(at(parent, name), O_RDONLY | O_DIRECTORY | SAFELY);
+}
+
+/**
+ * Opens a directory that this process's user may have locked itself out of, as a plugin of the same user does. Unlocks it
+ * by a descriptor that stands for the place alone, so that nothing else is changed, whatever it is swapped for.
+ */
+export async function unlockDirectory(parent: FileHandle, name: Name): Promise<FileHandle> {
+  const found = await look(parent, name);
+  if (found?.isDirectory() && (found.mode & 0o700) !== 0o700) {
+    await using place = await open(at(parent, name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    await chmod(`/proc/self/fd/${place.fd}`, 0o700);
+  }
+  return await openDirectory(parent, name);
 }
 
 /** Opens the directory at the end of a path, component by component; the caller closes it. */

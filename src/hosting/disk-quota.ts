@@ -182,6 +182,14 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
       return reservation(server, bytes);
     },
 
+    async room(serverId) {
+      const server = await find(serverId);
+      const totalBytes = server === undefined ? 0 : limitBytes(server);
+      if (totalBytes === 0) return undefined;
+      const usedBytes = (usage.of(serverId)?.bytes ?? 0) + (reserved.get(serverId) ?? 0);
+      return { totalBytes, freeBytes: Math.max(0, totalBytes - usedBytes) };
+    },
+
     freed(serverId) {
       void usage.measure(serverId).catch(() => {});
     },

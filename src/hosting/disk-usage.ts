@@ -4,12 +4,15 @@ import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { listServerDisks, saveDiskUsage } from '../store/server-disks.ts';
 import type { Store } from '../store/store.ts';
+import { ENTRY_BYTES } from './disk.ts';
 import { measureTree } from './disk-walk.ts';
+import type { OpenFiles } from './open-files.ts';
 
 /** What a server's files take. */
 export interface Usage {
   /** What counts: the larger of what is allocated and what the files say of their length. */
   bytes: number;
+  /** Entries that take no block of their own, as empty files, count as one. */
   realBytes: number;
   logicalBytes: number;
   measuredAt: number;
@@ -41,6 +44,7 @@ export interface DiskUsageOptions {
   clock: Clock;
   log: Log;
   dataDir: string;
+  openFiles?: Pick<OpenFiles, 'deletedBytes'> | undefined;
 }
 
 const WALKS = 2;
@@ -55,7 +59,7 @@ interface Walk {
 }
 
 /** Reads what earlier runs have measured; files are looked at when somebody asks. */
-export async function openDiskUsage({ store, clock, log, dataDir }: DiskUsageOptions): Promise<DiskUsage> {
+export async function openDiskUsage({ store, clock, log, dataDir, openFiles }: DiskUsageOptions): Promise<DiskUsage> {
   const known = new Map<string, Usage>();
   const stored = new Map<string, number>();
   const fresh = new Set<string>();
@@ -98,10 +102,13 @@ export async function openDiskUsage({ store, clock, log, dataDir }: DiskUsageOpt
   async function run(serverId: string, walk: Walk): Promise<Usage> {
     try {
       const root = join(dataDir, 'servers', serverId);
-      const { realBytes, logicalBytes, unread } = await measureTree(root, walk.abort.signal);
+      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, walk.abort.signal);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
+      // Behind the walk: what is deleted during it is counted once too often, and then measured again.
+      const deleted = (await openFiles?.deletedBytes(serverId, () => again(serverId))) ?? 0;
       const { added } = walk;
-      const usage = usageOf(realBytes + added, logicalBytes + added, clock.now());
+      const taken = Math.max(realBytes, entries * ENTRY_BYTES);
+      const usage = usageOf(taken + deleted + added, logicalBytes + deleted + added, clock.now());
       const before = known.get(serverId);
       known.set(serverId, usage);
       fresh.add(serverId);
@@ -113,6 +120,11 @@ export async function openDiskUsage({ store, clock, log, dataDir }: DiskUsageOpt
       walking.delete(serverId);
       begin();
     }
+  }
+
+  /** Unless the server is gone. */
+  function again(serverId: string): void {
+    if (known.has(serverId)) void measure(serverId).catch(() => {});
   }
 
   function keep(serverId: string, usage: Usage): void {

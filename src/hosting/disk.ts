@@ -1,7 +1,19 @@
+/** What file systems give out at a time. */
+const BLOCK_BYTES = 4_096;
+/** What a directory takes, and a file in which nothing is: counted like a block, so that there is an end to these, too. */
+export const ENTRY_BYTES = BLOCK_BYTES;
+
+/** What a file of a length takes. */
+export function spaceOf(sizeBytes: number): number {
+  return Math.max(ENTRY_BYTES, Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES);
+}
+
 /** How much a server's files may still grow. Asked before the bytes land, on every way in. */
 export interface Disk {
   /** Sets so many bytes of the server's quota aside. Rejects as `grow` does. */
   reserve(serverId: string, bytes: number): Promise<Reservation>;
+  /** What the server may take, and how much of that is left; undefined where it has no quota. */
+  room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
   /** Something was removed: usage is worth measuring again. */
   freed(serverId: string): void;
 }
@@ -14,32 +26,53 @@ export interface Reservation {
   settle(addedBytes: number): void;
 }
 
+/** What is set aside for work under way, as that sees it. */
+export interface Room extends Pick<Reservation, 'grow'> {
+  /** One more file or directory has been made. */
+  enter: () => Promise<void>;
+}
+
 /** A disk without quota: for where nobody measures. */
 export const unlimitedDisk: Disk = {
   async reserve() {
     return { grow: async () => {}, settle() {} };
   },
+  room: async () => undefined,
   freed() {},
 };
 
 /**
  * Does what makes a server's files grow, under a reservation that is settled whatever comes of it: with nothing where it
- * fails, as it then leaves nothing behind. Fewer bytes than before are room that has become free.
+ * fails, as it then leaves no more behind than directories, which are measured. Entries made count beside `addedBytes`.
+ * Fewer bytes than before are room that has become free.
  */
 export async function withReserved<T>(
   disk: Disk,
   serverId: string,
   bytes: number,
-  work: (reservation: Pick<Reservation, 'grow'>) => Promise<{ result: T; addedBytes: number }>,
+  work: (room: Room) => Promise<{ result: T; addedBytes: number }>,
 ): Promise<T> {
   const reservation = await disk.reserve(serverId, bytes);
+  const grow = (more: number) => reservation.grow(more);
+  let entered = 0;
   let added = 0;
+  let failed = true;
   try {
-    const { result, addedBytes } = await work(reservation);
-    added = addedBytes;
+    const enter = async () => {
+      await grow(ENTRY_BYTES);
+      entered += ENTRY_BYTES;
+    };
+    const { result, addedBytes } = await work({ grow, enter });
+    added = addedBytes + entered;
+    failed = false;
     return result;
   } finally {
     reservation.settle(Math.max(0, added));
-    if (added < 0) disk.freed(serverId);
+    if (added < 0 || (failed && entered > 0)) disk.freed(serverId);
   }
+}
+
+/** Takes the room of one more file or directory. Rejects as `reserve` does. */
+export async function enterOne(disk: Disk, serverId: string): Promise<void> {
+  await withReserved(disk, serverId, ENTRY_BYTES, async () => ({ result: undefined, addedBytes: ENTRY_BYTES }));
 }

@@ -1,17 +1,20 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { unpack } from './archive-read.ts';
 import { archiveStream, packedPaths } from './archive-write.ts';
 import { formatOfName } from './archive-format.ts';
 import { dataRoot } from './data-root.ts';
-import { withReserved } from './disk.ts';
-import type { Disk, Reservation } from './disk.ts';
+import { enterOne, spaceOf, withReserved } from './disk.ts';
+import type { Disk, Room } from './disk.ts';
 import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
 import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
+import type { OpenFiles } from './open-files.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder, requireCurrent } from './server-folder.ts';
+import type { Log } from '../log.ts';
 import { StatusError } from '../status.ts';
 
 /** As many entries of one directory as are listed at once. */
@@ -22,6 +25,9 @@ export interface FilesOptions {
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
+  /** Told of what is open, so that it is measured when it has been deleted. */
+  openFiles?: Pick<OpenFiles, 'add'> | undefined;
+  log?: Pick<Log, 'warn'> | undefined;
 }
 
 /** What may end a change early: `StatusError` CANCELLED once its caller has gone. */
@@ -67,15 +73,18 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
-  async function jail(serverId: string): Promise<Jail> {
+export function createFiles({ dataDir, owner, disk, openFiles, log }: FilesOptions): Files {
+  /** What is made in it is paid for by `room`, else as it is made. */
+  async function jail(serverId: string, room?: Room): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
     await createFolder(root, owner);
-    return await openJail(root, { owner });
+    const enter = room?.enter ?? (() => enterOne(disk, serverId));
+    const opened = (file: FileHandle) => openFiles?.add(serverId, file);
+    return await openJail(root, { owner, log, enter, opened });
   }
 
-  async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T> {
-    await using files = await jail(serverId);
+  async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+    await using files = await jail(serverId, room);
     try {
       return await work(files);
     } finally {
@@ -84,9 +93,18 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
     }
   }
 
+  /** A change that adds to what the server takes. */
+  async function growing<T>(
+    serverId: string,
+    bytes: number,
+    work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
+  ): Promise<T> {
+    return await withReserved(disk, serverId, bytes, (room) => change(serverId, (files) => work(files, room), room));
+  }
+
   return {
-    jail,
-    change,
+    jail: (serverId) => jail(serverId),
+    change: (serverId, work) => change(serverId, work),
 
     async list(serverId, path) {
       await using files = await jail(serverId);
@@ -110,21 +128,19 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
     },
 
     async write(serverId, path, { chunks, sizeBytes }, options) {
-      const reservedBytes = sizeBytes ?? 0;
-      return await change(serverId, (files) =>
-        withReserved(disk, serverId, reservedBytes, (reservation) =>
-          replace(files, path, { chunks, reservedBytes }, reservation, options),
-        ),
+      const reservedBytes = spaceOf(sizeBytes ?? 0);
+      return await growing(serverId, reservedBytes, (files, room) =>
+        replace(files, path, { chunks, reservedBytes }, room, options),
       );
     },
 
     async copy(serverId, from, to, patience) {
-      return await change(serverId, (files) =>
-        withReserved(disk, serverId, 0, async (reservation) => {
-          const copied = await files.copy(from, to, { beforePiece: patiently(reservation, patience) });
-          return { result: copied, addedBytes: copied };
-        }),
-      );
+      return await growing(serverId, 0, async (files, room) => {
+        let addedBytes = 0;
+        const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
+        const copied = await files.copy(from, to, { beforePiece });
+        return { result: copied, addedBytes };
+      });
     },
 
     async rename(serverId, from, to) {
@@ -137,7 +153,7 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
     },
 
     async mkdir(serverId, path) {
-      await change(serverId, (files) => files.mkdir(path));
+      await growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
     },
 
     async download(serverId, path) {
@@ -158,95 +174,101 @@ export function createFiles({ dataDir, owner, disk }: FilesOptions): Files {
       }
     },
 
-    archive: (serverId, paths, to, patience) =>
-      change(serverId, (files) => archive(serverId, files, paths, to, patience)),
-    extract: (serverId, path, to, patience) =>
-      change(serverId, (files) => extract(serverId, files, path, to, patience)),
-  };
-
-  async function archive(
-    serverId: string,
-    files: Jail,
-    paths: readonly string[],
-    to: string,
-    patience: Patience | undefined,
-  ): Promise<Entry> {
-    const format = formatOfName(to);
-    const sources = paths.map((path) => joinNames(parsePath(path)));
-    for (const path of sources) await files.stat(path);
-    const chunks = archiveStream(format, packedPaths(files, sources));
-    try {
-      return await withReserved(disk, serverId, 0, async ({ grow }) => {
-        const reservation = { grow: patiently({ grow }, patience) };
-        return await replace(files, to, { chunks, reservedBytes: 0 }, reservation, { exclusive: true });
+    async archive(serverId, paths, to, patience) {
+      const format = formatOfName(to);
+      const reservedBytes = spaceOf(0);
+      return await growing(serverId, reservedBytes, async (files, room) => {
+        const sources = paths.map((path) => joinNames(parsePath(path)));
+        for (const path of sources) await files.stat(path);
+        const chunks = archiveStream(format, packedPaths(files, sources));
+        try {
+          const patient = { grow: patiently(room, patience) };
+          return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
+        } finally {
+          chunks.destroy();
+        }
       });
-    } finally {
-      chunks.destroy();
-    }
-  }
+    },
 
-  async function extract(
-    serverId: string,
-    files: Jail,
-    path: string,
-    to: string,
-    patience: Patience | undefined,
-  ): Promise<number> {
-    await using source = await files.open(path);
-    const target = await files.stat(to).catch(() => undefined);
-    if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
-    await using stage = await files.stage();
-    return await withReserved(disk, serverId, 0, async (reservation) => {
-      const beforePiece = patiently(reservation, patience);
-      let extracted = 0;
-      for await (const { path, kind, mode, content } of unpack(source)) {
-        // A backup, say: its lists speak of a server's own folder.
-        if (isList(path)) continue;
-        await beforePiece(0);
-        parsePath(`${to}/${path}`);
-        if (kind === 'directory') {
-          await stage.mkdir(path);
-          continue;
-        }
-        await using file = await stage.create(path, mode || undefined);
-        let size = 0;
-        for await (const chunk of content) {
-          await beforePiece(chunk.length);
-          await file.write(size, chunk);
-          size += chunk.length;
-        }
-        extracted += size;
-      }
-      const replacedBytes = await stage.mergeInto(to);
-      return { result: extracted, addedBytes: extracted - replacedBytes };
-    });
-  }
+    async extract(serverId, path, to, patience) {
+      const extracted = await growing(serverId, 0, (files, room) => extract(files, path, to, room, patience));
+      // Directories that were there already and files that gave way have been paid for twice.
+      disk.freed(serverId);
+      return extracted;
+    },
+  };
 
   async function replace(
     files: Jail,
     path: string,
     { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
-    reservation: Pick<Reservation, 'grow'>,
+    { grow }: Pick<Room, 'grow'>,
     options?: { exclusive?: boolean },
   ): Promise<{ result: Entry; addedBytes: number }> {
     await using replacement = await files.replace(path, options);
     let size = 0;
+    let room = reservedBytes;
     for await (const chunk of chunks) {
       size += chunk.byteLength;
       // What is left of the bytes set aside at first is used up before more is asked for.
-      await reservation.grow(Math.max(0, Math.min(chunk.byteLength, size - reservedBytes)));
+      const missing = Math.max(0, spaceOf(size) - room);
+      await grow(missing);
+      room += missing;
       await replacement.write(chunk);
     }
     const { entry, replacedBytes } = await replacement.commit();
-    return { result: entry, addedBytes: entry.sizeBytes - replacedBytes };
+    const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
+    return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
   }
 }
 
+/** Bytes unpacked, and those that are added by it. */
+async function extract(
+  files: Jail,
+  path: string,
+  to: string,
+  room: Room,
+  patience: Patience | undefined,
+): Promise<{ result: number; addedBytes: number }> {
+  await using source = await files.open(path);
+  const target = await files.stat(to).catch(() => undefined);
+  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
+  await using stage = await files.stage();
+  let addedBytes = 0;
+  const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
+  let extracted = 0;
+  for await (const { path, kind, mode, content } of unpack(source)) {
+    // A backup, say: its lists speak of a server's own folder.
+    if (isList(path)) continue;
+    await beforePiece(0);
+    parsePath(`${to}/${path}`);
+    if (kind === 'directory') {
+      await stage.mkdir(path);
+      continue;
+    }
+    await using file = await stage.create(path, mode || undefined);
+    let size = 0;
+    for await (const chunk of content) {
+      await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
+      await file.write(size, chunk);
+      size += chunk.length;
+    }
+    extracted += size;
+  }
+  const replacedBytes = await stage.mergeInto(to);
+  return { result: extracted, addedBytes: addedBytes - replacedBytes };
+}
+
 /** What is asked before each piece: is there room for it, and is there still somebody who wants it. */
-function patiently({ grow }: Pick<Reservation, 'grow'>, { signal }: Patience = {}): (bytes: number) => Promise<void> {
+function patiently(
+  { grow }: Pick<Room, 'grow'>,
+  { signal }: Patience = {},
+  taken: (bytes: number) => void = () => {},
+): (bytes: number) => Promise<void> {
   return async (bytes) => {
     if (signal?.aborted) throw new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.');
     if (bytes > 0) await grow(bytes);
+    taken(bytes);
   };
 }
 

@@ -1,7 +1,8 @@
+import { rmdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { hardLinked, refused } from './jail-errors.ts';
-import { kindOf, look, openPath } from './descriptors.ts';
+import { at, kindOf, look, openPath } from './descriptors.ts';
 import type { Kind } from './descriptors.ts';
 import { guardOf, protectedPath } from './jail-secrets.ts';
 import type { Guard } from './jail-secrets.ts';
@@ -20,6 +21,10 @@ export interface Cell {
   guarded: boolean;
   /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
   durable: boolean;
+  /** Told of each file that is opened. */
+  opened: ((file: FileHandle) => void) | undefined;
+  /** Takes the room of a file or directory that has just been made; where it rejects, that is undone. */
+  enter: (() => Promise<void>) | undefined;
 }
 
 /** One thing in a data root. `modifiedAt` is epoch ms, `mode` the nine permission bits, `version` another after each change. */
@@ -69,11 +74,28 @@ export async function makeParents(cell: Cell, names: Names): Promise<void> {
       const name = names[depth]!;
       if (await look(dir, name)) return;
       requireWritable(cell, names.slice(0, depth + 1));
-      await makeDirectory(dir, name, cell.owner).catch((error: NodeJS.ErrnoException) => {
+      await makeDirectoryIn(cell, dir, name).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       });
-      if (cell.durable) await dir.sync();
     });
+  }
+}
+
+/** Makes a directory in an open one. Rejects with EEXIST. */
+export async function makeDirectoryIn(cell: Cell, dir: FileHandle, name: string): Promise<void> {
+  await makeDirectory(dir, name, cell.owner);
+  await enter(cell, () => rmdir(at(dir, name)));
+  if (cell.durable) await dir.sync();
+}
+
+/** Takes the room of what has just been made, or undoes it. */
+export async function enter(cell: Cell, undo: () => Promise<void>): Promise<void> {
+  try {
+    await cell.enter?.();
+  } catch (error) {
+    // What somebody has put in it meanwhile keeps it there.
+    await undo().catch(() => undefined);
+    throw error;
   }
 }
 

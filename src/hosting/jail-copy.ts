@@ -2,6 +2,7 @@ import { inDirectory, requireVisible, requireWritable } from './jail-cell.ts';
 import type { Cell } from './jail-cell.ts';
 import { openFile, openMet } from './jail-files.ts';
 import type { JailFile } from './jail-files.ts';
+import { spaceOf } from './disk.ts';
 import { kindOf, look, openDirectory } from './descriptors.ts';
 import { refused } from './jail-errors.ts';
 import { joinNames, splitLast } from './jail-path.ts';
@@ -13,7 +14,7 @@ import { requireNameable, walk } from './jail-tree.ts';
 const CHUNK_BYTES = 256 * 1024;
 
 export interface CopyOptions {
-  /** Called before each piece with the bytes it takes (0 for a directory); what it throws ends the copy. */
+  /** Called before each piece with the bytes it takes beside its entry (0 for a directory); what it throws ends the copy. */
   beforePiece?: (bytes: number) => Promise<void>;
 }
 
@@ -65,7 +66,7 @@ async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyO
   while (done < sizeBytes) {
     const chunk = await source.read(done, Math.min(CHUNK_BYTES, sizeBytes - done));
     if (chunk.length === 0) break;
-    await options.beforePiece?.(chunk.length);
+    await options.beforePiece?.(spaceOf(done + chunk.length) - spaceOf(done));
     await copy.write(done, chunk);
     done += chunk.length;
   }

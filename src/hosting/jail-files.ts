@@ -1,11 +1,19 @@
 import { constants } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { at, SAFELY } from './descriptors.ts';
 import type { Name } from './descriptors.ts';
-import { entryOf, guardIn, inDirectory, requirePlainFile, requireVisible, requireWritable } from './jail-cell.ts';
+import {
+  enter,
+  entryOf,
+  guardIn,
+  inDirectory,
+  requirePlainFile,
+  requireVisible,
+  requireWritable,
+} from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { maskProperties, protectedPath } from './jail-secrets.ts';
@@ -24,7 +32,7 @@ export interface OpenOptions {
   write?: boolean;
   /** Makes it where it is not there. */
   create?: boolean;
-  /** Together with `create`: it must not be there. */
+  /** It must not be there; means something only together with `create`. */
   exclusive?: boolean;
   truncate?: boolean;
   /** Of a new file. */
@@ -47,6 +55,8 @@ export interface StreamOptions {
 /** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   stat(): Promise<Entry>;
+  /** How long it is now, whoever has made it so, and whether its last name has been removed while it is open. */
+  extent(): Promise<{ sizeBytes: number; removed: boolean }>;
   /** The bytes from `position`, at most `length`; none at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
   /** Fills a buffer with the bytes from `position`, as far as there are any; gives how many. */
@@ -68,11 +78,12 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
   if (options.write) requireWritable(cell, names);
   else requireVisible(cell, names);
   // Written in place, a secret's name could be changed and the secret then be read.
-  if (guard === 'masked' && options.write && !options.truncate && !options.exclusive) throw protectedPath(names);
+  const startsEmpty = options.truncate || (options.create && options.exclusive);
+  if (guard === 'masked' && options.write && !startsEmpty) throw protectedPath(names);
   const { parent, name } = splitLast(names);
   return await inDirectory(cell, parent, async (dir) => {
     const file = await openIn(cell, dir, name, names, options);
-    return guard === 'masked' && !options.write ? await maskedFile(file, name, names) : plainFile(file, name);
+    return guard === 'masked' && !options.write ? await maskedFile(file, name, names) : plainFile(cell, file, name);
   });
 }
 
@@ -80,7 +91,9 @@ export async function openFile(cell: Cell, names: Names, options: OpenOptions = 
 export async function openMet(cell: Cell, dir: FileHandle, name: Name, names: Names): Promise<JailFile> {
   const file = await openReadable(dir, name, names);
   const shownName = names.at(-1) ?? '';
-  return guardIn(cell, names) === 'masked' ? await maskedFile(file, shownName, names) : plainFile(file, shownName);
+  return guardIn(cell, names) === 'masked'
+    ? await maskedFile(file, shownName, names)
+    : plainFile(cell, file, shownName);
 }
 
 /** Changes a file or directory, by its descriptor and thus never what a link points to. The service's own access stays. */
@@ -101,7 +114,7 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
   for (let tries = 0; ; tries++) {
     try {
       if (!options.create) return await openWritable(dir, name, names, options.truncate ?? false);
-      return await makeFile(dir, name, cell.owner, modeOf(options.mode ?? 0o640, 0o600)).catch((error) => {
+      return await makeFileIn(cell, dir, name, options.mode).catch((error) => {
         if (options.exclusive || (error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
         return openWritable(dir, name, names, options.truncate ?? false);
       });
@@ -110,6 +123,15 @@ async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, o
       if (!options.create || tries >= TRIES || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
+}
+
+async function makeFileIn(cell: Cell, dir: FileHandle, name: string, mode = 0o640): Promise<FileHandle> {
+  const file = await makeFile(dir, name, cell.owner, modeOf(mode, 0o600));
+  await enter(cell, async () => {
+    await file.close();
+    await unlink(at(dir, name));
+  });
+  return file;
 }
 
 async function openReadable(dir: FileHandle, name: Name, names: Names): Promise<FileHandle> {
@@ -138,10 +160,15 @@ async function checked(file: FileHandle, check: (stats: Stats) => void): Promise
   }
 }
 
-function plainFile(file: FileHandle, name: string): JailFile {
+function plainFile(cell: Cell, file: FileHandle, name: string): JailFile {
+  cell.opened?.(file);
   const close = () => file.close();
   return {
     stat: async () => entryOf(name, await file.stat()),
+    async extent() {
+      const { size, nlink } = await file.stat();
+      return { sizeBytes: size, removed: nlink === 0 };
+    },
     async read(position, length) {
       const buffer = Buffer.allocUnsafe(length);
       const { bytesRead } = await file.read(buffer, 0, length, position);
@@ -198,6 +225,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   const close = async () => {};
   return {
     stat: async () => entry,
+    extent: async () => ({ sizeBytes: bytes.length, removed: false }),
     read: async (position, length) => bytes.subarray(position, position + length),
     readInto: async (buffer, position) => bytes.subarray(position).copy(buffer),
     stream: ({ start = 0, end = bytes.length } = {}) => Readable.from([bytes.subarray(start, end + 1)]),

@@ -1,13 +1,13 @@
 import { rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { at, look, openDirectory } from './descriptors.ts';
-import { guardIn, inDirectory, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
+import { guardIn, inDirectory, makeDirectoryIn, makeParents, requireVisible, requireWritable } from './jail-cell.ts';
 import type { Cell } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { protectedPath } from './jail-secrets.ts';
 import { isWithin, joinNames, shown, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
+import { erase, moveDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
 import { requireNameable, walk } from './jail-tree.ts';
 import { StatusError } from '../status.ts';
 
@@ -22,8 +22,7 @@ export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
   const { parent, name } = splitLast(names);
   await makeParents(cell, parent);
   await inDirectory(cell, parent, async (dir) => {
-    await makeDirectory(dir, name, cell.owner);
-    if (cell.durable) await dir.sync();
+    await makeDirectoryIn(cell, dir, name);
   });
 }
 
@@ -42,7 +41,8 @@ export async function renamePath(cell: Cell, from: Names, to: Names, { replace =
       const same = there?.ino === moved.ino && there.dev === moved.dev;
       if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
       if (moved.isDirectory() && to.length > from.length) await requireNameableIn(fromDir, source.name, to);
-      await rename(at(fromDir, source.name), at(toDir, target.name));
+      if (there) await rename(at(fromDir, source.name), at(toDir, target.name));
+      else await moveToFree(fromDir, source.name, toDir, target.name);
       await toDir.sync();
       await fromDir.sync();
     });
@@ -65,7 +65,7 @@ export async function removePath(cell: Cell, names: Names): Promise<void> {
     if (there.isDirectory()) {
       await using temps = await openTemps(cell.root, cell.owner);
       const moved = tempName();
-      await rename(at(dir, name), at(temps, moved));
+      await moveDirectory(dir, name, temps, moved);
       await dir.sync();
       await erase(temps, moved, temps);
     } else {

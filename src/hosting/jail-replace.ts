@@ -6,7 +6,7 @@ import type { Cell, Entry } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { joinNames, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { makeFile, openTemps, tempName } from './jail-temps.ts';
+import { makeFile, moveToFree, openTemps, tempName } from './jail-temps.ts';
 
 export interface ReplaceOptions {
   /** Nothing may be at the path yet: ALREADY_EXISTS PATH_EXISTS. */
@@ -18,8 +18,8 @@ export interface ReplaceOptions {
 /** A file on its way in: seen by nobody until `commit`, gone if that is never called. */
 export interface Replacement extends AsyncDisposable {
   write(chunk: Uint8Array): Promise<void>;
-  /** Puts it in its place, on disk and in one step. Says how large what it replaced was. */
-  commit(): Promise<{ entry: Entry; replacedBytes: number }>;
+  /** Puts it in its place, on disk and in one step. Says how large what it replaced was; undefined where nothing was. */
+  commit(): Promise<{ entry: Entry; replacedBytes: number | undefined }>;
 }
 
 /**
@@ -58,10 +58,11 @@ export async function replaceFile(cell: Cell, names: Names, options: ReplaceOpti
         if (there) await file.chmod(there.mode & 0o777);
         await file.sync();
         const entry = entryOf(name, await file.stat());
-        await rename(at(temps, temp), at(dir, name));
+        if (options.exclusive) await moveToFree(temps, temp, dir, name);
+        else await rename(at(temps, temp), at(dir, name));
         inPlace = true;
         await dir.sync();
-        return { entry, replacedBytes: there?.size ?? 0 };
+        return { entry, replacedBytes: there?.size };
       });
     },
     async [Symbol.asyncDispose]() {

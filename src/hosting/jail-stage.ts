@@ -7,7 +7,7 @@ import type { Cell } from './jail-cell.ts';
 import { refused } from './jail-errors.ts';
 import { joinNames, splitLast } from './jail-path.ts';
 import type { Names } from './jail-path.ts';
-import { erase, makeDirectory, openTemps, tempName } from './jail-temps.ts';
+import { erase, makeDirectory, moveToFree, openTemps, tempName } from './jail-temps.ts';
 import { walk } from './jail-tree.ts';
 
 const SYNCS_AT_ONCE = 8;
@@ -48,8 +48,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       const { parent, name } = splitLast(names);
       await syncTree(root);
       await inDirectory(cell, parent, async (dir) => {
-        if (await look(dir, name)) throw refused('EEXIST', joinNames(names));
-        await rename(at(root, staged), at(dir, name));
+        await moveToFree(root, staged, dir, name);
         await dir.sync();
       });
     },

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { constants } from 'node:fs';
-import { at, eachOf, look, namesIn, openDirectory, SAFELY } from './descriptors.ts';
+import { at, eachOf, look, namesIn, openDirectory, SAFELY, unlockDirectory } from './descriptors.ts';
 import type { Name } from './descriptors.ts';
 import type { FileOwner } from './properties.ts';
 
@@ -18,6 +18,8 @@ const RUN = randomBytes(6).toString('hex');
 const ENTRIES_AT_ONCE = 8;
 /** Directories that are held open one below the other; what lies deeper is moved up first. */
 const LEVELS_OPEN = 16;
+/** What a file system says that gives no file a second name, or no more of them. */
+const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 /** Passes over a directory that the game keeps filling while it is removed. */
 const MAX_PASSES = 50;
 
@@ -25,7 +27,7 @@ const MAX_PASSES = 50;
 export async function openTemps(root: FileHandle, owner: FileOwner | undefined): Promise<FileHandle> {
   for (let tries = 0; ; tries++) {
     try {
-      return await openDirectory(root, TEMPS);
+      return await unlockDirectory(root, TEMPS);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (tries > 2 || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) throw error;
@@ -49,6 +51,36 @@ export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwne
   await made.chown(owner.uid, owner.gid);
 }
 
+/**
+ * Moves something to a name that is free, whoever else would like to have it: EEXIST, ENOTEMPTY where it is taken. A file
+ * has both names for a moment, and for good if this process is killed in it.
+ */
+export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  const [source, target] = [at(fromDir, from), at(toDir, to)];
+  if (await isDirectory(fromDir, from)) {
+    // An empty directory gives way to another: this one of ours keeps the name until then.
+    await mkdir(target, 0o700);
+    return await rename(source, target).catch(async (error: unknown) => {
+      await rmdir(target).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'));
+      throw error;
+    });
+  }
+  try {
+    await link(source, target);
+  } catch (error) {
+    // Some file systems have no hard links: there the game may come in between.
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await look(toDir, to))) throw error;
+    return await rename(source, target);
+  }
+  await unlink(source);
+}
+
+/** Moves a directory, which its user must be let into for that. */
+export async function moveDirectory(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  await (await unlockDirectory(fromDir, from)).close();
+  await rename(at(fromDir, from), at(toDir, to));
+}
+
 /** Makes a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST. */
 export async function makeFile(
   dir: FileHandle,
@@ -67,17 +99,22 @@ export async function makeFile(
   }
 }
 
-/** Removes what an earlier process left unfinished. */
+/** Removes what an earlier process left unfinished. Rejects with the first error, when all the rest is gone. */
 export async function sweepTemps(root: FileHandle): Promise<void> {
-  const temps = await openDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+  const temps = await unlockDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
   if (!temps) return;
+  const failures: unknown[] = [];
   try {
     for await (const names of namesIn(temps)) {
-      for (const name of names) if (!name.toString('latin1').startsWith(RUN)) await erase(temps, name, temps);
+      for (const name of names) {
+        if (name.toString('latin1').startsWith(RUN)) continue;
+        await erase(temps, name, temps).catch((error: unknown) => failures.push(error));
+      }
     }
   } finally {
     await temps.close();
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /**
@@ -93,11 +130,11 @@ export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Pro
     if (!(await isDirectory(dir, name))) return unlink(at(dir, name)).catch(ignore('ENOENT'));
     if (level >= LEVELS_OPEN) {
       const moved = tempName();
-      await rename(at(dir, name), at(temps, moved)).catch(ignore('ENOENT'));
+      await moveDirectory(dir, name, temps, moved).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
       return void deep.push(moved);
     }
     for (let pass = 0; pass < MAX_PASSES; pass++) {
-      const inside = await openDirectory(dir, name).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+      const inside = await unlockDirectory(dir, name).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
       if (inside) await eraseAllIn(inside, level + 1);
       const left = await rmdir(at(dir, name)).catch((error: NodeJS.ErrnoException) => error);
       if (left === undefined || left.code === 'ENOENT') return;

@@ -5,6 +5,7 @@
  */
 import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 
 import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
@@ -26,6 +27,7 @@ import { sweepTemps } from './jail-temps.ts';
 import { walk } from './jail-tree.ts';
 import type { Met, WalkOptions } from './jail-tree.ts';
 import type { FileOwner } from './properties.ts';
+import type { Log } from '../log.ts';
 
 export type { Entry } from './jail-cell.ts';
 export type { Attributes, JailFile, OpenOptions } from './jail-files.ts';
@@ -36,6 +38,12 @@ export interface JailOptions {
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`jail-secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
+  /** Told of each file that is opened. */
+  opened?: ((file: FileHandle) => void) | undefined;
+  /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
+  enter?: (() => Promise<void>) | undefined;
+  /** Where it says what it could not clear away. */
+  log?: Pick<Log, 'warn'> | undefined;
 }
 
 /** A file or directory within a tree; `path` is relative to where the walk began. */
@@ -88,17 +96,20 @@ export interface Jail extends AsyncDisposable {
  * Opens the jail of a data root, which must be there: NOT_FOUND otherwise. Removes what an earlier process left unfinished
  * in it. UNIMPLEMENTED NOT_SUPPORTED where there is no /proc to walk by.
  */
-export async function openJail(root: string, { owner, secrets = 'guarded' }: JailOptions = {}): Promise<Jail> {
+export async function openJail(
+  root: string,
+  { owner, secrets = 'guarded', log, opened, enter }: JailOptions = {},
+): Promise<Jail> {
   requireProc();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const handle = await named('', () => open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   try {
     await sweepTemps(handle);
   } catch (error) {
-    await handle.close();
-    throw fileError(error, '');
+    // It keeps nobody from the rest.
+    log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, opened, enter });
 }
 
 function jailOf(cell: Cell): Jail {

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { type Disk, withReserved } from '../hosting/disk.ts';
-import type { Jail } from '../hosting/jail.ts';
+import { type Disk, spaceOf, withReserved } from '../hosting/disk.ts';
+import type { Jail, JailFile } from '../hosting/jail.ts';
 import { guardOf } from '../hosting/jail-secrets.ts';
 import { parsePath } from '../hosting/jail-path.ts';
 import { StatusError } from '../status.ts';
@@ -115,25 +115,20 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     const path = pathOf(given);
     const append = (flags & OPEN.append) !== 0;
     const write = append || (flags & OPEN.write) !== 0;
+    const create = write && (flags & OPEN.create) !== 0;
     const truncate = (flags & OPEN.truncate) !== 0;
     return handles.add(async () => {
       const file = await jail.open(path, {
         write,
-        create: write && (flags & OPEN.create) !== 0,
-        exclusive: (flags & OPEN.exclusive) !== 0,
+        create,
+        exclusive: create && (flags & OPEN.exclusive) !== 0,
         truncate: write && truncate,
         ...(attributes.mode !== undefined && { mode: attributes.mode }),
       });
-      try {
-        const { sizeBytes } = await file.stat();
-        // What the service writes into a file that holds a secret, a handle open for writing must not show.
-        const readable = (flags & OPEN.read) !== 0 && !(write && guardOf(parsePath(path)) === 'masked');
-        if (write && truncate) disk.freed(serverId);
-        return { file, readable, writable: write, append, sizeBytes };
-      } catch (error) {
-        await file.close();
-        throw error;
-      }
+      // What the service writes into a file that holds a secret, a handle open for writing must not show.
+      const readable = (flags & OPEN.read) !== 0 && !(write && guardOf(parsePath(path)) === 'masked');
+      if (write && truncate) disk.freed(serverId);
+      return { file, readable, writable: write, append };
     });
   }
 
@@ -147,18 +142,20 @@ export function createCommands(options: CommandOptions): (request: Request) => P
 
   async function write(opened: OpenFile, { offset, data }: RequestOf<'write'>): Promise<void> {
     if (!opened.writable) throw notOpenFor('writing');
-    const position = opened.append ? (await opened.file.stat()).sizeBytes : offset;
-    await changing(opened, Math.max(opened.sizeBytes, position + data.length), () => opened.file.write(position, data));
+    const { sizeBytes, removed } = await opened.file.extent();
+    const position = opened.append ? sizeBytes : offset;
+    const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
+    await growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 
-  /** Makes a file so long, under a reservation where that is longer: a hole counts like what may one day fill it. */
-  async function changing(opened: OpenFile, toBytes: number, work: () => Promise<void>): Promise<void> {
-    const addedBytes = toBytes - opened.sizeBytes;
-    if (addedBytes > 0)
-      await withReserved(disk, serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
-    else await work();
-    opened.sizeBytes = toBytes;
-    if (addedBytes < 0) disk.freed(serverId);
+  /**
+   * Makes a file longer, under a reservation: a hole counts like what may one day fill it. How long the file is must have
+   * been asked just now, as others have it open too. One without a name is found by no measurement, and so stays as it is.
+   */
+  async function growing({ addedBytes, removed }: { addedBytes: number; removed: boolean }, work: () => Promise<void>) {
+    if (addedBytes <= 0) return await work();
+    if (removed) throw new StatusError('FAILED_PRECONDITION', 'FILE_REMOVED', 'The file has been removed meanwhile.');
+    await withReserved(disk, serverId, addedBytes, async () => ({ result: await work(), addedBytes }));
   }
 
   function openDirectory(path: string): Promise<string> {
@@ -189,8 +186,7 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     const { size, ...rest } = attributes;
     if (size !== undefined) {
       await using file = await jail.open(path, { write: true });
-      const { sizeBytes } = await file.stat();
-      await resize({ file, readable: false, writable: true, append: false, sizeBytes }, size);
+      await resize(file, size);
     }
     await jail.setAttributes(path, inOurTerms(rest));
   }
@@ -198,13 +194,15 @@ export function createCommands(options: CommandOptions): (request: Request) => P
   async function changeOpen(opened: OpenFile, { size, ...rest }: Attributes): Promise<void> {
     if (size !== undefined) {
       if (!opened.writable) throw notOpenFor('writing');
-      await resize(opened, size);
+      await resize(opened.file, size);
     }
     await opened.file.setAttributes(inOurTerms(rest));
   }
 
-  async function resize(opened: OpenFile, toBytes: number): Promise<void> {
-    await changing(opened, toBytes, () => opened.file.truncate(toBytes));
+  async function resize(file: JailFile, toBytes: number): Promise<void> {
+    const { sizeBytes, removed } = await file.extent();
+    await growing({ addedBytes: spaceOf(toBytes) - spaceOf(sizeBytes), removed }, () => file.truncate(toBytes));
+    if (toBytes < sizeBytes) disk.freed(serverId);
   }
 
   async function removeFile(path: string): Promise<void> {

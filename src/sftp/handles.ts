@@ -8,8 +8,6 @@ export interface OpenFile {
   writable: boolean;
   /** Writes go behind what is there, wherever the client puts them. */
   append: boolean;
-  /** How long the file is as far as its client has made it: what lies beyond has to be reserved first. */
-  sizeBytes: number;
 }
 
 /** A directory that a client is listing. */

@@ -122,7 +122,7 @@ export function createSftp(options: SftpOptions): Sftp {
       mostHandles: limits.handles,
       disk,
       serverId,
-      space: () => spaceIn(dataDir),
+      space: () => spaceOf(dataDir, disk, serverId),
       now: () => clock.now(),
     });
     const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
@@ -158,8 +158,11 @@ export function createSftp(options: SftpOptions): Sftp {
   };
 }
 
-/** What the file system has that holds the servers. */
-async function spaceIn(dataDir: string): Promise<Space> {
+/** The server's quota, as far as the file system has so much left; without one the file system that holds the servers. */
+async function spaceOf(dataDir: string, disk: Disk, serverId: string): Promise<Space> {
   const { bsize, blocks, bavail } = await statfs(dataDir);
-  return { totalBytes: blocks * bsize, freeBytes: bavail * bsize };
+  const freeBytes = bavail * bsize;
+  const quota = await disk.room(serverId);
+  if (quota === undefined) return { totalBytes: blocks * bsize, freeBytes };
+  return { totalBytes: quota.totalBytes, freeBytes: Math.min(quota.freeBytes, freeBytes) };
 }

@@ -167,6 +167,7 @@ test('Q-02 a restore that would pass the disk quota is refused, and everything i
       if (bytes > free) throw new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', 'Free disk space.');
       return { grow: async () => {}, settle: (added) => void (free -= added) };
     },
+    room: async () => undefined,
     freed() {},
   };
   const it = await sleeping(t, { world: { room: { disk } } });

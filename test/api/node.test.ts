@@ -379,6 +379,25 @@ test('what belongs to no server is listed, and goes only when an operator says w
   t.is(await remove('backups', 'lost'), 'NODE_UNREACHABLE');
 });
 
+test('what is put aside for a server is nobody’s orphan for as long as there is the server', async (t) => {
+  const it = await node(t);
+  await it.create('lobby');
+  for (const name of ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']) await it.fill(name, 'world', 10);
+  const list = async () => (await it.operate('orphans')).json['orphans'] as { kind: string; id: string }[];
+  const remove = async (id: string) => {
+    const { reason, status } = await it.operate('orphans:remove', { kind: 'data', id, reason: 'x' });
+    return reason || status;
+  };
+  t.like(await list(), [{ kind: 'data', id: 'lost.previous' }]);
+  t.is((await list()).length, 1);
+  t.is(await remove('lobby.previous'), 'ORPHAN_NOT_FOUND');
+  const late = it.services.orphans.remove('data', 'lost.previous', async () => {});
+  await it.store.write((tx) => insertServer(tx, serverRow('lost', 'acc_test', { snapshot: '{}' })));
+  await t.throwsAsync(late, { message: /no such orphan/ });
+  const kept = (await readdir(join(it.dataDir, 'servers'))).toSorted();
+  t.deepEqual(kept, ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']);
+});
+
 test('a folder is an orphan’s no more once a server of its name is made, and a removal cut off is ended by the next start', async (t) => {
   const it = await node(t);
   await it.fill('lost', 'world', 10);

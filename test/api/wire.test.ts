@@ -5,10 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import * as fc from 'fast-check';
+import { z } from 'zod';
 import { KEY_SCOPES } from '../../src/access/scopes.ts';
 import { readBody } from '../../src/api/body.ts';
 import { openapiDocument } from '../../src/api/openapi.ts';
 import { operations } from '../../src/api/operations.ts';
+import { replyOf } from '../../src/api/reply.ts';
 import { sessionOperations } from '../../src/api/session-operations.ts';
 import { StatusError } from '../../src/status.ts';
 import { api } from './harness.ts';
@@ -389,3 +391,23 @@ async function rawHttp(port: number, request: string): Promise<string> {
   await once(socket, 'close');
   return Buffer.concat(chunks).toString();
 }
+
+test('a long list in a reply is the same as from the schema at once, and others get their turn meanwhile', async (t) => {
+  const schema = z.object({
+    entries: z.array(z.object({ name: z.string() })).default([]),
+    total: z.number().default(1),
+  });
+  const entries = Array.from({ length: 12_000 }, (_, index) => ({ name: `${index}`, secret: 'x' }));
+  const given = { entries, hidden: entries };
+  let turns = 0;
+  const count = setImmediate(function again() {
+    turns += 1;
+    if (turns < 1_000) setImmediate(again);
+  });
+  t.deepEqual(await replyOf(schema, given), schema.parse(given));
+  clearImmediate(count);
+  t.true(turns >= 2);
+  const wrong = [...entries.slice(1), { name: 1 }] as typeof entries;
+  await t.throwsAsync(replyOf(schema, { entries: wrong }), { instanceOf: z.ZodError });
+  t.deepEqual(await replyOf(schema, {}), { entries: [], total: 1 });
+});

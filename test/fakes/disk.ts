@@ -37,6 +37,7 @@ export function fakeDisk(limitBytes: number): FakeDisk {
         },
       };
     },
+    room: async () => ({ totalBytes: disk.limitBytes, freeBytes: disk.limitBytes - disk.usedBytes - disk.openBytes }),
     freed: () => void (disk.freedTimes += 1),
   };
   return disk;

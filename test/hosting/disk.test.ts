@@ -10,6 +10,8 @@ import { openDiskUsage } from '../../src/hosting/disk-usage.ts';
 import { measureTree } from '../../src/hosting/disk-walk.ts';
 import { withinFree } from '../../src/hosting/free-disk.ts';
 import { BEAT_MS, watchDisks } from '../../src/hosting/disk-watch.ts';
+import { createFiles } from '../../src/hosting/files.ts';
+import { createOpenFiles } from '../../src/hosting/open-files.ts';
 import { createLog } from '../../src/log.ts';
 import { StatusError } from '../../src/status.ts';
 import { insertServer } from '../../src/store/servers.ts';
@@ -38,12 +40,13 @@ async function disks(
   const clock = fakeClock();
   const log = createLog({ level: 'silent' });
   const find = async (id: string) => (id === 'abc' ? { id, ramMb: 1_024 } : undefined);
+  const openFiles = createOpenFiles();
   const again = async () => {
-    const usage = await openDiskUsage({ store, clock, log, dataDir });
+    const usage = await openDiskUsage({ store, clock, log, dataDir, openFiles });
     t.teardown(() => usage.close());
     return { usage, quota: await openDiskQuota({ store, clock, usage, tiers, find }) };
   };
-  return { store, clock, root, again, ...(await again()) };
+  return { store, clock, root, dataDir, openFiles, again, ...(await again()) };
 }
 
 const ABC = { id: 'abc', ramMb: 1_024 };
@@ -168,6 +171,7 @@ test('Q-02: writes are held against the quota before they begin, together with t
   t.is(granted.length, 3);
   const [one, two, three] = granted;
   await refused(t, one!.grow(1 * MIB));
+  t.deepEqual(await quota.room('abc'), { totalBytes: 10 * MIB, freeBytes: 4_096 });
   // What came of it counts, the rest is given back, once.
   two!.settle(0);
   two!.settle(0);
@@ -185,6 +189,30 @@ test('Q-02: writes are held against the quota before they begin, together with t
   last.settle(0);
   const missing = await t.throwsAsync(quota.reserve('xyz', 1), { instanceOf: StatusError });
   t.is(missing.reason, 'SERVER_NOT_FOUND');
+});
+
+test('Q-02: files in which nothing is take room, too, so that there is an end to them', async (t) => {
+  const { root, quota } = await disks(t);
+  await Promise.all(Array.from({ length: 3_000 }, (_, index) => fill(root, `empty-${index}`, 0)));
+  await refused(t, quota.reserve('abc', 1));
+  t.is(quota.view(ABC).diskUsageMb, 12);
+});
+
+test('S-04: a file that is deleted while it is open makes room when it is closed, whoever deletes it', async (t) => {
+  const { root, quota, dataDir, openFiles } = await disks(t);
+  await fill(root, 'big', 6 * MIB);
+  const files = createFiles({ dataDir, disk: quota, openFiles });
+  await using jail = await files.jail('abc');
+  await using one = await jail.open('big');
+  const two = await jail.open('big', { write: true });
+  await files.remove('abc', 'big');
+  await refused(t, quota.reserve('abc', 6 * MIB));
+  await two.close();
+  await refused(t, quota.reserve('abc', 6 * MIB));
+  t.is(quota.view(ABC).diskUsageMb, 7);
+  await one.close();
+  (await quota.reserve('abc', 6 * MIB)).settle(0);
+  t.is(quota.view(ABC).diskUsageMb, 1);
 });
 
 test('deleting makes room at once: a write right after it waits for the new measurement', async (t) => {

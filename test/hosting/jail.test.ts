@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -430,7 +431,13 @@ test('F-08: server.properties is shown without its secrets, by every way out', a
   }
   // Moved or half overwritten it could be read: neither is done.
   await refused(t, () => jail.rename('server.properties', 'x.txt'), ['PATH_PROTECTED'], 'moved');
-  await refused(t, async () => jail.open('server.properties', { write: true }), ['PATH_PROTECTED'], 'in place');
+  for (const how of [{}, { create: true }, { exclusive: true }])
+    await refused(
+      t,
+      async () => jail.open('server.properties', { write: true, ...how }),
+      ['PATH_PROTECTED'],
+      'in place',
+    );
   await jail.rename('server.properties', 'server.properties.old');
   t.is(await read(jail, 'server.properties.old'), shown);
   // Written whole it is the owner's; Dormouse sets its own entries at each boot.
@@ -525,6 +532,43 @@ test('F-07: a file is replaced whole, or stays as it was', async (t) => {
   await refused(t, () => late.commit(), ['PATH_EXISTS'], 'exclusive at the end too');
 });
 
+test('of two that come to one free name, one gets it and the other is told; nothing is lost', async (t) => {
+  const { jail, root, put, see } = await cage(t);
+  const outcomes = async (...works: Promise<unknown>[]) => {
+    const ended = await Promise.allSettled(works);
+    for (const end of ended) {
+      if (end.status === 'rejected') t.is((end.reason as StatusError).reason, 'PATH_EXISTS');
+    }
+    return ended.map(({ status }) => status).toSorted();
+  };
+  const upload = async (content: string) => {
+    await using replacement = await jail.replace('upload', { exclusive: true });
+    await replacement.write(Buffer.from(content));
+    await replacement.commit();
+  };
+  put('a', 'a');
+  put('b', 'b');
+  put('from-a/file', 'a');
+  put('from-b/file', 'b');
+  mkdirSync(join(root, 'empty-a'));
+  mkdirSync(join(root, 'empty-b'));
+  symlinkSync('a', join(root, 'link-a'));
+  symlinkSync('b', join(root, 'link-b'));
+  const one = ['fulfilled', 'rejected'];
+  t.deepEqual(await outcomes(jail.rename('a', 'file'), jail.rename('b', 'file')), one, 'files');
+  t.deepEqual(await outcomes(jail.rename('from-a', 'dir'), jail.rename('from-b', 'dir')), one, 'directories');
+  t.deepEqual(await outcomes(jail.rename('empty-a', 'none'), jail.rename('empty-b', 'none')), one, 'empty ones');
+  t.deepEqual(await outcomes(jail.rename('link-a', 'link'), jail.rename('link-b', 'link')), one, 'links');
+  t.deepEqual(await outcomes(jail.rename('file', 'mixed'), jail.rename('dir', 'mixed')), one, 'a file and a directory');
+  const all = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const files = all.filter((name) => lstatSync(join(root, name)).isFile());
+  t.deepEqual(files.map(see).toSorted(), ['a', 'a', 'b', 'b']);
+  t.deepEqual(await outcomes(upload('1'), upload('2')), one, 'uploads');
+  t.is(statSync(join(root, 'upload')).nlink, 1, 'with one name');
+  t.deepEqual(await outcomes(jail.copy('upload', 'copied'), jail.copy('upload', 'copied')), one, 'copies');
+  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+});
+
 test('what a killed process left is removed at the next use; what is under way is not', async (t) => {
   const { jail, root, put } = await cage(t);
   put('.dormouse-tmp/0123456789ab-0123456789ab/world/level.dat', 'x');
@@ -617,6 +661,24 @@ test('what a path can name is carried: a folder at the deepest level, and nothin
   await refused(t, () => jail.rename(long, `m/${path(long, 15)}/x`), ['TREE_TOO_DEEP'], 'moved');
   await jail.rename(long, 'm/x');
   t.deepEqual(readdirSync(join(root, 'm')).sort(), [long, 'x'].sort());
+});
+
+test('folders that a plugin has locked are removed as well; what cannot be removed keeps nobody from the files', async (t) => {
+  if (process.getuid?.() !== 0) {
+    t.pass('only root can become somebody else');
+    return;
+  }
+  const { root, put } = await cage(t);
+  put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa/file', 'root’s');
+  const nobody = 65_534;
+  for (const path of ['', '.dormouse-tmp']) chownSync(join(root, path), nobody, nobody);
+  chmodSync(join(root, '..'), 0o755);
+  const script = join(import.meta.dirname, 'unprivileged.ts');
+  const said = execFileSync(process.execPath, [script, root], { uid: nobody, gid: nobody, encoding: 'utf8' });
+  t.deepEqual(JSON.parse(said), {
+    left: [['.dormouse-tmp', 'uploaded'], ['0123456789ab-aaaaaaaaaaaa']],
+    warnings: ['what an earlier run left in a server’s files could not be removed'],
+  });
 });
 
 test('names that are no text are listed, copied and removed', async (t) => {

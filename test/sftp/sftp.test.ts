@@ -75,6 +75,7 @@ function quota(bytes: number): Disk & { left: number } {
       disk.left -= wanted;
       return { grow: async () => {}, settle: (added: number) => void (disk.left += wanted - added) };
     },
+    room: async () => ({ totalBytes: bytes, freeBytes: disk.left }),
     freed() {},
   };
   return disk;
@@ -185,6 +186,17 @@ test('S-02: beyond the first 4 GiB of a file; at its end; behind what is there',
   t.is(statusIn(await next()), STATUS.permissionDenied);
 });
 
+test('S-02: df shows the server’s quota and what is left of it', async (t) => {
+  const it = await startSftp(t, { disk: quota(MIB) });
+  const { send, next } = await byHand(t, it);
+  send(REQUEST.mkdir, uint32(1), string('a'), uint32(0));
+  await next();
+  send(REQUEST.extended, uint32(2), string('statvfs@openssh.com'), string('/'));
+  const figures = new Fields((await next())!.rest);
+  const [block, , blocks, free] = [figures.uint64(), figures.uint64(), figures.uint64(), figures.uint64()];
+  t.deepEqual([block, blocks, free], [4_096, 256, 255]);
+});
+
 test('S-02: what OpenSSH adds to the protocol is announced and understood', async (t) => {
   const it = await startSftp(t);
   writeFileSync(join(it.root, 'from'), 'from');
@@ -293,7 +305,55 @@ test('S-04: what the quota does not allow is never written, however it is tried'
   send(REQUEST.fsetstat, uint32(6), handle, uint32(1), uint64(10));
   for (let count = 0; count < 2; count++) t.is(statusIn(await next()), STATUS.ok);
   t.is(size(), 10);
-  t.is(disk.left, MIB - 1_000_000);
+  t.is(disk.left, MIB - 245 * 4_096);
+  // Neither do directories and empty files come for nothing.
+  send(REQUEST.mkdir, uint32(7), string('a/b'), uint32(0));
+  t.is(statusIn(await next()), STATUS.ok);
+  t.is(disk.left, MIB - 247 * 4_096);
+  await open('empty', OPEN.write | OPEN.create);
+  await open('empty', OPEN.write | OPEN.create);
+  t.is(disk.left, MIB - 248 * 4_096);
+  disk.left = 4_095;
+  send(REQUEST.mkdir, uint32(8), string('c'), uint32(0));
+  t.is(statusIn(await next()), STATUS.failure);
+  send(REQUEST.open, uint32(9), string('more'), uint32(OPEN.write | OPEN.create), uint32(0));
+  t.is(statusIn(await next()), STATUS.failure);
+  t.deepEqual(readdirSync(it.root).toSorted(), ['a', 'empty', 'file']);
+});
+
+test('S-04: what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
+  const disk = quota(MIB);
+  const it = await startSftp(t, { disk });
+  const one = await byHand(t, it);
+  const two = await byHand(t, it);
+  const statusAfter = async ({ send, next }: typeof one, ...request: [number, ...Buffer[]]) => {
+    send(...request);
+    return statusIn(await next());
+  };
+  const block = string(Buffer.alloc(200_000));
+  const a = await one.open('file', OPEN.write | OPEN.create);
+  const b = await two.open('file', OPEN.write);
+  const write = async () => statusAfter(one, REQUEST.write, uint32(1), a, uint64(0), block);
+  t.is(await write(), STATUS.ok);
+  const left = disk.left;
+  t.true(left <= MIB - 200_000);
+  t.is(await statusAfter(two, REQUEST.fsetstat, uint32(2), b, uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  t.true(disk.left <= left - 195_000, 'what came back was asked for');
+  // By its path, and by being opened.
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  await two.open('file', OPEN.write | OPEN.truncate);
+  t.is(await write(), STATUS.ok);
+  t.true(disk.left < 200_000 * 1.5);
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.ok);
+  t.is(await statusAfter(two, REQUEST.setstat, uint32(3), string('file'), uint32(1), uint64(0)), STATUS.ok);
+  t.is(await write(), STATUS.failure);
+  t.is(statSync(join(it.root, 'file')).size, 0);
+  disk.left = MIB;
+  t.is(await statusAfter(two, REQUEST.remove, uint32(4), string('file')), STATUS.ok);
+  t.is(await write(), STATUS.failure);
 });
 
 test('S-07, F-02, F-05: a link is neither followed, read nor made, and nothing changes what it points to', async (t) => {
@@ -374,6 +434,11 @@ test('F-08: the console’s password is not shown, nor what only the service rea
   const read = await open('server.properties', OPEN.read);
   send(REQUEST.read, uint32(1), read, uint64(0), uint32(1_000));
   t.is(new Fields((await next())!.rest).bytes().toString(), 'rcon.password=*******\nmotd=Hi\n');
+  // One byte of its name overwritten, it would be shown.
+  for (const flags of [OPEN.write, OPEN.write | OPEN.create, OPEN.write | OPEN.exclusive]) {
+    send(REQUEST.open, uint32(4), string('server.properties'), uint32(flags), uint32(0));
+    t.is(statusIn(await next()), STATUS.permissionDenied);
+  }
   // Kept open for writing while the game puts the password back.
   const kept = await open('server.properties', OPEN.read | OPEN.write | OPEN.truncate);
   writeFileSync(join(it.root, 'server.properties'), 'rcon.password=hunter2\n');

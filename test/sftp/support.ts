@@ -55,7 +55,7 @@ export async function startSftp(
     if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
   });
   const hostKey = await openHostKey(dataDir);
-  const files = createFiles({ dataDir, owner, disk: unlimitedDisk });
+  const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk });
   const rest = { files, disk: unlimitedDisk, clock: systemClock };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
   t.teardown(() => sftp.close());
