@@ -40,7 +40,7 @@ function service(t: ExecutionContext, bench: ProcessBench) {
 }
 
 test('a service killed at any moment of a boot leaves one game or none, which the next one finds', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const found = { none: 0, one: 0 };
   for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
     const bench = await processBench(t);
@@ -159,7 +159,7 @@ test('a game sees nothing of the environment of its service, and what it left be
 });
 
 test('a Java core runs from a jar that is there, with its address in server.properties; else the error says what is missing', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const bench = await processBench(t);
   const spec = { ...bench.spec('alpha'), core: 'paper', version: '1.21.4', ramMb: 512 };
   const refused = async (message: RegExp, engine = bench.engine, other = spec) =>
@@ -211,7 +211,7 @@ test('ports are free and not given twice; none left is an error', async (t) => {
 });
 
 test('a log that grows large is moved aside while its game writes, and no line is lost or doubled', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir, 32 * 1024);

@@ -41,7 +41,7 @@ export interface Program {
 
 export async function newProgram(t: ExecutionContext, url?: string): Promise<Program> {
   // Each command is a process: on a busy machine many of them take their time.
-  t.timeout(180_000);
+  t.timeout(300_000);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
   const running = new Set<ChildProcessWithoutNullStreams>();
   t.teardown(async () => {

@@ -44,7 +44,7 @@ async function running(t: Parameters<typeof startService>[0]): Promise<Service> 
 }
 
 test('R-02 a running game is backed up with what happened a moment ago; a restore brings it back and starts it', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await running(t);
   t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/);
   const backup = await backUp(service);
@@ -70,7 +70,7 @@ test('R-02 a running game is backed up with what happened a moment ago; a restor
 });
 
 test('R-02 the service is killed while it backs a running game up: the game saves again, and is played on', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await running(t);
   const file = await open(join(service.dataDir, 'servers/lobby/big'), 'w');
   for (let n = 0; n < 150; n++) await file.write(randomBytes(2 ** 20));

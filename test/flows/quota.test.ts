@@ -16,7 +16,7 @@ const QUOTA_MB = 16;
 const GROW_MB = 16;
 
 test('Q-01: a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
   const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
   await service.create('greedy', '1.20.4');
@@ -58,7 +58,7 @@ test('Q-01: a game that writes without end is stopped with its world saved, and 
 });
 
 test('a suspension and a drain hold across a crash; orphans of a lost game are cleared by an operator', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await startService(t);
   const { id } = await service.create('bad', '1.20.4');
   await service.call('POST', `/v1/servers/${id}:start`);

@@ -73,7 +73,7 @@ export async function startService(
     },
     create: (name, version, more = {}) =>
       service.call('POST', '/v1/servers', { name, type: 'sandbox', version, ramMb: 256, ...more }),
-    async reach(id, state, withinMs = 30_000) {
+    async reach(id, state, withinMs = 120_000) {
       let seen = '';
       for (const end = Date.now() + withinMs; Date.now() < end; await delay(100)) {
         const server = await service.call('GET', `/v1/servers/${id}`).catch((error: unknown) => {
