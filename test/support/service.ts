@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
 
 /** A Server record as the API gives it; the fields that flows look at. */
@@ -179,13 +180,17 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 
+const PORTS = { from: 12_000, blocks: 140, each: 100 };
+/** Each file of tests runs in a thread of its own and gets ports of its own, each of them once. */
+let nextPort = PORTS.from + ((process.pid + threadId) % PORTS.blocks) * PORTS.each;
+
 /**
  * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
- * below those of games, so that hardly anybody takes it before the caller does.
+ * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 12_000 + Math.floor(Math.random() * 14_000);
+    const port = nextPort++;
     const server = createServer();
     const free = await new Promise<boolean>((resolve) => {
       server.on('error', () => resolve(false));
