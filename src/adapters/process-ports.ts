@@ -13,7 +13,7 @@ export interface PortRange {
 /** Ports that no other service of this machine chooses until they are let go of, or this process ends. */
 export interface HeldPorts {
   ports: number[];
-  release(): void;
+  release: () => void;
 }
 
 /**

@@ -15,9 +15,6 @@ const TICK_QUERY =
   'The game is running normallyTarget tick rate: 20.0 per second.\nAverage time per tick: 2.2ms (Target: 50.0ms)' +
   'Percentiles: P50: 2.0ms P95: 4.0ms P99: 5.3ms. Sample: 100';
 
-/** Files are written in real time, which the test's own clock outruns on a busy machine. */
-const SLOWLY = 300_000;
-
 const reads = test.macro({
   exec: (t, replies: string[], expected: { tps: number; mspt: number } | undefined) => {
     t.deepEqual(readTickStats(replies), expected);
@@ -79,7 +76,7 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   };
   it.games.players.set('abc', 3);
   await it.command('abc', 'START');
-  await it.reach('abc', 'running', SLOWLY);
+  await it.reach('abc', 'running');
   // The players are counted by a reading of their own, which must have come before the minute's.
   const counted = async () => (await it.servers.get('abc'))?.context.live.players === 3;
   for (let n = 0; n < 100 && !(await counted()); n++) await it.clock.advance(1_000);
@@ -125,7 +122,7 @@ test('metrics: nothing is known of a sleeping server; a running one is read each
   );
   t.is(next.latest('abc', 0), undefined);
   await it.command('abc', 'STOP');
-  await it.reach('abc', 'hibernated', SLOWLY);
+  await it.reach('abc', 'hibernated');
   const asleep = await it.ok('GET', path);
   t.like(asleep, { cpuPercent: -1, live: false, players: 0 });
   t.is((asleep['series'] as unknown[]).length, before + 3);
@@ -207,7 +204,7 @@ test('metrics: 24 hours are kept, and what is gone with its server is gone', asy
   await it.clock.advance(60_000);
   await it.until(async () => (await count()) === 1_440);
   await it.ok('DELETE', '/v1/servers/abc');
-  await it.reach('abc', 'gone', SLOWLY);
+  await it.reach('abc', 'gone');
   await it.until(async () => (await count()) === 0);
 });
 
@@ -220,7 +217,7 @@ test('past failures: a start, a crash, an install, each with its cause and evide
   it.games.silent.add('abc');
   it.engine.script('abc', { print: ['java.lang.OutOfMemoryError: Java heap space'], exitCode: 1 });
   await it.command('abc', 'START');
-  await it.reach('abc', 'start_failed', SLOWLY);
+  await it.reach('abc', 'start_failed');
   const [failed, ...more] = await entries('abc');
   const server = await it.ok('GET', '/v1/servers/abc');
   t.is(more.length, 0);
@@ -231,19 +228,19 @@ test('past failures: a start, a crash, an install, each with its cause and evide
   it.engine.script('abc', {});
   it.games.silent.delete('abc');
   await it.command('abc', 'START');
-  await it.reach('abc', 'running', SLOWLY);
+  await it.reach('abc', 'running');
   await it.clock.advance(120_000);
   it.engine.crash('abc', { code: 1 });
   await it.until(async () => (await entries('abc')).length === 2);
   t.like((await entries('abc'))[0], { kind: 'crash' }, 'though it is started again by itself');
-  await it.reach('abc', 'running', SLOWLY);
+  await it.reach('abc', 'running');
   await it.command('abc', 'STOP');
-  await it.reach('abc', 'hibernated', SLOWLY);
+  await it.reach('abc', 'hibernated');
   t.is((await entries('abc')).length, 2, 'a stop is no failure');
 
   it.engine.script('pack', { exitCode: 2 });
   await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'x', modpackVersion: '1' });
-  await it.reach('pack', 'install_failed', SLOWLY);
+  await it.reach('pack', 'install_failed');
   t.like(await entries('pack'), [{ kind: 'install' }] as never);
 
   const row = { at: 1, kind: 'start' as const, summary: '', suggestion: '', evidence: '' };

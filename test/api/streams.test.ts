@@ -53,8 +53,7 @@ async function running(t: ExecutionContext): Promise<ApiUnderTest> {
   const it = await api(t);
   await it.create('abc');
   await it.command('abc', 'START');
-  // Files are written in real time, which the test's own clock outruns on a busy machine.
-  await it.reach('abc', 'running', 300_000);
+  await it.reach('abc', 'running');
   return it;
 }
 
@@ -309,7 +308,7 @@ test('the events of a server: its state first, then each change, and behind the 
   await it.command('abc', 'START');
   for (let n = 0; !stream.text().includes('42') && n < 40; n++) await it.clock.advance(250);
   it.games.silent.delete('abc');
-  await it.reach('abc', 'running', 300_000);
+  await it.reach('abc', 'running');
   it.games.players.set('abc', 2);
   for (let n = 0; !stream.text().includes('"online":2') && n < 100; n++) await it.clock.advance(1_000);
   await stream.until('"online":2');
