@@ -54,7 +54,11 @@ export interface TestProxy {
   stop(): Promise<void>;
 }
 
-/** A proxy on loopback with short times; `Map` of routes, where HOST is a sleeping server. */
+/** Longer than any test: for what is not to happen in one, however slow the machine. */
+export const EVER_MS = 60_000;
+const PATIENT = { firstByteMs: EVER_MS, openingMs: EVER_MS, statusMs: EVER_MS, pingMs: EVER_MS };
+
+/** A proxy on loopback; `Map` of routes, where HOST is a sleeping server. Short where a test waits, else patient. */
 export async function startProxy(t: ExecutionContext, options: Partial<ProxyOptions> = {}): Promise<TestProxy> {
   const routes = new Map([[HOST, route()]]);
   const wishes: Wish[] = [];
@@ -70,7 +74,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn') },
     ...options,
-    timings: { sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
+    timings: { ...PATIENT, sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
   });
   const { port } = await proxy.listen('::', 0);
   let stopped: Promise<void> | undefined;
