@@ -209,7 +209,7 @@ test('answers that nobody asked for, and other packets, end a hold', async (t) =
 });
 
 test('a held player who stops answering is dropped, and the service told', async (t) => {
-  const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 2_000 } });
+  const proxied = await startProxy(t, { timings: { beatMs: 20, answerMs: 6_000 } });
   const client = await join(t, proxied.port);
   const answers = answering(t, client);
   const wish = await theWish(proxied);

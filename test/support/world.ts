@@ -71,6 +71,8 @@ export interface WorldOptions {
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
+  // A file's tests all begin at once, and the last of them may have to wait.
+  t.timeout(300_000);
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const base = await openStore('sqlite::memory:');
