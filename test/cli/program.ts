@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
@@ -58,6 +59,7 @@ export async function newProgram(t: ExecutionContext, url?: string): Promise<Pro
           PATH: process.env['PATH'],
           HOME: home,
           XDG_CONFIG_HOME: join(home, 'config'),
+          ...COMPILE_CACHE,
           ...(url === undefined ? {} : { DORMOUSE_URL: url }),
           ...env,
         },

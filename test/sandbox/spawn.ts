@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const program = join(import.meta.dirname, '../../src/sandbox/main.ts');
 const lineTimeoutMs = 120_000;
@@ -61,6 +62,7 @@ export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}):
       RCON_PORT: '0',
       RCON_PASSWORD: rconPassword,
       ONLINE_MODE: 'FALSE',
+      ...COMPILE_CACHE,
       ...options.env,
     },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 /** A Server record as the API gives it; the fields that flows look at. */
 export interface ServerRecord {
@@ -102,6 +103,7 @@ export async function startService(
         env: {
           PATH: process.env['PATH'],
           HOME: process.env['HOME'],
+          ...COMPILE_CACHE,
           DATA_DIR: dataDir,
           HTTP_PORT: String(httpPort),
           PROXY_PORT: String(playersPort),
@@ -146,9 +148,9 @@ export async function startService(
       .call<{ servers: ServerRecord[] }>('GET', '/v1/servers')
       .catch(() => ({ servers: [] }));
     for (const { id } of servers) await service.call('DELETE', `/v1/servers/${id}`).catch(() => undefined);
-    for (let i = 0; i < 100 && (await erasing(service)); i++) await delay(100);
+    for (let i = 0; i < 300 && (await erasing(service)); i++) await delay(100);
     await service.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
   return service;
 }
