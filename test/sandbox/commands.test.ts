@@ -13,7 +13,7 @@ import type { Sandbox, SandboxOptions } from './spawn.ts';
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);
   const { port, rconPort } = await sandbox.ready();
-  const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: rconPassword });
+  const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: rconPassword, timeout: 120_000 });
   // The library throws what nobody hears.
   rcon.on('error', () => undefined);
   t.teardown(() => rcon.end().catch(() => undefined));
