@@ -167,5 +167,3 @@ test('properties: what is written is read back, whatever it is', (t) => {
     }),
   );
 });
-
-/** A port nobody has now. */
