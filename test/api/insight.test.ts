@@ -137,7 +137,7 @@ test('metrics: nobody waits for a game that hangs; a beat that is left out is sa
     await it.create(id);
     games.players.set(id, 1);
     await it.command(id, 'START');
-    await it.reach(id, 'running', SLOWLY);
+    await it.reach(id, 'running');
   }
   const logged: string[] = [];
   const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void logged.push(line) } });
@@ -174,14 +174,14 @@ test('metrics: what an earlier run needed is not said of the present one', async
   await it.create('abc');
   const start = async () => {
     await it.command('abc', 'START');
-    await it.reach('abc', 'running', SLOWLY);
+    await it.reach('abc', 'running');
   };
   const isLive = async () => (await it.ok('GET', path))['live'] === true;
   await start();
   await it.clock.advance(60_000);
   await it.until(isLive);
   await it.command('abc', 'KILL');
-  await it.reach('abc', 'hibernated', SLOWLY);
+  await it.reach('abc', 'hibernated');
   const before = it.services.metrics.latest('abc', 0)!.sample.at;
   await start();
   t.is(it.services.metrics.latest('abc', 0)?.sample.at, before, 'the newest reading is the one of the run before');
