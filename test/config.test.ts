@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
 import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/ids.ts';
 import { createLog, redact } from '../src/log.ts';
+import { cpuTime } from './support/cpu.ts';
 
 const none = { envFile: null };
 
@@ -214,10 +215,10 @@ test('log: URLs and sentences without what is secret in them', (t) => {
     'task_test_1',
   ])
     t.is(said(harmless), harmless);
-  const begun = performance.now();
+  const spentMs = cpuTime();
   for (const bit of ['://', '"token', 'https://discord.com/api/webhooks/', 'a://b', 'sk_live_', '"aaaaaaaaa-'])
     redact(bit.repeat(100_000));
-  t.true(performance.now() - begun < 2_000);
+  t.true(spentMs() < 2_000);
 });
 
 test('log: a terminal gets one line an entry, and no control characters of others', (t) => {

@@ -16,7 +16,7 @@ import { type Place, type Programs, commandFor, placeJavaCore } from './process-
 import { ProcessGames } from './process-games.ts';
 import { ProcessLogFiles } from './process-log-files.ts';
 import { readLog } from './process-log-reader.ts';
-import { DEFAULT_PORT_RANGE, type PortRange, freePorts } from './process-ports.ts';
+import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './process-ports.ts';
 import { type Run, gameOf, runFiles } from './process-runs.ts';
 import { processTable, type ProcessUsage } from './process-table.ts';
 
@@ -58,10 +58,19 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   };
   if (process.getuid?.() === 0) log.warn('games run as root: run the service as a user of its own');
   const usages = new Map<string, ProcessUsage & { at: number }>();
+  /** Lets go of a server's ports. */
+  const releases = new Map<string, () => void>();
 
-  async function choosePlace(): Promise<Place> {
+  function releasePorts(serverId: string): void {
+    releases.get(serverId)?.();
+    releases.delete(serverId);
+  }
+
+  async function choosePlace(serverId: string): Promise<Place> {
+    releasePorts(serverId);
     const taken = new Set((await runs.all()).flatMap((run) => [run.gamePort, run.rconPort, run.managementPort]));
-    const ports = await freePorts(3, options.portRange ?? DEFAULT_PORT_RANGE, taken);
+    const { ports, release } = await holdPorts(3, options.portRange ?? DEFAULT_PORT_RANGE, taken);
+    releases.set(serverId, release);
     const [gamePort = 0, rconPort = 0, managementPort = 0] = ports;
     return { gamePort, rconPort, managementPort };
   }
@@ -76,7 +85,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       if (found && found.exit === null && found.installer === installer) return found;
       if (found) await discard(found);
       // Ports are noted with the claim: nobody else may choose in between.
-      const claimed = await alone(' ports', async () => games.claim(spec, installer, await choosePlace()));
+      const claimed = await alone(' ports', async () => games.claim(spec, installer, await choosePlace(serverId)));
       if (!claimed) {
         await sleep(50);
         continue;
@@ -86,6 +95,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir));
       } catch (error) {
         await games.abandon(claimed);
+        releasePorts(serverId);
         throw error;
       }
     }
@@ -94,6 +104,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   async function discard(found: Run, graceMs = 0): Promise<void> {
     await games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
     await runs.remove(found.serverId);
+    releasePorts(found.serverId);
     usages.delete(found.serverId);
   }
 

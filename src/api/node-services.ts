@@ -45,6 +45,8 @@ export interface NodeServicesOptions {
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string;
   capacity: Pick<Capacity, 'reachable'>;
+  /** Bytes in use on the file system of the servers. By default it is asked. */
+  usedBytes?: (() => Promise<number>) | undefined;
 }
 
 /** What the servers take of the disk, and what they may. */
@@ -93,7 +95,7 @@ export async function openNodeServices(
   const watch = watchDisks({
     clock,
     usage,
-    usedBytes: () => bytesInUse(folders.data),
+    usedBytes: options.usedBytes ?? (() => bytesInUse(folders.data)),
     watched: () =>
       servers
         .live()

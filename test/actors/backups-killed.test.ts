@@ -72,7 +72,7 @@ async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]):
 
 for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
     const said = await begun(folder, 'look');
@@ -88,7 +88,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
 
 for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
     const said = await begun(folder, 'look');
@@ -103,7 +103,7 @@ for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
 
 for (const step of ['asked', 'kept', 'removed', 'cleaned'])
   test(`R-01 killed at ${step} of a world's reset: a backup, and the world is gone`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
     const said = await begun(folder, 'look');
@@ -114,7 +114,7 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
 
 for (const step of ['stopping', 'stopped', 'swapped'])
   test(`R-01 killed at ${step} of a restore for which a running server is stopped: restored by the next start, and awake again`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'restore-running', step);
     const said = await begun(folder, 'look');
@@ -125,7 +125,7 @@ for (const step of ['stopping', 'stopped', 'swapped'])
 
 for (const step of ['kept', 'swapped'])
   test(`R-01 killed at ${step} of a second restore: what was changed since the first is a backup, what was put aside stays`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder, saved, played } = await copy(t, restored);
     await plant(rootOf(folder), { 'world/level.dat': 'mended' });
     await killed(t, folder, 'restore', step);
@@ -142,7 +142,7 @@ for (const step of ['kept', 'swapped'])
 
 for (const step of ['asked', 'removed', 'cleaned'])
   test(`R-01 killed at ${step} of a world's deletion: the world is gone whole, and nothing else is`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'delete', step);
     const said = await begun(folder, 'look');
@@ -153,7 +153,7 @@ for (const step of ['asked', 'removed', 'cleaned'])
 
 for (const step of ['begun', 'saved', 'archiving', 'archived'])
   test(`R-03 killed at ${step} of a backup: it has failed and says why, the server is as it was`, async (t) => {
-    t.timeout(180_000);
+    t.timeout(300_000);
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
     const said = await begun(folder, 'look');

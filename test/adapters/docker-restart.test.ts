@@ -13,7 +13,7 @@ import { privateEngine } from '../support/private-engine.ts';
 const never = new AbortController().signal;
 
 test('games are found again after the Docker Engine was restarted, or killed', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const own = await privateEngine(t);
   if (!own) return;
   const { docker, socketPath } = own;

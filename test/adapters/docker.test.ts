@@ -24,7 +24,7 @@ const log = pino({ level: 'silent' });
 
 function holds(title: string, body: (t: ExecutionContext, bench: DockerBench) => Promise<void>): void {
   test.serial(title, async (t) => {
-    t.timeout(60_000);
+    t.timeout(300_000);
     const bench = await dockerBench(t);
     if (bench) await body(t, bench);
   });

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
 import { readLog } from '../../src/adapters/process-log-reader.ts';
-import { freePorts } from '../../src/adapters/process-ports.ts';
+import { holdPorts } from '../../src/adapters/process-ports.ts';
 import { runFiles } from '../../src/adapters/process-runs.ts';
 import { send } from '../../src/adapters/process-signals.ts';
 import { processTable } from '../../src/adapters/process-table.ts';
@@ -18,6 +18,7 @@ import { createProcessEngine } from '../../src/adapters/process.ts';
 import { EngineError, type EngineEvent, type LogLine } from '../../src/ports.ts';
 import { collect, until } from '../conformance/engine.ts';
 import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
+import { freePort } from '../support/service.ts';
 
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
@@ -40,7 +41,7 @@ function service(t: ExecutionContext, bench: ProcessBench) {
 }
 
 test('a service killed at any moment of a boot leaves one game or none, which the next one finds', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const found = { none: 0, one: 0 };
   for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
     const bench = await processBench(t);
@@ -49,16 +50,14 @@ test('a service killed at any moment of a boot leaves one game or none, which th
     await sleep(ms);
     started.kill('SIGKILL');
     await once(started, 'exit');
-    // Between fork and exec a process does not show its own environment yet.
-    await sleep(50);
     const dataDir = bench.spec('alpha').dataDir;
-    const running = await gamesIn(dataDir);
+    // Between fork and exec a process does not show its own environment yet.
+    const { running, listed } = await until(async () => {
+      const seen = { running: await gamesIn(dataDir), listed: await bench.engine.list() };
+      return seen.running.length === seen.listed.length && seen;
+    });
     t.true(running.length <= 1);
-    const listed = await bench.engine.list();
-    t.deepEqual(
-      listed.map((game) => game.up),
-      running.map(() => true),
-    );
+    t.true(listed.every((game) => game.up));
     found[running.length === 1 ? 'one' : 'none'] += 1;
     const game = await bench.engine.boot(bench.spec('alpha'), never);
     if (running.length === 1) t.deepEqual(game, listed[0]);
@@ -159,7 +158,7 @@ test('a game sees nothing of the environment of its service, and what it left be
 });
 
 test('a Java core runs from a jar that is there, with its address in server.properties; else the error says what is missing', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const bench = await processBench(t);
   const spec = { ...bench.spec('alpha'), core: 'paper', version: '1.21.4', ramMb: 512 };
   const refused = async (message: RegExp, engine = bench.engine, other = spec) =>
@@ -199,19 +198,41 @@ test('a Java core runs from a jar that is there, with its address in server.prop
 });
 
 test('ports are free and not given twice; none left is an error', async (t) => {
-  const taken = createServer().listen(0, '127.0.0.1');
+  const from = await freePort();
+  const [noted, port, other, to] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const taken = createServer().listen(port, '127.0.0.1');
   await once(taken, 'listening');
   t.teardown(() => void taken.close());
-  const { port } = taken.address() as { port: number };
-  const range = { from: port - 2, to: port + 2 };
-  const ports = await freePorts(2, range, new Set([port - 1]));
-  t.false(ports.includes(port) || ports.includes(port - 1));
+  const { ports, release } = await holdPorts(2, { from, to }, new Set([noted]));
+  t.teardown(release);
+  t.false(ports.includes(port) || ports.includes(noted));
   t.is(new Set(ports).size, 2);
-  t.like(await t.throwsAsync(freePorts(2, { from: port, to: port + 1 }, new Set([port + 1]))), { code: 'port_in_use' });
+  t.like(await t.throwsAsync(holdPorts(2, { from: port, to: other }, new Set([other]))), { code: 'port_in_use' });
+});
+
+test('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
+  const { dir, spec } = await processBench(t);
+  const [from, , to] = [await freePort(), await freePort(), await freePort()];
+  // Never listens; nor does it make anybody wait for its end.
+  const entry = join(dir, 'deaf.ts');
+  await writeFile(entry, 'setInterval(() => {}, 1_000);');
+  const [first, second] = ['one', 'two'].map((name) =>
+    createProcessEngine({
+      runDir: join(dir, name),
+      log,
+      sandboxEntry: entry,
+      portRange: { from, to },
+    }),
+  );
+  t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));
+  await first!.boot(spec('alpha'), never);
+  await t.throwsAsync(second!.boot(spec('beta'), never), { code: 'port_in_use' });
+  await first!.kill('alpha');
+  t.like(await second!.boot(spec('beta'), never), { up: true });
 });
 
 test('a log that grows large is moved aside while its game writes, and no line is lost or doubled', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const files = new ProcessLogFiles(dir, 32 * 1024);

@@ -394,12 +394,19 @@ test('R-05 two backups at once, a backup and a restore, a backup and a world’s
 });
 
 test('R-05 a start does not wait for a backup, which is begun again', async (t) => {
-  const it = await sleeping(t);
-  await plant(rootOf(it, 'lobby'), { big: Buffer.alloc(30_000_000, 3) });
+  let arrived = false;
+  const gate = Promise.withResolvers<void>();
+  const at = async (step: string) => {
+    if (step !== 'saved') return;
+    arrived = true;
+    await gate.promise;
+  };
+  const it = await sleeping(t, { world: { room: { at } } });
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
-  await it.until(async () => (await find(it, 'lobby', id as string))?.state === 'running');
+  await it.until(() => arrived);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
+  gate.resolve();
   for (let n = 0; n < 10; n++) await it.clock.advance(1_000);
   t.is((await ended(it, 'lobby', id as string)).state, 'ready');
   t.true(it.games.commands.includes('lobby: save-all flush'), 'made of the running game');

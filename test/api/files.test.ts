@@ -218,7 +218,7 @@ test('F-12: a log of two gigabytes is read in part, and binary content survives'
 
 test('F-12: 200 000 entries are listed while others are served', async (t) => {
   const { ok, call, services } = await filesApi(t);
-  t.timeout(60_000);
+  t.timeout(300_000);
   // In memory, where so many are made in a second.
   const dataDir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
@@ -470,7 +470,7 @@ test('a file’s name cannot be a header', async (t) => {
   }
 });
 
-test('a download as large as you like is held in no memory, and let go when its caller goes', async (t) => {
+test.serial('a download as large as you like is held in no memory, and let go when its caller goes', async (t) => {
   const { put, root, port, key, until } = await filesApi(t);
   put('large', '');
   truncateSync(join(root, 'large'), 1024 ** 3);
@@ -482,7 +482,7 @@ test('a download as large as you like is held in no memory, and let go when its 
         return false;
       }
     }).length;
-  const before = process.memoryUsage().rss;
+  const before = process.memoryUsage().arrayBuffers;
   const path = '/v1/servers/abc/file:download?path=large';
   const asked = request({ port, path, headers: { 'x-api-key': key } }).end();
   const answer = await new Promise<NodeJS.ReadableStream>((resolve) => asked.on('response', resolve));
@@ -490,7 +490,7 @@ test('a download as large as you like is held in no memory, and let go when its 
   t.true(open() > 0);
   // Nothing is read of it for a while.
   for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
-  t.true(process.memoryUsage().rss - before < 200 * 1024 ** 2);
+  t.true(process.memoryUsage().arrayBuffers - before < 64 * 1024 ** 2);
   asked.destroy();
   await until(() => open() === 0);
 });

@@ -105,6 +105,8 @@ export interface ApiTestOptions {
   /** By default everybody has an account. */
   profiles?: Profiles;
   diskQuota?: readonly QuotaTier[];
+  /** In place of what the whole file system has, which others fill and empty too. */
+  usedBytes?: () => Promise<number>;
   world?: WorldOptions;
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
@@ -179,6 +181,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     console: games,
     rconPassword: () => 'secret',
     capacity,
+    usedBytes: options.usedBytes,
   });
   t.teardown(() => node.close());
   const metrics = createMetrics({

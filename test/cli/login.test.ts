@@ -206,7 +206,7 @@ test('a damaged file of keys is as none, and is replaced by the next sign-in', a
 });
 
 test('sign-in at the service itself, confirmed on its pages', async (t) => {
-  t.timeout(180_000);
+  t.timeout(300_000);
   const service = await startService(t);
   const program = await newProgram(t, service.baseUrl);
   const login = program.start(['login', '--json']);

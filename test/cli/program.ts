@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = join(ROOT, 'src/cli/main.ts');
@@ -41,7 +42,7 @@ export interface Program {
 
 export async function newProgram(t: ExecutionContext, url?: string): Promise<Program> {
   // Each command is a process: on a busy machine many of them take their time.
-  t.timeout(180_000);
+  t.timeout(300_000);
   const home = await mkdtemp(join(tmpdir(), 'dormouse-cli-'));
   const running = new Set<ChildProcessWithoutNullStreams>();
   t.teardown(async () => {
@@ -58,6 +59,7 @@ export async function newProgram(t: ExecutionContext, url?: string): Promise<Pro
           PATH: process.env['PATH'],
           HOME: home,
           XDG_CONFIG_HOME: join(home, 'config'),
+          ...COMPILE_CACHE,
           ...(url === undefined ? {} : { DORMOUSE_URL: url }),
           ...env,
         },

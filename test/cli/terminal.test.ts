@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { mintToken } from '../../src/ids.ts';
 import { follow, newProgram, startStandIn } from './program.ts';
 import type { Running } from './program.ts';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 
@@ -26,7 +27,7 @@ async function onTerminal(
   }
   const line = [process.execPath, MAIN, ...args].map((word) => `'${word}'`).join(' ');
   const child = spawn('/usr/bin/script', ['-qec', `stty cols 70; ${line}`, '/dev/null'], {
-    env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
+    env: { PATH: process.env['PATH'], TERM: 'xterm', ...COMPILE_CACHE, ...env },
   });
   t.teardown(() => child.kill('SIGKILL'));
   return follow(child, () => {});

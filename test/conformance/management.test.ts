@@ -20,7 +20,7 @@ const rconPassword = 'correct horse';
 const secret = managementSecret(rconPassword);
 
 async function play(t: ExecutionContext, version: string): Promise<{ game: Game; engine: Engine }> {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-management-'));
   t.teardown(() => rm(dir, { recursive: true, maxRetries: 5 }));
   const sandboxEntry = join(import.meta.dirname, '../../src/sandbox/main.ts');

@@ -66,7 +66,7 @@ const row: ServerRow = {
 };
 
 async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: Engine; spec: GameSpec } | undefined> {
-  t.timeout(180_000);
+  t.timeout(300_000);
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-sandbox-'));
   t.teardown(() => rm(dir, { recursive: true }));
   const engine = await make(t, dir);

@@ -16,8 +16,8 @@ import { type Books, customers, SERVERS } from './customers.ts';
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);
 const PRICE = 9_973;
 const MINUTE_MS = 60_000;
-/** A second of the machine is a minute of the service: what is noted a quarter of a second late may be so much off. */
-const LATE_MS = 15_000;
+/** A second of the machine is a minute of the service: what is noted a second late, on a busy one, may be so much off. */
+const LATE_MS = 60_000;
 const SETTINGS = {
   LOG_LEVEL: 'info',
   PRICE_PER_GB_HOUR_MICROS: String(PRICE),
@@ -132,7 +132,7 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
   const settled = /^(running|hibernated|start_failed)$/;
   for (const { id } of servers) {
     let state = '';
-    for (const end = Date.now() + 60_000; !settled.test(state) && Date.now() < end; await delay(50)) {
+    for (const end = Date.now() + 120_000; !settled.test(state) && Date.now() < end; await delay(50)) {
       ({ state } = await service.call('GET', `/v1/servers/${id}`));
     }
     t.regex(state, settled, id);
@@ -144,20 +144,20 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
       return sessions.at(-1)?.minutes ?? 0;
     };
     const before = await minutes();
-    for (const end = Date.now() + 30_000; (await minutes()) === before; await delay(50)) {
+    for (const end = Date.now() + 120_000; (await minutes()) === before; await delay(50)) {
       if (Date.now() > end) throw new Error(`${id} is not charged any more`);
     }
   }
   // The folder of a server comes with its first start.
   const known = new Set(servers.map(({ id }) => id));
   const left = async () => (await readdir(join(service.dataDir, 'servers'))).filter((name) => !known.has(name));
-  for (const end = Date.now() + 30_000; (await left()).length > 0 && Date.now() < end;) await delay(50);
+  for (const end = Date.now() + 120_000; (await left()).length > 0 && Date.now() < end;) await delay(50);
   t.deepEqual(await left(), [], 'nothing is left of a deleted server');
   t.deepEqual((await runningGames(service)).map(({ serverId }) => serverId).toSorted(), running.toSorted());
 }
 
 test(`killed ${KILLS} times while servers start, stop, crash, come and go, minutes are charged and money comes in: nothing is lost or doubled`, async (t) => {
-  t.timeout(90_000 + KILLS * 15_000);
+  t.timeout(300_000 + KILLS * 15_000);
   const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now())];
   const service = await startService(t, SETTINGS, program);
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');

@@ -4,8 +4,11 @@ import { SAMPLE_MS } from '../../src/actors/sampling.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 
-test('who comes and goes shows within a second where the game has a management port', async (t) => {
-  t.timeout(120_000);
+/** Far below the time between two readings, even on a machine with much else to do. */
+const PUSH_MS = SAMPLE_MS / 3;
+
+test('who comes and goes shows before the next reading where the game has a management port', async (t) => {
+  t.timeout(300_000);
   const service = await startService(t);
   await service.create('live', '1.21.11');
   const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/live/metrics')).players;
@@ -19,9 +22,9 @@ test('who comes and goes shows within a second where the game has a management p
   // He may have come in before the first reading, which begins to follow; the next one is 15 s away.
   t.true(await shows(1, SAMPLE_MS + 5_000));
   const alex = await joinRaw({ ...address, name: 'Alex' });
-  t.true(await shows(2, 1_000));
+  t.true(await shows(2, PUSH_MS));
   await steve.end();
-  t.true(await shows(1, 1_000));
+  t.true(await shows(1, PUSH_MS));
   await alex.end();
-  t.true(await shows(0, 1_000));
+  t.true(await shows(0, PUSH_MS));
 });

@@ -21,7 +21,7 @@ interface Lists {
 const bothWays = test.macro({
   title: (_given, way: 'asleep' | 'awake') => `P-01 lists changed ${way} are the same, and stay so`,
   async exec(t, way: 'asleep' | 'awake') {
-    t.timeout(120_000);
+    t.timeout(300_000);
     const service = await startService(t);
     await service.create('castle', VERSION);
     const path = '/v1/servers/castle';

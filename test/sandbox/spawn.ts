@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const program = join(import.meta.dirname, '../../src/sandbox/main.ts');
-const lineTimeoutMs = 30_000;
+const lineTimeoutMs = 120_000;
 
 /** How to start a sandbox server. */
 export interface SandboxOptions {
@@ -49,7 +50,7 @@ export function temporaryDirectory(t: ExecutionContext): string {
 /** Starts the real program as a process of its own; it ends with the test at the latest. */
 export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}): Sandbox {
   // On a busy machine a start alone may take longer than the ten seconds a test has by default.
-  t.timeout(60_000);
+  t.timeout(300_000);
   const directory = options.directory ?? temporaryDirectory(t);
   const child = spawn(process.execPath, [...(options.execArgv ?? []), program], {
     cwd: directory,
@@ -61,6 +62,7 @@ export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}):
       RCON_PORT: '0',
       RCON_PASSWORD: rconPassword,
       ONLINE_MODE: 'FALSE',
+      ...COMPILE_CACHE,
       ...options.env,
     },
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -101,10 +101,13 @@ test('knob: a slow start tells its percents and answers only when done', async (
   const sandbox = startSandbox(t, { env: { SANDBOX_START_MS: '1500', SERVER_PORT: String(await freePort()) } });
   await sandbox.waitLine(/Preparing spawn area: 25%/);
   const port = Number(/:(\d+)$/.exec(await sandbox.waitLine(/Starting Minecraft server on/))![1]);
-  await t.throwsAsync(pingStatus({ port }), { message: /ECONNREFUSED/ });
   await sandbox.waitLine(/Done \(/);
   t.true(sandbox.lines.filter((line) => /Preparing spawn area: \d+%/.test(line)).length > 10);
   t.is((await pingStatus({ port })).players.online, 0);
+  const starting = String(await freePort());
+  const never = startSandbox(t, { env: { SANDBOX_NEVER_READY: 'true', SERVER_PORT: starting } });
+  await never.waitLine(/Preparing spawn area: 92%/);
+  await t.throwsAsync(pingStatus({ port: Number(starting) }), { message: /ECONNREFUSED/ });
 });
 
 test('knob: an early port takes connections, and sends players away', async (t) => {
@@ -164,5 +167,3 @@ test('properties: what is written is read back, whatever it is', (t) => {
     }),
   );
 });
-
-/** A port nobody has now. */

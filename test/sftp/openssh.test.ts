@@ -56,7 +56,7 @@ test('S-02: OpenSSH puts and gets whole folders, and files of every kind of name
 });
 
 test('S-02: 256 MiB go up and come down as they were', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const it = await start(t);
   if (!it) return;
   const { run, root, folder } = it;

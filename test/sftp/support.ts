@@ -123,7 +123,7 @@ export async function openssh(
 }
 
 /** Polls until something holds. */
-export async function until(holds: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, withinMs = 120_000): Promise<void> {
   for (const end = Date.now() + withinMs; !(await holds()); await new Promise((resolve) => setTimeout(resolve, 10)))
     if (Date.now() > end) throw new Error('waited in vain');
 }

@@ -59,8 +59,8 @@ interface Talker {
 /** The module is the function; its typings, written for another module system, say it holds one. */
 const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
 
-const joinTimeoutMs = 30_000;
-const actionTimeoutMs = 10_000;
+const joinTimeoutMs = 120_000;
+const actionTimeoutMs = 120_000;
 /** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
 const patienceMs = 15 * 60_000;
 
@@ -117,7 +117,7 @@ export function pingStatus(options: {
   fakeHost?: string;
   timeoutMs?: number;
 }): Promise<StatusAnswer> {
-  const { host = '127.0.0.1', port, protocol = 765, fakeHost = host, timeoutMs = 5_000 } = options;
+  const { host = '127.0.0.1', port, protocol = 765, fakeHost = host, timeoutMs = 120_000 } = options;
   const name = Buffer.from(fakeHost);
   const handshake = [
     varInt(0),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { fewAtATime } from './few.ts';
 
 export type { Page } from 'playwright-core';
 
@@ -32,16 +33,18 @@ const FLAGS = [
   '--host-resolver-rules=MAP *.test 127.0.0.1',
 ];
 
+const inTurn = fewAtATime(4);
 let running: Promise<{ browser: Browser; home: string }> | undefined;
 
 /** Opens a tab, in the one Chromium of this process; closed when the test ends. */
 export async function openTab(t: ExecutionContext, options: BrowserContextOptions = {}): Promise<Tab> {
+  await inTurn(t);
   // A browser takes its time where others use the machine, too.
-  t.timeout(120_000);
+  t.timeout(300_000);
   running ??= launch();
   const context = await (await running).browser.newContext(options);
   t.teardown(() => context.close());
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const tab: Tab = { page, context, complaints: [], asked: [] };
   page.on('console', (message) => tab.complaints.push(message.text()));

@@ -53,7 +53,14 @@ export async function startMariadb(): Promise<Mariadb> {
       ],
       { stdio: ['ignore', 'ignore', 'pipe'], env },
     );
-    for await (const line of createInterface(server.stderr)) if (line.includes('ready for connections')) break;
+    const said: string[] = [];
+    let ready = false;
+    for await (const line of createInterface(server.stderr)) {
+      said.push(line);
+      ready = line.includes('ready for connections');
+      if (ready) break;
+    }
+    if (!ready) throw new Error(`MariaDB did not start:\n${said.join('\n')}`);
     server.stderr.resume();
     stop = async () => {
       stop = async () => {};

@@ -50,19 +50,19 @@ function probe(need: Need): Promise<Error | undefined> {
 
 function dockerAnswers(socketPath: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const ping = request({ socketPath, path: '/_ping', timeout: 5_000 }, (response) => {
+    const ping = request({ socketPath, path: '/_ping', timeout: 60_000 }, (response) => {
       response.resume();
       if (response.statusCode === 200) resolve();
       else reject(new Error(`the engine answered ${response.statusCode}`));
     });
-    ping.on('timeout', () => ping.destroy(new Error('the engine did not answer within 5 s')));
+    ping.on('timeout', () => ping.destroy(new Error('the engine did not answer within 60 s')));
     ping.on('error', reject);
     ping.end();
   });
 }
 
 async function firstThatRuns(programs: string[], argument = '--version'): Promise<void> {
-  const tries = programs.map((program) => run(program, [argument], { timeout: 5_000 }));
+  const tries = programs.map((program) => run(program, [argument], { timeout: 60_000 }));
   await Promise.any(tries).catch(() => {
     throw new Error(`none of ${programs.join(', ')} runs`);
   });

