@@ -110,10 +110,10 @@ export async function startApp(
       actions: scheduleActions({ servers, backups, clock, console, rconPassword }),
     });
     onClose(() => schedules.close());
-    const { checkouts } = await startCharging(startup, { ...around, ...money, funds });
+    const { checkouts, meter } = await startCharging(startup, { ...around, ...money, funds });
 
     const { proxy, players } = await listenPlayers(startup, joining);
-    watchService(telemetry, startup, { store, servers, proxy, outbox });
+    watchService(telemetry, startup, { store, servers, proxy, outbox, meter });
     const http = await listenHttp(startup, {
       ...installation,
       ...gameHost,
@@ -130,6 +130,7 @@ export async function startApp(
       accountLimits,
       schedules,
       checkouts,
+      meter,
       mailer,
       proxy,
       players,

@@ -14,7 +14,7 @@ async function scene(it: ApiUnderTest) {
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
   const steady = { now: () => AT, at: () => AT };
-  const sessions = createSessions({ clock, steady, prices: it.services.prices });
+  const sessions = createSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };
