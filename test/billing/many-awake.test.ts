@@ -1,7 +1,13 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
+import { openStore } from '../../src/store/store.ts';
 import { getWallet } from '../../src/store/wallets.ts';
 import { chargeDue, CREDIT, fillAwake, RATE, SERVERS, START } from '../support/many-awake.ts';
 import { freshStore } from '../support/store.ts';
@@ -10,18 +16,20 @@ const MINUTE_MS = 60_000;
 /** Four times what is promised, and some ten times what it takes: far less than work for each pair of servers would. */
 const MOST_CPU_MS = 1_000;
 
-test('a minute of ten thousand awake servers is charged in one transaction, all or nothing, within little time', async (t) => {
-  t.timeout(60_000);
-  const store = await freshStore(t);
-  await fillAwake(store);
-  t.is(await chargeDue(store, START + MINUTE_MS), SERVERS);
+test('a minute of ten thousand awake servers is charged in one transaction and in little time', async (t) => {
+  t.timeout(120_000);
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-many-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const url = `sqlite:${join(folder, 'many.db')}`;
+  const program = join(import.meta.dirname, 'charge-many.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program, url]);
+  const { charged, cpuMs } = JSON.parse(stdout) as { charged: number[]; cpuMs: number };
+  t.deepEqual(charged, [SERVERS, SERVERS]);
+  t.true(cpuMs < MOST_CPU_MS, `${cpuMs} ms`);
 
-  const ran = process.threadCpuUsage();
-  t.is(await chargeDue(store, START + 2 * MINUTE_MS), SERVERS);
-  const { user, system } = process.threadCpuUsage(ran);
-  t.true((user + system) / 1_000 < MOST_CPU_MS, `${(user + system) / 1_000} ms`);
-
-  // The account's servers are each a thousand further, and thereby all of one size.
+  const store = await openStore(url);
+  t.teardown(() => store.close());
+  // The ten servers of an account are all of one size.
   const spent = 10 * chargeOf(2, RATE, 512 * (1 + (7 % 8)));
   t.like(await getWallet(store, 'acc_7'), { balanceMicros: CREDIT - spent, spentMicros: spent });
   t.deepEqual(await unbalanced(store), []);
@@ -35,7 +43,7 @@ test('a minute that cannot be stored in full is not charged at all', async (t) =
   t.timeout(60_000);
   const store = await freshStore(t);
   await fillAwake(store);
-  // The very last of ten thousand moves of wallets fails.
+  // The last statement fails on the last of ten thousand sessions.
   await store.write(async (tx) => {
     await tx.query(`CREATE TRIGGER "full" BEFORE UPDATE ON "awake_sessions" WHEN NEW."ticks" = 1 AND OLD."id" =
       (SELECT MAX("id") FROM "awake_sessions") BEGIN SELECT RAISE(ABORT, 'full'); END`);
