@@ -15,6 +15,7 @@ import { Ports1796256000000 } from './1796256000000-ports.ts';
 import { Mods1796342400000 } from './1796342400000-mods.ts';
 import { SessionServer1796439600000 } from './1796439600000-session-server.ts';
 import { Restores1796515200000 } from './1796515200000-restores.ts';
+import { Usage1796608800000 } from './1796608800000-usage.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   Mods1796342400000,
   SessionServer1796439600000,
   Restores1796515200000,
+  Usage1796608800000,
 ];
