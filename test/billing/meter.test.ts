@@ -106,6 +106,23 @@ test('B-04: the wallet is the sum of the ledger at every moment, in entries of a
   t.deepEqual(await unbalanced(it.store), []);
 });
 
+test('the highest price and the largest server there can be are charged to the micro, on either plan', async (t) => {
+  const [highest, largest] = [500_000_000_000, 16_777_216];
+  const prices = { perGbHourMicros: highest, perGbMonthMicros: highest };
+  const it = await metered(t, { creditMicros: Number.MAX_SAFE_INTEGER, prices });
+  await it.create('flat', { ramMb: largest, plan: 'flat' });
+  await it.wake('flat');
+  t.is(await it.balance(), Number.MAX_SAFE_INTEGER - (highest * largest) / 1_024);
+  await it.create('abc', { ramMb: largest - 1 });
+  await it.wake('abc');
+  await it.minutes(3);
+  t.is(
+    (await it.sessions()).find(({ serverId }) => serverId === 'abc')?.amountMicros,
+    chargeOf(3, highest, largest - 1),
+  );
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
 test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
   const it = await metered(t, { creditMicros: cost(3) - 1 });
   await awake(it);
