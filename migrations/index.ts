@@ -16,6 +16,7 @@ import { Mods1796342400000 } from './1796342400000-mods.ts';
 import { SessionServer1796439600000 } from './1796439600000-session-server.ts';
 import { Restores1796515200000 } from './1796515200000-restores.ts';
 import { Insights1796601600000 } from './1796601600000-insights.ts';
+import { Usage1796608800000 } from './1796608800000-usage.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -37,4 +38,5 @@ export const migrations = [
   SessionServer1796439600000,
   Restores1796515200000,
   Insights1796601600000,
+  Usage1796608800000,
 ];

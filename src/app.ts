@@ -122,10 +122,10 @@ export async function startApp(
       actions: scheduleActions({ servers, backups, clock, console, rconPassword, engine, joined }),
     });
     onClose(() => schedules.close());
-    const { checkouts } = await startCharging(startup, { ...around, ...money, funds });
+    const { checkouts, meter } = await startCharging(startup, { ...around, ...money, funds });
 
     const players = await listenPlayers(startup, joining);
-    watchService(telemetry, startup, { store, servers, proxy, outbox });
+    watchService(telemetry, startup, { store, servers, proxy, outbox, meter });
     const http = await listenHttp(startup, {
       ...installation,
       ...gameHost,
@@ -143,6 +143,7 @@ export async function startApp(
       accountLimits,
       schedules,
       checkouts,
+      meter,
       mailer,
       joined,
       players,

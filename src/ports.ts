@@ -285,7 +285,10 @@ export interface CheckoutEvent {
 /** Takes payments, on pages of its own. */
 export interface Checkout {
   readonly provider: 'stripe' | 'test';
-  /** Rejects with StatusError UNAVAILABLE where the provider cannot be reached or refuses. */
+  /**
+   * Rejects with StatusError UNAVAILABLE where the provider cannot be reached or refuses; its reason is CHECKOUT_REFUSED where
+   * there surely is no page now.
+   */
   open(order: CheckoutOrder): Promise<CheckoutPage>;
   /**
    * Reads a provider's callback, of which nothing is believed unless its signature over the very bytes is right and

@@ -54,6 +54,12 @@ export const portRange: Kind<{ from: number; to: number }> = {
 /** Millionths of the currency. */
 export const micros = integer(0, Number.MAX_SAFE_INTEGER);
 
+/** For a GB. Times the RAM of the largest server it still fits where databases count, and a flat period into a wallet. */
+export const price: Kind<number> = {
+  ...integer(0, 500_000_000_000),
+  expected: 'a price in millionths of the currency, a whole number from 0 to 500000000000',
+};
+
 /** Null where not set. */
 export const credit = optional(micros);
 

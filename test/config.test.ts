@@ -74,7 +74,9 @@ test(wrong, { DISK_QUOTA_MB: '10 GB' }, 'DISK_QUOTA_MB', '2048:10240');
 test(wrong, { DISK_QUOTA_MB: '10240,2048:20480' }, 'DISK_QUOTA_MB');
 test(wrong, { DISK_QUOTA_MB: '-1' }, 'DISK_QUOTA_MB');
 test(wrong, { DATABASE_URL: 'dormouse.db' }, 'DATABASE_URL', 'postgres://');
-test(wrong, { PRICE_PER_GB_HOUR_MICROS: '9007199254740993' }, 'PRICE_PER_GB_HOUR_MICROS');
+test(wrong, { SIGNUP_CREDIT_MICROS: '9007199254740993' }, 'SIGNUP_CREDIT_MICROS');
+test(wrong, { PRICE_PER_GB_HOUR_MICROS: '500000000001' }, 'PRICE_PER_GB_HOUR_MICROS', 'millionths', '500000000000');
+test(wrong, { PRICE_PER_GB_MONTH_MICROS: '500000000001' }, 'PRICE_PER_GB_MONTH_MICROS', '500000000000');
 test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');
 test(wrong, { CHECKOUT: 'stripe', STRIPE_SECRET_KEY: 'sk' }, 'STRIPE_WEBHOOK_SECRET');
 

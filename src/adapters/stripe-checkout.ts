@@ -58,6 +58,7 @@ export function createStripeCheckout({ secretKey, webhookSecret, ...options }: S
         if (session.url === null) throw new Error('the session has no page');
         return { url: session.url, providerRef: session.id };
       } catch (cause) {
+        if (isRefusal(cause)) throw refused(cause);
         throw unavailable(
           'The payment provider cannot be reached now; nothing was charged. Try again in a minute.',
           cause,
@@ -142,6 +143,17 @@ function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout
     backCents: 0,
     disputeId: '',
   };
+}
+
+/** Stripe has read the order and turned it down: behind any other error, and a clash of two tries, a session may be there. */
+function isRefusal(error: unknown): boolean {
+  const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0;
+  return status >= 400 && status < 500 && status !== 409 && status !== 429;
+}
+
+function refused(cause: unknown): StatusError {
+  const message = 'The payment provider does not take orders now; nothing was charged. Tell the operator.';
+  return new StatusError('UNAVAILABLE', 'CHECKOUT_REFUSED', message, { cause });
 }
 
 function unavailable(message: string, cause: unknown): StatusError {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Cause } from '../../machines/server-types.ts';
-import { gbHoursOf } from '../billing/usage.ts';
+import { gbHoursOf, usageIn } from '../billing/usage.ts';
 import { listSessions } from '../store/awake-sessions.ts';
 import type { AwakeSessionRow } from '../store/rows.ts';
 import { message, reply } from './fields.ts';
@@ -8,7 +8,7 @@ import { serverOperation } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
-/** The newest ones, where a span has more. */
+/** The newest ones are listed, where a span has more; the sums are of all. */
 const MOST = 1_000;
 
 const instant = z.iso.datetime({ offset: true }).transform((text) => Date.parse(text));
@@ -44,7 +44,8 @@ export const getServerUsage = serverOperation({
   role: 'owner',
   tag: 'control',
   summary: "Read a server's usage",
-  description: `When it was awake, who woke it and what that cost, oldest first. At most the newest ${MOST} of the span.`,
+  description: `When it was awake, who woke it and what that cost, oldest first: the newest ${MOST} sessions that touch the span, each whole.
+The sums below them are of the span alone, and of all its sessions: an entry of the ledger (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so that spans that follow one another add up to the ledger.`,
   params: ServerParams,
   query: message({
     from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
@@ -53,23 +54,20 @@ export const getServerUsage = serverOperation({
   reply: z
     .object({
       sessions: z.array(AwakeSession).default([]),
-      gbHours: z.number().default(0),
-      amountMicros: reply.int64,
+      gbHours: z.number().default(0).describe('Of the span.'),
+      amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
     })
     .meta({ id: 'ServerUsage' }),
 }).handle(async ({ server: { row }, query }, { store, clock }) => {
   const to = query.to ?? clock.now() + 1;
-  const sessions = await listSessions(store, row, { from: query.from ?? to - DEFAULT_SPAN_MS, to, limit: MOST });
-  return {
-    sessions: sessions.map(sessionView),
-    gbHours: gbHoursOf(sessions),
-    amountMicros: sessions.reduce((sum, { amountMicros }) => sum + amountMicros, 0),
-  };
+  const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
+  const sessions = await listSessions(store, row, { ...span, limit: MOST });
+  return { sessions: sessions.map(sessionView), ...(await usageIn(store, row, span, clock.now())) };
 });
 
 function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   const { startedAt, readyAt, endedAt, ending, plan, ramMb, ticks, amountMicros } = session;
   const cause = JSON.parse(session.cause) as Cause;
-  const gbHours = gbHoursOf([session]);
+  const gbHours = gbHoursOf(session);
   return { startedAt, readyAt, endedAt, ending, cause, plan, ramMb, minutes: ticks, gbHours, amountMicros };
 }

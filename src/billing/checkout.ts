@@ -1,6 +1,6 @@
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
-import type { Checkout, Clock } from '../ports.ts';
+import type { Checkout, CheckoutOrder, CheckoutPage, Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { countCheckouts, getCheckout, insertCheckout, markCheckoutExpired, nameCheckout } from '../store/checkouts.ts';
 import type { CheckoutRow } from '../store/rows.ts';
@@ -72,7 +72,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
         await insertCheckout(tx, { ...row, createdAt: at });
         await recordOpen(tx, { accountId, action: 'checkout.open', detail: `${amountUsd} USD, ${id}`, at });
       });
-      const page = await checkout.open({ checkoutId: id, amountUsd, returnUrl: `${baseUrl}/checkout/${id}` });
+      const page = await openPage(checkout, { checkoutId: id, amountUsd, returnUrl: `${baseUrl}/checkout/${id}` });
       // The callback may be faster than this write; it goes by our own id.
       if (page.providerRef !== '') await store.write((tx) => nameCheckout(tx, id, page.providerRef));
       return page.url;
@@ -106,6 +106,17 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
       if (moved !== undefined) announce(moved, event.checkoutId);
     },
   };
+
+  /** Nobody can pay one that the provider did not take, and it does not count. Of any other failure nobody knows that. */
+  async function openPage(provider: Checkout, order: CheckoutOrder): Promise<CheckoutPage> {
+    try {
+      return await provider.open(order);
+    } catch (error) {
+      const refused = error instanceof StatusError && error.reason === 'CHECKOUT_REFUSED';
+      if (refused) await store.write((tx) => markCheckoutExpired(tx, order.checkoutId));
+      throw error;
+    }
+  }
 
   /** A test payment that was left open; real providers say so themselves. */
   function isStale({ provider, state, createdAt }: CheckoutRow): boolean {

@@ -9,6 +9,7 @@ import type { LiveServers } from './live.ts';
 import { monthOf, type Prices, TICK_MS } from './prices.ts';
 import type { Sessions } from './sessions.ts';
 import type { SteadyClock } from './steady-clock.ts';
+import { GAP_MS, recordWriteOff, type RecordWriteOff } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;
@@ -19,6 +20,8 @@ export interface MeterOptions {
   sessions: Sessions;
   prices: Prices;
   log: Log;
+  /** Writes what was written off into the audit log, in the write of it. */
+  record: RecordWriteOff;
   /** Called after each round, once it is stored: wallets may have come to their end, and some servers cannot be paid for. */
   afterRound?: (unpaid: readonly UnpaidFlat[]) => Promise<void>;
 }
@@ -26,12 +29,14 @@ export interface MeterOptions {
 export interface Meter {
   /** Proves and charges what is due now; the one a minute is such a round. Rejects where it could not be stored. */
   round(): Promise<void>;
+  /** How long ago the last round that was stored ended, or the meter began. Rounds are a minute apart while all is well. */
+  ageMs(): number;
   /** Ends the rounds; what is due meanwhile is charged by the next process. */
   close(): Promise<void>;
 }
 
-/** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
-const GAP_MS = 150_000;
+/** Of the minutes meanwhile none is lost, but somebody has to look. */
+const LATE_MS = 180_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 /** A write of some milliseconds: nobody's start waits longer for the keys of thousands of servers' ticks to go. */
@@ -44,8 +49,9 @@ const INSPECTIONS = 16;
  * others. The wallets are held against the ledger at the start and every hour.
  */
 export async function startMeter(options: MeterOptions): Promise<Meter> {
-  const { store, clock, steady, engine, servers, sessions, prices, log, afterRound = async () => {} } = options;
+  const { store, clock, steady, engine, servers, sessions, prices, log, record, afterRound = async () => {} } = options;
   let provenAt = -Infinity;
+  let endedAt = steady.now();
   let turn: Promise<unknown> = Promise.resolve();
   let cancel = () => {};
   let closed = false;
@@ -72,6 +78,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     });
     if (up) provenAt = until;
     await afterRound(unpaid);
+    endedAt = steady.now();
   }
 
   /** Games that should run, and did not at that instant: their servers are about to hear of it, with that of their end. */
@@ -98,13 +105,16 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   async function bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
-    const lost: string[] = [];
-    for (const { session, same } of found) {
-      if (same) await proveSession(tx, session.id, until);
-      else lost.push(session.serverId);
-    }
+    for (const { session, same } of found) if (same) await proveSession(tx, session.id, until);
+    const lost = found.flatMap(({ session, same }) => (same ? [] : [session]));
     if (lost.length > 0) log.warn({ servers: lost.length }, 'nobody knows whether these games were up; not charged');
-    await writeOff(tx, until, lost);
+    await writeOff(
+      tx,
+      until,
+      lost.map(({ serverId }) => serverId),
+    );
+    const at = clock.now();
+    for (const session of lost) await recordWriteOff(record, tx, session, { lostMs: until - session.provenAt, at });
   }
 
   /** Rounds in line, so that none reads what another is about to change. */
@@ -137,12 +147,19 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   await inTurn(minute);
   return {
     round: () => inTurn(round),
+    ageMs: () => steady.now() - endedAt,
     async close() {
       closed = true;
       cancel();
       await turn;
     },
   };
+}
+
+/** Throws where no minute has been charged for some: the meter hangs, or fails each time. */
+export function requireTimely(meter: Pick<Meter, 'ageMs'>): void {
+  const ageMs = meter.ageMs();
+  if (ageMs > LATE_MS) throw new Error(`the last minute was charged ${ageMs} ms ago`);
 }
 
 /** Somebody has to look: nothing in the service can make a wallet differ from its ledger. */

@@ -17,6 +17,7 @@ import { chargeFlat } from './flat.ts';
 import type { LiveServer, LiveStep } from './live.ts';
 import { monthOf, type Prices } from './prices.ts';
 import type { SteadyClock } from './steady-clock.ts';
+import { recordWriteOff, type RecordWriteOff } from './write-off.ts';
 
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
 export interface Sessions {
@@ -36,11 +37,12 @@ export interface SessionsOptions {
   clock: Clock;
   steady: SteadyClock;
   prices: Prices;
+  record: RecordWriteOff;
 }
 
 const AWAKE = new Set(['starting', 'running']);
 
-export function createSessions({ clock, steady, prices }: SessionsOptions): Sessions {
+export function createSessions({ clock, steady, prices, record }: SessionsOptions): Sessions {
   /** When a game ended, where the engine saw it. */
   const exits = new Map<string, number>();
   /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
@@ -117,18 +119,21 @@ export function createSessions({ clock, steady, prices }: SessionsOptions): Sess
   async function end(tx: Tx, id: string, step: LiveStep): Promise<void> {
     const session = await openSession(tx, id);
     if (session === undefined) return;
-    const until = provenUntil(id, step);
+    const exit = exits.get(id);
+    exits.delete(id);
+    const until = exit === undefined ? provenUntil(id, step) : steady.at(exit);
     if (until !== undefined) await proveSession(tx, session.id, until);
     const now = clock.now();
+    if (exit === undefined && session.readyAt !== null) {
+      const lostMs = steady.at(step.at) - Math.max(session.provenAt, until ?? 0);
+      await recordWriteOff(record, tx, session, { lostMs, at: now });
+    }
     while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
     await endSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
   }
 
-  /** Until when the game is known to have been up; undefined: no longer than was known before. */
+  /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
   function provenUntil(id: string, { event, at }: LiveStep): number | undefined {
-    const exit = exits.get(id);
-    exits.delete(id);
-    if (exit !== undefined) return steady.at(exit);
     if (event === 'DOWN' || seenUntil === null || missing.has(id)) return undefined;
     return Math.min(steady.at(at), seenUntil);
   }

@@ -1,10 +1,44 @@
 import type { AwakeSessionRow } from '../store/rows.ts';
+import type { Sql } from '../store/store.ts';
+import { type FlatRun, listFlatRuns, type Span, sumFlat, sumMetered, type UsedServer } from '../store/usage.ts';
+import { TICK_DIVISOR, TICK_MS } from './prices.ts';
 
-/** GB times hours that were awake: what is charged on the metered plan, what was up on the flat one. */
-export function gbHoursOf(sessions: readonly Pick<AwakeSessionRow, 'plan' | 'ramMb' | 'ticks' | 'awakeMs'>[]): number {
-  const mbMinutes = sessions.reduce(
-    (sum, { plan, ramMb, ticks, awakeMs }) => sum + ramMb * (plan === 'flat' ? Math.floor(awakeMs / 60_000) : ticks),
+/** GB times hours that a session was awake: what is charged on the metered plan, what was up on the flat one. */
+export function gbHoursOf({
+  plan,
+  ramMb,
+  ticks,
+  awakeMs,
+}: Pick<AwakeSessionRow, 'plan' | 'ramMb' | 'ticks' | 'awakeMs'>): number {
+  return (ramMb * (plan === 'flat' ? Math.floor(awakeMs / TICK_MS) : ticks)) / TICK_DIVISOR;
+}
+
+/**
+ * What a server used in a span of time, and what that cost. Each entry of the ledger belongs, whole, to the span in which it
+ * began, so that spans that follow one another add up to the ledger.
+ */
+export async function usageIn(
+  db: Sql,
+  server: UsedServer,
+  span: Span,
+  now: number,
+): Promise<{ gbHours: number; amountMicros: number }> {
+  const metered = await sumMetered(db, server, span);
+  const flatMicros = await sumFlat(db, server, span);
+  const flatMbMinutes = (await listFlatRuns(db, server, span)).reduce(
+    (sum, run) => sum + run.ramMb * (minutesUntil(run, span.to, now) - minutesUntil(run, span.from, now)),
     0,
   );
-  return mbMinutes / 61_440;
+  return {
+    gbHours: (metered.mbMinutes + flatMbMinutes) / TICK_DIVISOR,
+    amountMicros: metered.micros + flatMicros,
+  };
+}
+
+/** Of a run's full minutes, those up to an instant; what is known is their sum, which is spread evenly over the run. */
+function minutesUntil({ readyAt, endedAt, awakeMs }: FlatRun, until: number, now: number): number {
+  const begun = readyAt ?? 0;
+  const lasted = Math.max(1, (endedAt ?? now) - begun);
+  const share = Math.min(1, Math.max(0, (until - begun) / lasted));
+  return Math.floor((awakeMs * share) / TICK_MS);
 }

@@ -859,7 +859,8 @@ export interface paths {
         };
         /**
          * Read a server's usage
-         * @description When it was awake, who woke it and what that cost, oldest first. At most the newest 1000 of the span.
+         * @description When it was awake, who woke it and what that cost, oldest first: the newest 1000 sessions that touch the span, each whole.
+         *     The sums below them are of the span alone, and of all its sessions: an entry of the ledger (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so that spans that follow one another add up to the ledger.
          *
          *     Needs the scope `billing:read`. On the server, needs the role `owner`.
          */
@@ -3900,9 +3901,15 @@ export interface components {
         ServerUsage: {
             /** @default [] */
             sessions: components["schemas"]["AwakeSession"][];
-            /** @default 0 */
+            /**
+             * @description Of the span.
+             * @default 0
+             */
             gbHours: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description What the ledger says of the span, flat periods included.
+             */
             amountMicros: string;
         };
         AwakeSession: {

@@ -11,6 +11,7 @@ import { createCatalogue } from '../adapters/catalogue.ts';
 import { createMojangProfiles } from '../adapters/mojang.ts';
 import { createApi } from '../api/app.ts';
 import { createHttpServer } from '../api/http-server.ts';
+import { type Meter, requireTimely } from '../billing/meter.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Engine } from '../ports.ts';
 import { createPages } from '../web/pages.ts';
@@ -33,6 +34,7 @@ type Own =
 export interface HttpOptions extends Omit<ServicesOptions, Own> {
   engine: Engine;
   proxy: Pick<Proxy, 'stats'>;
+  meter: Pick<Meter, 'ageMs'>;
   /** Where players connect. */
   players: { port: number };
   telemetry: Telemetry;
@@ -41,7 +43,7 @@ export interface HttpOptions extends Omit<ServicesOptions, Own> {
 /** Serves the API and the pages. Rejects where the port cannot be had. */
 export async function listenHttp(startup: Startup, options: HttpOptions): Promise<AddressInfo> {
   const { config, log, clock, onClose } = startup;
-  const { proxy, players, telemetry, ...shown } = options;
+  const { proxy, players, telemetry, meter, ...shown } = options;
   const { store, secret, engine } = shown;
   const grants = createGrants({ store, clock, secret, log });
   const services = createServices({
@@ -68,6 +70,7 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
       store: () => store.query('SELECT 1'),
       engine: () => engine.list(),
       proxy: async () => proxy.stats(),
+      meter: async () => requireTimely(meter),
     },
   });
   api.use(createPages(services));

@@ -8,7 +8,7 @@ import { createAdmission } from '../billing/admission.ts';
 import { type Capacity, createCapacity } from '../billing/capacity.ts';
 import { type Checkouts, createCheckouts } from '../billing/checkout.ts';
 import { createFunds, type Funds } from '../billing/funds.ts';
-import { startMeter } from '../billing/meter.ts';
+import { type Meter, startMeter } from '../billing/meter.ts';
 import type { Prices } from '../billing/prices.ts';
 import { createSessions, type Sessions } from '../billing/sessions.ts';
 import { openSteadyClock, type SteadyClock } from '../billing/steady-clock.ts';
@@ -38,7 +38,7 @@ export async function openMoney(
   };
   // The kernel's count of time is the machine's: another container of this service goes on with it.
   const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
-  const sessions = createSessions({ clock, steady, prices });
+  const sessions = createSessions({ clock, steady, prices, record: recordThrough('system') });
   // Child processes live within this process's own limits; containers stand beside it.
   const probe = createMachineProbe({ dataDir: config.dataDir, ownLimits: engine.kind === 'process' });
   const capacity = await createCapacity({ probe, engine, live, clock });
@@ -93,7 +93,7 @@ export async function openAllowance(
 export async function startCharging(
   startup: Startup,
   options: Omit<Money, 'capacity'> & { store: Store; engine: Engine; servers: Servers; funds: Funds },
-): Promise<{ checkouts: Checkouts }> {
+): Promise<{ checkouts: Checkouts; meter: Meter }> {
   const { config, log, clock, onClose } = startup;
   const { store, engine, servers, prices, steady, sessions, funds } = options;
   const checkouts = createCheckouts({
@@ -104,8 +104,8 @@ export async function startCharging(
     checkout: await openCheckout(startup),
     record: recordThrough('system checkout'),
   });
-  const billing = { store, clock, steady, engine, servers, sessions, prices, log };
+  const billing = { store, clock, steady, engine, servers, sessions, prices, log, record: recordThrough('system') };
   const meter = await startMeter({ ...billing, afterRound: funds.enforce });
   onClose(() => meter.close());
-  return { checkouts };
+  return { checkouts, meter };
 }

@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../actors/metrics.ts';
 import type { ServerEvents } from '../actors/server-events.ts';
 import type { Servers } from '../actors/servers.ts';
 import { createWebhook } from '../adapters/webhook.ts';
+import type { Meter } from '../billing/meter.ts';
 import { isPublicAddress } from '../hosting/public-address.ts';
 import { createWebhookOutbox, type WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import { createChargeCount } from '../observability/charged.ts';
@@ -47,9 +48,15 @@ export function openObservation({ log, clock, onClose }: Startup, options: Obser
 export function watchService(
   telemetry: Pick<Telemetry, 'watch'>,
   { clock }: Pick<Startup, 'clock'>,
-  options: { store: Store; servers: Pick<Servers, 'live'>; proxy: Pick<Proxy, 'stats'>; outbox: WebhookOutbox },
+  options: {
+    store: Store;
+    servers: Pick<Servers, 'live'>;
+    proxy: Pick<Proxy, 'stats'>;
+    outbox: WebhookOutbox;
+    meter: Pick<Meter, 'ageMs'>;
+  },
 ): void {
-  const { store, servers, proxy, outbox } = options;
+  const { store, servers, proxy, outbox, meter } = options;
   telemetry.watch({
     serversByState: () => countServersByState(store),
     playersOnline: () => servers.live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
@@ -57,5 +64,6 @@ export function watchService(
     storeWrites: () => store.waiting(),
     webhookMessages: () => outbox.waiting(store),
     charged: createChargeCount(store, clock),
+    meterAgeMs: () => meter.ageMs(),
   });
 }

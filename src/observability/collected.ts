@@ -22,6 +22,8 @@ export interface TelemetrySources {
   webhookMessages: () => Promise<number>;
   /** Ticks and what they have cost since the process began. */
   charged: () => Promise<{ ticks: number; micros: number }>;
+  /** How long ago the last minute was charged. */
+  meterAgeMs: () => number;
 }
 
 const STATES = [
@@ -80,6 +82,11 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
         [sources.storeWrites(), { queue: 'store' }],
         [await sources.webhookMessages(), { queue: 'webhooks' }],
       ],
+    },
+    {
+      name: 'dormouse_meter_age_seconds',
+      help: 'Since the meter last charged a minute; above 60 it is late.',
+      read: () => [[sources.meterAgeMs() / 1_000]],
     },
   ];
   const counters: Collected[] = [

@@ -72,11 +72,11 @@ export async function writeOff(tx: Tx, until: number, serverIds: readonly string
   }
 }
 
-export type MeteredSession = Pick<AwakeSessionRow, 'id' | 'serverId' | 'readyAt' | 'provenAt'>;
+export type MeteredSession = Pick<AwakeSessionRow, 'id' | 'serverId' | 'accountId' | 'plan' | 'readyAt' | 'provenAt'>;
 
 export async function listMetered(db: Sql): Promise<MeteredSession[]> {
   return db.query<MeteredSession>(
-    `SELECT "id", "serverId", "readyAt", "provenAt" FROM "awake_sessions" WHERE ${METERED}`,
+    `SELECT "id", "serverId", "accountId", "plan", "readyAt", "provenAt" FROM "awake_sessions" WHERE ${METERED}`,
   );
 }
 

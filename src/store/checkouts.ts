@@ -11,9 +11,10 @@ export async function getCheckout(db: Sql, id: string): Promise<CheckoutRow | un
   return row;
 }
 
-/** How many an account has opened since, whatever became of them. */
+/** How many an account has opened since, whatever became of them; those that a provider did not take are none. */
 export async function countCheckouts(db: Sql, accountId: string, since: number): Promise<number> {
-  const sql = 'SELECT COUNT(*) AS "count" FROM "checkouts" WHERE "accountId" = $1 AND "createdAt" >= $2';
+  const sql = `SELECT COUNT(*) AS "count" FROM "checkouts" WHERE "accountId" = $1 AND "createdAt" >= $2
+    AND NOT ("state" = 'expired' AND "providerRef" IS NULL AND "provider" <> 'test')`;
   const [row] = await db.query<{ count: number | string }>(sql, [accountId, since]);
   return Number(row?.count ?? 0);
 }

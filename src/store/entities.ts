@@ -288,7 +288,7 @@ export const ledger = new EntitySchema<LedgerRow>({
     closedAt: maybeAt,
   },
   uniques: [{ columns: ['kind', 'ref'] }],
-  indices: [{ columns: ['accountId', 'id'] }],
+  indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'ts'] }],
   foreignKeys: [ofAccount],
 });
 

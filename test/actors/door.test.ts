@@ -25,7 +25,12 @@ async function door(t: ExecutionContext) {
   const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
   const { store, clock, servers, dataDir } = it;
   const steady = await openSteadyClock(store, { clock, monotonicMs: () => clock.now(), epoch: 'test' });
-  ({ onStep } = createSessions({ clock, steady, prices: { perGbHourMicros: 0, perGbMonthMicros: 0 } }));
+  ({ onStep } = createSessions({
+    clock,
+    steady,
+    prices: { perGbHourMicros: 0, perGbMonthMicros: 0 },
+    record: async () => {},
+  }));
   const policies = await openWakePolicies(store);
   const guard = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(guard.wakeCap, ['JOIN']);

@@ -14,7 +14,7 @@ async function scene(it: ApiUnderTest) {
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
   const steady = { now: () => AT, at: () => AT };
-  const sessions = createSessions({ clock, steady, prices: it.services.prices });
+  const sessions = createSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };
@@ -74,6 +74,9 @@ test('usage: who woke it, for how long, and what that cost; only for its owner',
     `/v1/servers/abc/usage?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
   t.deepEqual((await it.ok('GET', span(AT - 2_000, AT)))['sessions'], []);
   t.is(((await it.ok('GET', span(AT, AT + 1)))['sessions'] as unknown[]).length, 1);
+  const next = await it.ok('GET', span(AT + 1, AT + 2));
+  t.is((next['sessions'] as unknown[]).length, 1, 'awake still');
+  t.like(next, { gbHours: 0, amountMicros: '0' }, 'all its entries began before');
   t.is((await it.call('GET', '/v1/servers/abc/usage?from=yesterday')).json['code'], 3);
   const key = await it.stranger();
   await it.share('abc', 'member');

@@ -30,6 +30,7 @@ const SOURCES: TelemetrySources = {
   storeWrites: () => 8,
   webhookMessages: async () => 9,
   charged: async () => ({ ticks: 10, micros: 3_330 }),
+  meterAgeMs: () => 42_500,
 };
 
 /** The samples of an exposition: `name{labels}` and value. */
@@ -65,6 +66,7 @@ test('what is read when somebody asks, asked twice', async (t) => {
     'dormouse_queue_depth{queue="webhooks"}': 9,
     dormouse_ticks_total: 10,
     dormouse_charged_micros_total: 3_330,
+    dormouse_meter_age_seconds: 42.5,
   };
   t.deepEqual(Object.fromEntries(Object.keys(expected).map((name) => [name, samples.get(name)])), expected);
   t.true((samples.get('process_resident_memory_bytes') ?? 0) > 1e6);

@@ -311,6 +311,22 @@ test('the buttons of the test page do nothing to a checkout of a real provider',
   t.deepEqual(await topups(store), []);
 });
 
+test('orders that Stripe turns down count for nothing; those of which nobody knows do', async (t) => {
+  const { stripe, store, open } = await stripeDesk(t);
+  for (let nth = 0; nth < 35; nth++) {
+    stripe.failures.push(nth % 2 === 0 ? 401 : 400);
+    const error = await t.throwsAsync(open(), { instanceOf: StatusError });
+    t.deepEqual([error.code, error.reason], ['UNAVAILABLE', 'CHECKOUT_REFUSED']);
+  }
+  t.is((await store.query(`SELECT 1 FROM "checkouts" WHERE "state" = 'expired'`)).length, 35);
+  stripe.failures.push(409, 409, 409);
+  const unknown = await t.throwsAsync(open(), { instanceOf: StatusError });
+  t.is(unknown.reason, 'CHECKOUT_UNAVAILABLE');
+  for (let nth = 1; nth < 30; nth++) await open();
+  const error = await t.throwsAsync(open(), { instanceOf: StatusError });
+  t.is(error.reason, 'CHECKOUT_LIMIT');
+});
+
 test('no checkout at all, and too many of them', async (t) => {
   const off = await t.throwsAsync((await desk(t, undefined)).open(), { instanceOf: StatusError });
   t.deepEqual([off.code, off.reason], ['UNIMPLEMENTED', 'CHECKOUT_OFF']);

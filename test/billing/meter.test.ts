@@ -3,10 +3,11 @@ import { chargeOf } from '../../src/billing/prices.ts';
 import { createRouting } from '../../src/actors/routing.ts';
 import { OPEN_DOOR } from '../support/door.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { requireTimely } from '../../src/billing/meter.ts';
 import { createLog } from '../../src/log.ts';
 import { insertUser } from '../../src/store/accounts.ts';
 import { listAccountAudit } from '../../src/store/audit.ts';
-import type { SpendCapAction } from '../../src/store/rows.ts';
+import type { AuditRow, SpendCapAction } from '../../src/store/rows.ts';
 import { setSpendCap } from '../../src/store/wallets.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
@@ -105,6 +106,23 @@ test('B-04: the wallet is the sum of the ledger at every moment, in entries of a
   t.deepEqual(await unbalanced(it.store), []);
 });
 
+test('the highest price and the largest server there can be are charged to the micro, on either plan', async (t) => {
+  const [highest, largest] = [500_000_000_000, 16_777_216];
+  const prices = { perGbHourMicros: highest, perGbMonthMicros: highest };
+  const it = await metered(t, { creditMicros: Number.MAX_SAFE_INTEGER, prices });
+  await it.create('flat', { ramMb: largest, plan: 'flat' });
+  await it.wake('flat');
+  t.is(await it.balance(), Number.MAX_SAFE_INTEGER - (highest * largest) / 1_024);
+  await it.create('abc', { ramMb: largest - 1 });
+  await it.wake('abc');
+  await it.minutes(3);
+  t.is(
+    (await it.sessions()).find(({ serverId }) => serverId === 'abc')?.amountMicros,
+    chargeOf(3, highest, largest - 1),
+  );
+  t.deepEqual(await unbalanced(it.store), []);
+});
+
 test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
   const it = await metered(t, { creditMicros: cost(3) - 1 });
   await awake(it);
@@ -165,6 +183,12 @@ test('B-07: what is told twice, at once or late, is credited once', async (t) =>
   t.is(await it.balance(), CREDIT + 7);
 });
 
+/** What the audit log says of time that nobody can prove. */
+async function writtenOff({ store }: Metered): Promise<string[][]> {
+  const rows = await store.query<AuditRow>(`SELECT * FROM "audit" WHERE "action" = 'usage.writeOff' ORDER BY "id"`);
+  return rows.map(({ serverId, detail }) => [serverId, detail]);
+}
+
 test('B-09: minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
   const it = await metered(t);
   for (const id of ['lasted', 'ended', 'anew']) await awake(it, id);
@@ -193,6 +217,36 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   const ticks = Object.fromEntries(sessions.filter(({ ticks: n }) => n > 0).map((each) => [each.serverId, each.ticks]));
   t.deepEqual(ticks, { lasted: 22, ended: 7, anew: 2 });
   t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
+});
+
+test('B-09: a meter that hangs, or fails each time, is late after three minutes, and timely once it charges again', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  t.notThrows(() => requireTimely(it.meter));
+  const list = it.engine.list.bind(it.engine);
+  const hung = Promise.withResolvers<void>();
+  it.engine.list = () => hung.promise.then(list);
+  await it.clock.advance(175_000);
+  t.notThrows(() => requireTimely(it.meter), 'two rounds are missing');
+  await it.clock.advance(10_000);
+  t.throws(() => requireTimely(it.meter), { message: /last minute was charged/ });
+  hung.resolve();
+  await it.meter.round();
+  t.is(it.meter.ageMs(), 0);
+  t.is(await it.balance(), CREDIT - cost(5), 'the minutes meanwhile are charged');
+
+  const { store } = it;
+  const write = store.write.bind(store);
+  store.write = () => Promise.reject(new Error('no space left'));
+  await it.clock.advance(200_000);
+  t.throws(() => requireTimely(it.meter), { message: /last minute was charged/ });
+  store.write = write;
+  await it.meter.round();
+  t.notThrows(() => requireTimely(it.meter));
+  await it.setClock(3_600_000);
+  t.notThrows(() => requireTimely(it.meter), 'somebody sets the clock');
 });
 
 test('B-09: while the engine is away nothing is charged, and all of it once it is back', async (t) => {
@@ -206,6 +260,19 @@ test('B-09: while the engine is away nothing is charged, and all of it once it i
   it.engine.back();
   await it.minutes(1);
   t.is(await it.balance(), CREDIT - cost(22));
+  t.deepEqual(await writtenOff(it), []);
+});
+
+test('B-09: a stop after the engine was away for long leaves a word of the minutes that are not charged', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  it.games.players.set('abc', 1);
+  await it.minutes(1);
+  it.engine.away();
+  await it.minutes(20);
+  await it.command('abc', 'STOP');
+  t.is(await it.balance(), CREDIT - cost(1));
+  t.deepEqual(await writtenOff(it), [['abc', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 
 test('B-09: a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {

@@ -81,11 +81,11 @@ export async function metered(
   async function startAll(): Promise<Meter> {
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: 'this boot' });
-    sessions = createSessions({ clock, steady, prices });
+    const record = (tx: Tx, deed: Deed) => recordDeed(tx, { userId: '', through: 'system' }, deed);
+    sessions = createSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';
-    const record = (tx: Tx, deed: Deed) => recordDeed(tx, { userId: '', through: 'system' }, deed);
     const funds = createFunds({
       store,
       clock,
@@ -100,10 +100,11 @@ export async function metered(
       onCapReached: async (_, cap) => void caps.push(cap),
     });
     const uncheck = servers.checkWakes(funds.check);
-    const parts = { store, clock, steady, engine, servers, sessions, prices, log };
+    const parts = { store, clock, steady, engine, servers, sessions, prices, log, record };
     const started = await startMeter({ ...parts, afterRound: funds.enforce });
     return {
       round: () => started.round(),
+      ageMs: () => started.ageMs(),
       async close() {
         uncheck();
         funds.close();

@@ -55,6 +55,7 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
       t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
       t.deepEqual(await unbalanced(store), []);
       const entries = await store.query<LedgerRow>('SELECT * FROM "ledger" ORDER BY "id"');
+      examineClosed(t, entries, books);
       await examineIncome(t, store, entries, books);
       await examineStates(t, store, books);
       return await examineSessions(t, store, entries);
@@ -64,6 +65,13 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** What was closed when it was last looked at is there still, and has not changed in any part. */
+function examineClosed(t: ExecutionContext, entries: LedgerRow[], { closed }: Books): void {
+  const present = new Map(entries.map((entry) => [entry.id, entry]));
+  for (const [id, entry] of closed) t.deepEqual(present.get(id), entry, 'a closed entry never changes');
+  for (const entry of entries) if (entry.closedAt !== null) closed.set(entry.id, entry);
 }
 
 /** What was acknowledged is there, what is there was asked for, and nothing is there twice. */
@@ -169,6 +177,7 @@ test(`killed ${KILLS} times while servers start, stop, crash, come and go, minut
     gifts: new Map(),
     payments: new Map(),
     deleted: new Set(),
+    closed: new Map(),
     guests: 0,
   };
   for (let nth = 0; nth < KILLS; nth++) {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LedgerRow } from '../../src/store/rows.ts';
 import { pay } from '../support/payment-page.ts';
 import { runningGames, type Service, type ServerRecord } from '../support/service.ts';
 
@@ -16,6 +17,8 @@ export interface Books {
   payments: Map<string, { url: string; usd: number; acknowledged: boolean }>;
   /** Servers whose deletion was acknowledged. */
   deleted: Set<string>;
+  /** Entries of the ledger that were closed when it was last looked at, by id. */
+  closed: Map<number, LedgerRow>;
   guests: number;
 }
 

@@ -1,0 +1,30 @@
+import type { AwakeSessionRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
+import { TICK_MS } from './prices.ts';
+
+/** Time of a server that nobody can prove, and that is therefore free. */
+export interface WriteOffDeed {
+  accountId: string;
+  serverId: string;
+  action: 'usage.writeOff';
+  detail: string;
+  at: number;
+}
+
+/** Writes into the audit log, in the write of what it is about. */
+export type RecordWriteOff = (tx: Tx, deed: WriteOffDeed) => Promise<void>;
+
+/** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
+export const GAP_MS = 150_000;
+
+/** Says of a metered session what of its time is not charged, as nobody saw its game; of a minute or two it says nothing. */
+export async function recordWriteOff(
+  record: RecordWriteOff,
+  tx: Tx,
+  { accountId, serverId, plan }: Pick<AwakeSessionRow, 'accountId' | 'serverId' | 'plan'>,
+  { lostMs, at }: { lostMs: number; at: number },
+): Promise<void> {
+  if (plan !== 'metered' || lostMs <= GAP_MS) return;
+  const detail = `${Math.round(lostMs / TICK_MS)} minutes in which nobody saw whether it ran; not charged`;
+  await record(tx, { accountId, serverId, action: 'usage.writeOff', detail, at });
+}

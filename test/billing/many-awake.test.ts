@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { promisify } from 'node:util';
+import test from 'ava';
+import { unbalanced } from '../../src/billing/ledger.ts';
+import { chargeOf } from '../../src/billing/prices.ts';
+import { openStore } from '../../src/store/store.ts';
+import { getWallet } from '../../src/store/wallets.ts';
+import { chargeDue, CREDIT, fillAwake, RATE, SERVERS, START } from '../support/many-awake.ts';
+import { freshStore } from '../support/store.ts';
+
+const MINUTE_MS = 60_000;
+/** Four times what is promised, and some ten times what it takes: far less than work for each pair of servers would. */
+const MOST_CPU_MS = 1_000;
+
+test('a minute of ten thousand awake servers is charged in one transaction and in little time', async (t) => {
+  t.timeout(120_000);
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-many-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const url = `sqlite:${join(folder, 'many.db')}`;
+  const program = join(import.meta.dirname, 'charge-many.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program, url]);
+  const { charged, cpuMs } = JSON.parse(stdout) as { charged: number[]; cpuMs: number };
+  t.deepEqual(charged, [SERVERS, SERVERS]);
+  t.true(cpuMs < MOST_CPU_MS, `${cpuMs} ms`);
+
+  const store = await openStore(url);
+  t.teardown(() => store.close());
+  // The ten servers of an account are all of one size.
+  const spent = 10 * chargeOf(2, RATE, 512 * (1 + (7 % 8)));
+  t.like(await getWallet(store, 'acc_7'), { balanceMicros: CREDIT - spent, spentMicros: spent });
+  t.deepEqual(await unbalanced(store), []);
+  const [{ ticks, entries } = { ticks: 0, entries: 0 }] = await store.query<{ ticks: number; entries: number }>(
+    `SELECT (SELECT COUNT(*) FROM "ticks") AS "ticks", (SELECT COUNT(*) FROM "ledger" WHERE "kind" = 'usage') AS "entries"`,
+  );
+  t.deepEqual([ticks, entries], [2 * SERVERS, SERVERS]);
+});
+
+test('a minute that cannot be stored in full is not charged at all', async (t) => {
+  t.timeout(60_000);
+  const store = await freshStore(t);
+  await fillAwake(store);
+  // The last statement fails on the last of ten thousand sessions.
+  await store.write(async (tx) => {
+    await tx.query(`CREATE TRIGGER "full" BEFORE UPDATE ON "awake_sessions" WHEN NEW."ticks" = 1 AND OLD."id" =
+      (SELECT MAX("id") FROM "awake_sessions") BEGIN SELECT RAISE(ABORT, 'full'); END`);
+  });
+  await t.throwsAsync(chargeDue(store, START + MINUTE_MS), { message: /full/ });
+  const [ticks] = await store.query<{ count: number }>('SELECT COUNT(*) AS "count" FROM "ticks"');
+  t.is(ticks?.count, 0);
+  t.is((await getWallet(store, 'acc_7'))?.balanceMicros, CREDIT);
+  t.deepEqual(await unbalanced(store), []);
+});

@@ -1,0 +1,117 @@
+import test from 'ava';
+import { chargeOf, PERIOD_MS } from '../../src/billing/prices.ts';
+import { usageIn } from '../../src/billing/usage.ts';
+import { awakeSessions, ledger } from '../../src/store/entities.ts';
+import { type Metered, metered, PRICES } from './metered.ts';
+
+const MINUTE_MS = 60_000;
+
+async function sleep(it: Metered, id: string): Promise<void> {
+  await it.command(id, 'STOP');
+  await it.reach(id, 'hibernated');
+}
+
+/** A server's usage from one cut to the next, summed; and what the ledger and the sessions say of it. */
+async function compared(it: Metered, id: string, cuts: number[]) {
+  const server = (await it.servers.get(id))!.row;
+  const sum = { amountMicros: 0, gbHours: 0 };
+  for (const [index, to] of cuts.entries()) {
+    const from = cuts[index - 1] ?? 0;
+    const part = await usageIn(it.store, server, { from, to }, it.clock.now());
+    sum.amountMicros += part.amountMicros;
+    sum.gbHours += part.gbHours;
+  }
+  const { entries, sessions } = await it.books();
+  const minutes = sessions
+    .filter(({ serverId }) => serverId === id)
+    .reduce((all, { plan, ticks, awakeMs }) => all + (plan === 'flat' ? Math.floor(awakeMs / MINUTE_MS) : ticks), 0);
+  const charged = entries.filter(({ serverId }) => serverId === id).reduce((all, entry) => all - entry.amountMicros, 0);
+  return { sum, charged, gbHours: (minutes * server.ramMb) / 61_440 };
+}
+
+test('spans that follow one another add up to the ledger, however sessions lie across their ends, on both plans', async (t) => {
+  t.timeout(60_000);
+  const it = await metered(t, { creditMicros: 50_000_000 });
+  const began = it.clock.now();
+  await it.create('abc', { ramMb: 1_536 });
+  await it.create('flat', { ramMb: 1_024, plan: 'flat' });
+  for (const id of ['abc', 'flat']) {
+    await it.wake(id);
+    it.games.players.set(id, 1);
+  }
+  await it.minutes(125);
+  await sleep(it, 'abc');
+  await it.minutes(10);
+  await it.wake('abc');
+  await it.minutes(40);
+  const end = it.clock.now() + 1;
+  for (const step of [7, 31, 60, 1_000]) {
+    const cuts: number[] = [];
+    for (let at = began + step * MINUTE_MS; at < end; at += step * MINUTE_MS) cuts.push(at);
+    for (const id of ['abc', 'flat']) {
+      const { sum, charged, gbHours } = await compared(it, id, [...cuts, end]);
+      t.true(charged > 0);
+      t.is(sum.amountMicros, charged, `${id}, cut every ${step} minutes`);
+      t.true(Math.abs(sum.gbHours - gbHours) < 1e-9, `${id}: ${sum.gbHours} of ${gbHours}`);
+    }
+  }
+  // An hour that began before a span does not count in it again.
+  const abc = (await it.servers.get('abc'))!.row;
+  const late = await usageIn(it.store, abc, { from: began + 90 * MINUTE_MS, to: began + 125 * MINUTE_MS }, end);
+  t.is(late.amountMicros, chargeOf(125, PRICES.perGbHourMicros, 1_536) - chargeOf(120, PRICES.perGbHourMicros, 1_536));
+  t.is(late.gbHours, (5 * 1_536) / 61_440);
+  const flat = (await it.servers.get('flat'))!.row;
+  const paid = await usageIn(it.store, flat, { from: began, to: end }, end);
+  t.is(paid.amountMicros, PRICES.perGbMonthMicros);
+  const later = { from: began + PERIOD_MS / 2, to: began + PERIOD_MS };
+  t.deepEqual(await usageIn(it.store, flat, later, end), { gbHours: 0, amountMicros: 0 });
+});
+
+test('the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  const server = (await it.servers.get('abc'))!.row;
+  const at = it.clock.now();
+  const count = 1_200;
+  const session = (nth: number, serverCreatedAt: number) => ({
+    id: `ses_${serverCreatedAt}x${nth}`,
+    serverId: 'abc',
+    accountId: server.accountId,
+    cause: '{}',
+    plan: 'metered' as const,
+    ramMb: 512,
+    rateMicros: 10_000,
+    startedAt: at + nth,
+    readyAt: at + nth,
+    endedAt: at + nth + 1,
+    ending: 'stopped',
+    billable: 1,
+    provenAt: at,
+    awakeMs: 60_000,
+    ticks: 1,
+    remainder: 0,
+    amountMicros: 83,
+    serverCreatedAt,
+  });
+  const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
+  sessions.push(session(count, server.createdAt - 1));
+  const entries = sessions.map(({ id, accountId, startedAt }, index) => ({
+    id: 100 + index,
+    accountId,
+    serverId: 'abc',
+    kind: 'usage' as const,
+    amountMicros: -83,
+    note: '',
+    ref: `${id}/0`,
+    ts: startedAt,
+    closedAt: startedAt,
+  }));
+  for (let from = 0; from < sessions.length; from += 400) {
+    await it.store.write(async (tx) => {
+      await tx.manager.insert(awakeSessions, sessions.slice(from, from + 400));
+      await tx.manager.insert(ledger, entries.slice(from, from + 400));
+    });
+  }
+  const all = await usageIn(it.store, server, { from: at, to: at + 10_000 }, at + 10_000);
+  t.deepEqual(all, { amountMicros: 83 * count, gbHours: (512 * count) / 61_440 });
+});

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { joinBot, joinRaw } from '../support/bot.ts';
+import { startService } from '../support/service.ts';
+
+const VERSION = '1.20.4';
+const PLACE = { x: 2, y: 4, z: 2 };
+/** A minute of the service is three seconds of the machine. */
+const TIMES = 20;
+/** A minute of 256 MB costs 4 166 micros and a part: the second one empties the wallet. */
+const PRICE = 1_000_000;
+const TICK_MICROS = 4_167;
+
+interface Usage {
+  sessions: { ending: string; minutes: number }[];
+}
+
+test('B-05: a wallet that comes to its end while somebody plays: a warning in chat, a save, a stop; a credit opens the door again', async (t) => {
+  t.timeout(120_000);
+  const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), String(TIMES)];
+  const settings = {
+    SIGNUP_CREDIT_MICROS: '8000',
+    PRICE_PER_GB_HOUR_MICROS: String(PRICE),
+    START_TIMEOUT_SECONDS: '7200',
+    IDLE_TIMEOUT_MINUTES: '1440',
+  };
+  const service = await startService(t, settings, program);
+  const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
+  const balance = async () =>
+    Number((await service.call<{ balanceMicros: string }>('GET', `/v1/accounts/${accountId}/wallet`)).balanceMicros);
+  await service.create('castle', VERSION, { properties: { gamemode: 'creative' } });
+  const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
+
+  const steve = await joinBot({ ...address, name: 'Steve' });
+  await steve.placeBlock(PLACE, 'stone');
+  t.is(await steve.blockAt(PLACE), 'stone');
+  await steve.waitChat(/run out of money.*goes to sleep in 60 seconds/, 30_000);
+  t.is((await service.call('GET', '/v1/servers/castle')).state, 'running', 'the warning comes before the stop');
+  await steve.ended;
+  await service.reach('castle', 'hibernated');
+  const { sessions } = await service.call<Usage>('GET', '/v1/servers/castle/usage');
+  t.like(sessions, [{ ending: 'funds', minutes: 2 }]);
+  const left = await balance();
+  t.true(left <= 0 && left > -TICK_MICROS, String(left));
+
+  const refused = await t.throwsAsync(joinRaw({ ...address, name: 'Alex' }));
+  t.regex(refused?.message ?? '', /has to rest: its owner has to top up first/);
+  t.is((await service.call('GET', '/v1/servers/castle')).state, 'hibernated');
+
+  const credit = { amountMicros: 5_000_000, kind: 'credit', note: 'on the house', ref: 'house/1' };
+  await service.call('POST', `/v1/operator/accounts/${accountId}:credit`, credit);
+  const again = await joinBot({ ...address, name: 'Steve' });
+  t.is(await again.blockAt(PLACE), 'stone', 'what was built has been saved');
+  await again.end();
+  t.true((await balance()) > 4_900_000);
+});

@@ -1,0 +1,61 @@
+import { openWallet } from '../../src/billing/ledger.ts';
+import { insertAccount } from '../../src/store/accounts.ts';
+import { proveSessions } from '../../src/store/awake-sessions.ts';
+import { awakeSessions } from '../../src/store/entities.ts';
+import type { AwakeSessionRow } from '../../src/store/rows.ts';
+import type { Store } from '../../src/store/store.ts';
+import { chargeNext } from '../../src/store/ticks.ts';
+
+export const SERVERS = 10_000;
+export const ACCOUNTS = 1_000;
+export const START = 1_800_000_000_000;
+export const RATE = 10_000;
+export const CREDIT = 1_000_000_000;
+const CHUNK = 500;
+
+/** Ten awake servers of each of many accounts. */
+export async function fillAwake(store: Store): Promise<void> {
+  await store.write(async (tx) => {
+    for (let account = 0; account < ACCOUNTS; account++) {
+      await insertAccount(tx, { id: `acc_${account}`, name: '', createdAt: START });
+      await openWallet(tx, `acc_${account}`, START, CREDIT);
+    }
+  });
+  for (let from = 0; from < SERVERS; from += CHUNK) {
+    const rows = Array.from({ length: CHUNK }, (_, index) => session(from + index));
+    await store.write(async (tx) => void (await tx.manager.insert(awakeSessions, rows)));
+  }
+}
+
+/** Proves and charges what is due, in one write as the meter makes it. Gives how many ticks that were. */
+export function chargeDue(store: Store, at: number): Promise<number> {
+  return store.write(async (tx) => {
+    await proveSessions(tx, at, []);
+    let all = 0;
+    for (let some = -1; some !== 0; all += some) some = await chargeNext(tx, at, '2027-01');
+    return all;
+  });
+}
+
+function session(nth: number): AwakeSessionRow {
+  return {
+    id: `ses_${String((nth * 7_919) % SERVERS).padStart(12, '0')}`,
+    serverId: `server-${nth}`,
+    accountId: `acc_${nth % ACCOUNTS}`,
+    cause: '{"kind":"key","id":"key_bench","note":"bench"}',
+    plan: 'metered',
+    ramMb: 512 * (1 + (nth % 8)),
+    rateMicros: RATE,
+    startedAt: START,
+    readyAt: START,
+    endedAt: null,
+    ending: '',
+    billable: 1,
+    provenAt: START,
+    awakeMs: 0,
+    ticks: 0,
+    remainder: 0,
+    amountMicros: 0,
+    serverCreatedAt: START,
+  };
+}
