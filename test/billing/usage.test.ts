@@ -2,7 +2,10 @@ import test from 'ava';
 import { chargeOf, PERIOD_MS } from '../../src/billing/prices.ts';
 import { usageIn } from '../../src/billing/usage.ts';
 import { awakeSessions, ledger } from '../../src/store/entities.ts';
-import { type Metered, metered, PRICES } from './metered.ts';
+import { needs } from '../support/needs.ts';
+import { freshStore } from '../support/store.ts';
+import { startPostgres } from '../store/postgres.ts';
+import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -67,51 +70,80 @@ test('spans that follow one another add up to the ledger, however sessions lie a
   t.deepEqual(await usageIn(it.store, flat, later, end), { gbHours: 0, amountMicros: 0 });
 });
 
-test('the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them', async (t) => {
-  const it = await metered(t);
-  await it.create('abc');
-  const server = (await it.servers.get('abc'))!.row;
-  const at = it.clock.now();
-  const count = 1_200;
-  const session = (nth: number, serverCreatedAt: number) => ({
-    id: `ses_${serverCreatedAt}x${nth}`,
-    serverId: 'abc',
-    accountId: server.accountId,
-    cause: '{}',
-    plan: 'metered' as const,
-    ramMb: 512,
-    rateMicros: 10_000,
-    startedAt: at + nth,
-    readyAt: at + nth,
-    endedAt: at + nth + 1,
-    ending: 'stopped',
-    billable: 1,
-    provenAt: at,
-    awakeMs: 60_000,
-    ticks: 1,
-    remainder: 0,
-    amountMicros: 83,
-    serverCreatedAt,
-  });
-  const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
-  sessions.push(session(count, server.createdAt - 1));
-  const entries = sessions.map(({ id, accountId, startedAt }, index) => ({
-    id: 100 + index,
-    accountId,
-    serverId: 'abc',
-    kind: 'usage' as const,
-    amountMicros: -83,
-    note: '',
-    ref: `${id}/0`,
-    ts: startedAt,
-    closedAt: startedAt,
-  }));
-  for (let from = 0; from < sessions.length; from += 400) {
-    await it.store.write(async (tx) => {
-      await tx.manager.insert(awakeSessions, sessions.slice(from, from + 400));
-      await tx.manager.insert(ledger, entries.slice(from, from + 400));
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  test(`the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`, async (t) => {
+    t.timeout(60_000);
+    let url = 'sqlite::memory:';
+    if (dialect === 'postgres') {
+      if (!(await needs(t, 'postgres'))) return;
+      const postgres = await startPostgres();
+      t.teardown(() => postgres.stop());
+      url = await postgres.database();
+    }
+    const store = await freshStore(t, url);
+    const server = { id: 'abc', accountId: ACCOUNT, createdAt: 1_000 };
+    const at = 1_800_000_000_000;
+    const count = 1_200;
+    const session = (nth: number, serverCreatedAt: number) => ({
+      id: `ses_${serverCreatedAt}x${nth}`,
+      serverId: 'abc',
+      accountId: server.accountId,
+      cause: '{}',
+      plan: 'metered' as 'metered' | 'flat',
+      ramMb: 512,
+      rateMicros: 10_000,
+      startedAt: at + nth,
+      readyAt: at + nth,
+      endedAt: at + nth + 1,
+      ending: 'stopped',
+      billable: 1,
+      provenAt: at,
+      awakeMs: 60_000,
+      ticks: 1,
+      remainder: 0,
+      amountMicros: 83,
+      serverCreatedAt,
     });
-  }
-  const all = await usageIn(it.store, server, { from: at, to: at + 10_000 }, at + 10_000);
-  t.deepEqual(all, { amountMicros: 83 * count, gbHours: (512 * count) / 61_440 });
-});
+    const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
+    sessions.push(session(count, server.createdAt - 1));
+    const entries = sessions.map(({ id, accountId, startedAt }, index) => ({
+      id: 100 + index,
+      accountId,
+      serverId: 'abc',
+      kind: 'usage' as const,
+      amountMicros: -83,
+      note: '',
+      ref: `${id}/0`,
+      ts: startedAt,
+      closedAt: startedAt,
+    }));
+    for (let from = 0; from < sessions.length; from += 400) {
+      await store.write(async (tx) => {
+        await tx.manager.insert(awakeSessions, sessions.slice(from, from + 400));
+        await tx.manager.insert(ledger, entries.slice(from, from + 400));
+      });
+    }
+    const flat = { ...session(9_999, server.createdAt), plan: 'flat' as const, awakeMs: 120_000, endedAt: null };
+    const periods = [server.createdAt, server.createdAt - 1].map((birth, nth) => {
+      const ref = `abc/${birth}/${at}/512`;
+      const [id, ts] = [5_000 + nth, at];
+      return {
+        id,
+        accountId: ACCOUNT,
+        serverId: 'abc',
+        kind: 'flat' as const,
+        amountMicros: -7,
+        note: '',
+        ref,
+        ts,
+        closedAt: at,
+      };
+    });
+    await store.write(async (tx) => {
+      await tx.manager.insert(awakeSessions, flat);
+      await tx.manager.insert(ledger, periods);
+    });
+    const all = await usageIn(store, server, { from: at, to: at + 20_000 }, at + 15_000);
+    t.deepEqual(all, { amountMicros: 83 * count + 7, gbHours: (512 * (count + 2)) / 61_440 });
+  });
+}
