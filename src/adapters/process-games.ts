@@ -31,6 +31,8 @@ interface Live {
   ended: Promise<Exit>;
   end: (exit: Exit) => void;
   forwarder: Forwarder | undefined;
+  /** Its start is in the run file; its end comes behind that. */
+  noted: Promise<void>;
 }
 
 /**
@@ -119,8 +121,9 @@ export class ProcessGames {
       const number = signal === null ? 0 : constants.signals[signal];
       live.end({ code: code ?? 128 + number, oomKilled: false, at: this.#clock.now() });
     });
+    live.noted = this.#runs.update(started);
     try {
-      await this.#runs.update(started);
+      await live.noted;
     } catch (error) {
       // Without a note of it, nobody would find it again.
       await this.stop(started, 0, 'SIGKILL');
@@ -232,6 +235,7 @@ export class ProcessGames {
       run,
       own,
       forwarder,
+      noted: Promise.resolve(),
       ended: promise,
       end: (exit) => void this.#finish(live, exit).then(() => resolve(exit)),
     };
@@ -247,6 +251,7 @@ export class ProcessGames {
     const { serverId, token } = live.run;
     try {
       for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
+      await live.noted.catch(() => {});
       await this.#runs.update(live.run);
     } catch (err) {
       this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');

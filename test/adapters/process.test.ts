@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { ProcessGames } from '../../src/adapters/process-games.ts';
 import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
 import { readLog } from '../../src/adapters/process-log-reader.ts';
 import { holdPorts } from '../../src/adapters/process-ports.ts';
@@ -91,6 +92,28 @@ test('a game outlives its service; the next one adopts it, hears of its end, and
     (await collect(bench.engine.logs('alpha'))).map((line) => line.text),
     ['hello', 'second', 'bye'],
   );
+});
+
+test('a game that ends while its start is being noted has ended with its code', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  const endNoted = Promise.withResolvers<void>();
+  const slow: typeof runs = {
+    ...runs,
+    // What is written first is done last, as on a disk that others use.
+    async update(noted) {
+      if (noted.exit === null) await Promise.race([endNoted.promise, sleep(1_000)]);
+      await runs.update(noted);
+      if (noted.exit !== null) endNoted.resolve();
+    },
+  };
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  await games.start(claimed!, { file: process.execPath, args: ['-e', 'process.exit(3)'] }, dir, {});
+  await endNoted.promise;
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
 });
 
 test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
