@@ -42,6 +42,8 @@ export interface Proxy {
    * leave by themselves. Resolves when every socket is closed.
    */
   close(options?: { drainMs?: number }): Promise<void>;
+  /** Whether players can connect: there is a listener, and none has ended. */
+  listening(): boolean;
   /** Players joined to this server's game now. Never pings, waiting or refused players. */
   connections(serverId: string): number;
   /** Who they are, by what they said and where they come from. */
@@ -104,6 +106,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       await Promise.all(closed);
       deadlines.close();
     },
+    listening: () => servers.size > 0 && [...servers].every((server) => server.listening),
     connections: (serverId) => pipes.count(serverId),
     players: (serverId) => pipes.players(serverId),
     stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),

@@ -25,7 +25,6 @@ export const settings = {
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
   baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'For browsers. Empty: http://localhost:HTTP_PORT.'),
-  proxy: setting('PROXY', kind.oneOf('embedded', 'child', 'external'), 'embedded', "Where players' proxy runs."),
   proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
@@ -57,7 +56,7 @@ export const settings = {
   idleTimeoutMinutes: setting('IDLE_TIMEOUT_MINUTES', kind.integer(1, 1_440), '10', 'Awake without players so long.'),
   startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
   maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
-  maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "All of an account's servers together."),
+  maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "Of an account's awake servers together."),
   diskQuotaMb: setting(
     'DISK_QUOTA_MB',
     kind.mbByRam,

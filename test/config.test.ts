@@ -30,7 +30,7 @@ test('config: values are read as their kind; what depends on others follows them
       DATABASE_URL: 'sqlite::memory:',
       CHECKOUT: 'off',
       TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8 192.0.2.7',
-      PROXY: '',
+      PROXY_HOST: '',
     },
     none,
   );
@@ -38,7 +38,7 @@ test('config: values are read as their kind; what depends on others follows them
   t.is(config.baseUrl, 'https://play.example.org');
   t.is(config.databaseUrl, 'sqlite::memory:');
   t.is(config.signupCreditMicros, 0);
-  t.is(config.proxy, 'embedded');
+  t.is(config.proxyHost, '::');
   t.true(config.trustedProxies.check('10.1.2.3'));
   t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
   t.true(config.trustedProxies.check('192.0.2.7'));
@@ -63,7 +63,6 @@ test(wrong, { HTTP_PORT: '65536' }, 'HTTP_PORT', '65536', '0 to 65535');
 test(wrong, { HTTP_PORT: '1e3' }, 'HTTP_PORT', '1e3');
 test(wrong, { HTTP_PORT: '-1' }, 'HTTP_PORT');
 test(wrong, { ENGINE: 'swarm' }, 'ENGINE', 'swarm', 'auto, docker, process');
-test(wrong, { PROXY: 'inline' }, 'PROXY', 'embedded, child, external');
 test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
 test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');

@@ -131,7 +131,6 @@ const READERS_OF_ENVIRONMENT = [
   'src/cli/main.ts',
   'src/sandbox/environment.ts',
   'src/sandbox/main.ts',
-  'proxy/main.ts',
 ];
 
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */

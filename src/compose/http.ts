@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Proxy } from '../../proxy/index.ts';
@@ -33,7 +34,7 @@ type Own =
 /** The service, as the API and the pages show it. */
 export interface HttpOptions extends Omit<ServicesOptions, Own> {
   engine: Engine;
-  proxy: Pick<Proxy, 'stats'>;
+  proxy: Pick<Proxy, 'stats' | 'listening'>;
   meter: Pick<Meter, 'ageMs'>;
   /** Where players connect. */
   players: { port: number };
@@ -67,9 +68,10 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
     findApp: (token) => authenticateApp(store, clock, token),
     telemetry,
     readiness: {
-      store: () => store.query('SELECT 1'),
+      // The writer's own connection: it is the one that fills up, locks, or falls behind.
+      store: () => store.write((tx) => tx.query('SELECT 1')),
       engine: () => engine.list(),
-      proxy: async () => proxy.stats(),
+      proxy: async () => assert(proxy.listening(), 'players are not listened for'),
       meter: async () => requireTimely(meter),
     },
   });

@@ -27,9 +27,8 @@ export function profilePage({ path }: Visit, title: string, main: Html, problem?
           )}
         </ul>
       </nav>
-      </div>
-    ${main}
     </div>
+    ${main}
   </div>`;
   return withProblem({ title, main: framed }, problem);
 }

@@ -62,7 +62,7 @@ test("a server's life in the hands of a person", async (t) => {
 });
 
 test('the same in the hands of a program: one JSON document each', async (t) => {
-  const [service, program] = await signedIn(t, SLOW_START);
+  const [service, program] = await signedIn(t, { SANDBOX_FAULTS: 'START_MS=2000' });
   const json: Program['json'] = (...args) => program.json(...args);
   t.deepEqual(await json('whoami'), await service.call('GET', '/v1/whoami'));
   t.deepEqual(await json('versions'), await service.call('GET', '/v1/minecraft/versions'));

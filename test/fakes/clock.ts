@@ -14,6 +14,8 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Moves straight to an instant, also backwards, as when somebody sets the machine's clock; fires what is then due. */
   jump(to: number): Promise<void>;
+  /** When the next timer is due; Infinity where there is none. */
+  nextAt(): number;
   /** Timers not yet fired or cancelled. */
   pending(): number;
 }
@@ -53,6 +55,7 @@ export function fakeClock(start = 1_700_000_000_000): FakeClock {
       now = to;
       await this.advance(0);
     },
+    nextAt: () => nextDue(Infinity)?.at ?? Infinity,
     pending: () => timers.size,
   };
 }

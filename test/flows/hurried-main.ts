@@ -1,7 +1,6 @@
 /**
- * The service as `src/main.ts` starts it, but for its time, which passes so many times as fast as the machine's, sixty where
- * nothing else is said, and goes on while it is dead: `node hurried-main.ts <epoch ms> [<times>]`, the instant at which both
- * clocks show the same.
+ * The service as `src/main.ts` starts it, but for its time, which passes some times as fast as the machine's, and goes on
+ * while it is dead: `node hurried-main.ts <epoch ms> <times>`, the instant at which both clocks show the same.
  */
 import process from 'node:process';
 import { startApp } from '../../src/app.ts';
@@ -9,14 +8,13 @@ import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/log.ts';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
-const begun = Number(process.argv[2]);
-const times = Number(process.argv[3] ?? 60);
+const [begun = 0, speed = 1] = process.argv.slice(2).map(Number);
 
-const now = () => Math.floor(begun + (Date.now() - begun) * times);
+const now = () => Math.floor(begun + (Date.now() - begun) * speed);
 const clock = {
   now,
   at(at: number, fire: () => void) {
-    const timer = setTimeout(fire, Math.min(Math.max(0, at - now()) / times, MAX_DELAY_MS)).unref();
+    const timer = setTimeout(fire, Math.min(Math.max(0, at - now()) / speed, MAX_DELAY_MS)).unref();
     return () => clearTimeout(timer);
   },
 };

@@ -3,6 +3,7 @@ import { needs } from '../support/needs.ts';
 import { startService } from '../support/service.ts';
 import { wakeAndPlay } from '../support/wake-and-play.ts';
 
+const CONTAINERS = { ENGINE: 'docker' };
 const LONG_HOLD_MS = 45_000;
 
 test.serial(
@@ -10,14 +11,14 @@ test.serial(
   async (t) => {
     t.timeout(300_000);
     if (!(await needs(t, 'docker'))) return;
-    const service = await startService(t, { ENGINE: 'docker', SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
-    await Promise.all(['1.16.5', '1.21.11'].map((version) => wakeAndPlay(t, service, version, LONG_HOLD_MS)));
+    const service = await startService(t, { ...CONTAINERS, SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
+    await wakeAndPlay(t, service, { versions: ['1.16.5', '1.21.11'], holdMs: LONG_HOLD_MS, afterwards: CONTAINERS });
   },
 );
 
 test.serial('1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once', async (t) => {
   t.timeout(240_000);
   if (!(await needs(t, 'docker'))) return;
-  const service = await startService(t, { ENGINE: 'docker' });
-  await Promise.all(['1.8.8', '1.12.2', '1.20.4', '26.1'].map((version) => wakeAndPlay(t, service, version, 0)));
+  const service = await startService(t, CONTAINERS);
+  await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2', '1.20.4', '26.1'], holdMs: 0, afterwards: CONTAINERS });
 });

@@ -1,11 +1,14 @@
+import { join } from 'node:path';
 import test from 'ava';
+import { until } from '../conformance/engine.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 import { words } from '../support/wake-and-play.ts';
 
 test('an empty server goes to sleep by itself', async (t) => {
   t.timeout(180_000);
-  const service = await startService(t, { IDLE_TIMEOUT_MINUTES: '1' });
+  const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '6'];
+  const service = await startService(t, { IDLE_TIMEOUT_MINUTES: '1', START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('nap', '1.20.4');
   const steve = await joinRaw({
     port: service.playersPort,
@@ -14,8 +17,8 @@ test('an empty server goes to sleep by itself', async (t) => {
     name: 'Steve',
   });
   await service.reach('nap', 'running');
-  // Long enough for the game to be asked who is there.
-  await new Promise((resolve) => setTimeout(resolve, 20_000));
+  const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/nap/metrics')).players;
+  await until(async () => (await online()) === 1);
   await steve.end();
   await service.reach('nap', 'hibernated', 100_000);
   const { transitions } = await service.call<{ transitions: { to: string; cause: { id: string } }[] }>(

@@ -397,7 +397,9 @@ test('a closing proxy tells waiting players, drops the rest, and lets joined one
   const playing = await RawClient.open(t, proxied.port);
   playing.send(handshake(47, 'login', 'playing.example.com'), loginStart('Alex', false));
   await until(() => playing.received.includes('greeting'));
+  t.true(proxied.proxy.listening());
   const closed = proxied.proxy.close({ drainMs: 10_000 });
+  t.false(proxied.proxy.listening());
   t.regex(await held.kickText(), /restarting/);
   await idle.gone();
   await held.gone();

@@ -41,8 +41,8 @@ export interface Service {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** Starts the process again on the same data and ports; resolves when it listens. */
-  start(): Promise<void>;
+  /** Starts the process again on the same data and ports, with other settings if given; resolves when it listens. */
+  start(settings?: Record<string, string>): Promise<void>;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -97,7 +97,7 @@ export async function startService(
       const [code] = (await once(child, 'exit')) as [number | null];
       return code;
     },
-    async start() {
+    async start(settings = env) {
       child = spawn(process.execPath, program, {
         cwd: ROOT,
         env: {
@@ -117,7 +117,7 @@ export async function startService(
           VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
           MOJANG_API_URL: 'http://127.0.0.1:9/',
           LOG_LEVEL: 'debug',
-          ...env,
+          ...settings,
         },
         stdio: ['ignore', 'pipe', 'pipe'],
       });

@@ -7,19 +7,25 @@ export const words = (description: unknown) => JSON.stringify(description);
 const PLACE = { x: 2, y: 4, z: 2 };
 
 /**
- * The promise in full, for one version of the game: the sleeping server answers the server list and is not woken by that; a
- * login wakes it, is held for the whole of a slow start, and is played in; the empty server goes to sleep; what was built
- * is there after the next wake.
+ * The promise in full, for some versions of the game side by side: the sleeping server answers the server list and is not
+ * woken by that; a login wakes it, is held for the whole of a slow start, and is played in; what was built is there after
+ * the service has been restarted and the server woken again, this time at full speed.
  */
 export async function wakeAndPlay(
   t: ExecutionContext,
   service: Service,
-  version: string,
-  holdMs: number,
+  { versions, holdMs, afterwards }: { versions: string[]; holdMs: number; afterwards: Record<string, string> },
 ): Promise<void> {
-  const id = `v${version.replaceAll('.', '-')}`;
+  await Promise.all(versions.map((version) => playAndLeave(t, service, version, holdMs)));
+  t.is(await service.stop(), 0);
+  await service.start(afterwards);
+  await Promise.all(versions.map((version) => findItAgain(t, service, version)));
+}
+
+async function playAndLeave(t: ExecutionContext, service: Service, version: string, holdMs: number): Promise<void> {
+  const id = idOf(version);
   await service.create(id, version, { properties: { gamemode: 'creative' } });
-  const address = { port: service.playersPort, version, fakeHost: `${id}.localhost` };
+  const address = addressOf(service, version);
 
   const asleep = await pingStatus(address);
   t.regex(words(asleep.description), /asleep|sleep/i);
@@ -43,8 +49,16 @@ export async function wakeAndPlay(
   await service.reach(id, 'hibernated');
   const known = await pingStatus(address);
   t.is(known.version.name.includes('1') || known.version.name.includes('26'), true);
+}
 
-  const again = await joinBot({ ...address, name: 'Steve', timeoutMs: holdMs + 60_000 });
+async function findItAgain(t: ExecutionContext, service: Service, version: string): Promise<void> {
+  const again = await joinBot({ ...addressOf(service, version), name: 'Steve', timeoutMs: 60_000 });
   t.is(await again.blockAt(PLACE), 'stone', 'what was built is still there');
   await again.end();
+}
+
+const idOf = (version: string) => `v${version.replaceAll('.', '-')}`;
+
+function addressOf({ playersPort }: Service, version: string) {
+  return { port: playersPort, version, fakeHost: `${idOf(version)}.localhost` };
 }
