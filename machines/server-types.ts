@@ -88,7 +88,7 @@ export interface ServerContext {
   deadlineAt: number | null;
   /** No idle stop before. */
   keepAwakeUntil: number;
-  /** Somebody has been in the game since it woke. */
+  /** Somebody has been in the game since it woke, or has asked for it to be up. */
   played: boolean;
   /** Readings. Not worth a write of their own: they are stored along with the next change of anything else. */
   live: Live;

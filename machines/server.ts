@@ -110,6 +110,8 @@ export const serverMachine = setup({
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
     stay: () => {},
+    /** Who has the right to wants it up: whatever woke it, it is no false wake any more. */
+    claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
     wakeQueued: assign(({ context }, params: { at: number }) =>
       awakening(context, params.at, context.queued ?? context.cause),
@@ -354,7 +356,7 @@ export const serverMachine = setup({
         },
       ],
       on: {
-        START: { actions: 'stay' },
+        START: { actions: 'claim' },
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
         RESTART: {
@@ -393,7 +395,7 @@ export const serverMachine = setup({
       tags: ['running', 'billed'],
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
-        START: { actions: 'stay' },
+        START: { actions: 'claim' },
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
         SAMPLE: [

@@ -109,7 +109,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     if (!fits(server, bytes)) {
       const at = usage.of(id)?.measuredAt ?? -Infinity;
       if (!usage.isFresh(id) || clock.now() - at >= AGAIN_MS) await measured(id);
-      if (!fits(server, bytes)) throw refusal(server, 'Delete something first.');
+      if (!fits(server, bytes)) throw noRoom(server);
     }
     hold(id, bytes);
   }
@@ -130,14 +130,27 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     else reserved.delete(id);
   }
 
-  function refusal(server: Quoted, advice: string): StatusError {
+  /** A state that its owner has to change before the call can succeed. */
+  function startRefused(server: Quoted): StatusError {
+    const { subject, message, metadata } = standing(server, 'Delete something, then start it.');
+    const violations = [{ type: 'DISK_QUOTA', subject, description: message }];
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }];
+    return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details });
+  }
+
+  /** What the call asks for is more than is left. */
+  function noRoom(server: Quoted): StatusError {
+    const { subject, message, metadata } = standing(server, 'Delete something first.');
+    const violations = [{ subject, description: message }];
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
+    return new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', message, { metadata, details });
+  }
+
+  function standing(server: Quoted, advice: string) {
     const [usedMb, quotaMb] = [mbOf(usage.of(server.id)?.bytes ?? 0), limitMb(server)];
     const message = `The server may take ${quotaMb} MB of the disk, and takes ${usedMb} MB. ${advice}`;
-    const violations = [{ type: 'DISK_QUOTA', subject: `server:${server.id}`, description: message }];
-    return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, {
-      metadata: { server: server.id, usedMb: String(usedMb), quotaMb: String(quotaMb) },
-      details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
-    });
+    const metadata = { server: server.id, usedMb: String(usedMb), quotaMb: String(quotaMb) };
+    return { subject: `server:${server.id}`, message, metadata };
   }
 
   return {
@@ -159,7 +172,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     async check(server) {
       if (isDoubtful(server)) await atMost(PATIENCE_MS, measured(server.id));
       return () => {
-        if (overBytes(server) > 0) throw refusal(server, 'Delete something, then start it.');
+        if (overBytes(server) > 0) throw startRefused(server);
       };
     },
 

@@ -20,7 +20,7 @@ export interface Disk {
 
 /** Bytes set aside for one change. */
 export interface Reservation {
-  /** More is needed; rejects StatusError FAILED_PRECONDITION QUOTA_EXCEEDED. */
+  /** More is needed; rejects StatusError RESOURCE_EXHAUSTED DISK_QUOTA_EXCEEDED. */
   grow(bytes: number): Promise<void>;
   /** What really was added in the end; gives back the rest. */
   settle(addedBytes: number): void;

@@ -37,7 +37,7 @@ export interface Patience {
 
 /**
  * Servers' files, whatever the servers do meanwhile: through the jail, and within the quota. Rejects as `Jail` does, and
- * with QUOTA_EXCEEDED before more lands than may.
+ * with DISK_QUOTA_EXCEEDED before more lands than may.
  */
 export interface Files {
   /** For work that is not here. Whoever opens it closes it. */

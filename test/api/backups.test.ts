@@ -164,7 +164,7 @@ test('Q-02 a restore that would pass the disk quota is refused, and everything i
   let free = 0;
   const disk: Disk = {
     async reserve(_, bytes) {
-      if (bytes > free) throw new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', 'Free disk space.');
+      if (bytes > free) throw new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', 'Free disk space.');
       return { grow: async () => {}, settle: (added) => void (free -= added) };
     },
     room: async () => undefined,
@@ -174,7 +174,7 @@ test('Q-02 a restore that would pass the disk quota is refused, and everything i
   const backup = await backUp(it, 'lobby');
   await rm(join(rootOf(it, 'lobby'), 'world/region'), { recursive: true });
   const before = await treeOf(rootOf(it, 'lobby'));
-  t.is((await restore(it, backup.id)).reason, 'QUOTA_EXCEEDED');
+  t.is((await restore(it, backup.id)).reason, 'DISK_QUOTA_EXCEEDED');
   t.deepEqual(await treeOf(rootOf(it, 'lobby')), before);
   free = 400_000;
   t.is((await restore(it, backup.id)).status, 200);

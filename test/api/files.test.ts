@@ -278,16 +278,16 @@ test('F-07: an upload that breaks off, is refused or meets another leaves what w
   await until(() => temps().length === 0 && disk.openBytes === 0);
   t.is(see('world.zip'), 'new');
   // Larger than what is left, said beforehand or not.
-  t.is((await upload('world.zip', randomBytes(1_100_000), { overwrite: true })).reason, 'QUOTA_EXCEEDED');
+  t.is((await upload('world.zip', randomBytes(1_100_000), { overwrite: true })).reason, 'DISK_QUOTA_EXCEEDED');
   const long = await fetch(`http://127.0.0.1:${port}/v1/servers/abc/file:upload?path=long`, {
     method: 'POST',
     headers: { 'x-api-key': key },
     body: new Blob([randomBytes(1_100_000)]).stream(),
     duplex: 'half',
   });
-  t.is(long.status, 400, await long.text());
+  t.is(long.status, 429, await long.text());
   const bomb = gzipSync(Buffer.alloc(5_000_000));
-  t.is((await upload('bomb', bomb, { headers: { 'content-encoding': 'gzip' } })).reason, 'QUOTA_EXCEEDED');
+  t.is((await upload('bomb', bomb, { headers: { 'content-encoding': 'gzip' } })).reason, 'DISK_QUOTA_EXCEEDED');
   t.deepEqual([see('world.zip'), temps(), disk.openBytes], ['new', [], 0]);
   // Twice at once: one of them is there in the end, whole.
   const contents = ['a'.repeat(200_000), 'b'.repeat(200_000)];
@@ -341,7 +341,7 @@ test('Q-02: what holds next to nothing takes room, too: tiny and empty files, di
     disk.usedBytes = 0;
     disk.limitBytes = full - 1;
     const before = tree();
-    t.is((await work()).reason, 'QUOTA_EXCEEDED', way);
+    t.is((await work()).reason, 'DISK_QUOTA_EXCEEDED', way);
     t.is(disk.openBytes, 0);
     if (way === 'copy' || way === 'extract') t.deepEqual(tree(), before, way);
     disk.limitBytes = 1_000_000;
@@ -369,7 +369,7 @@ test('Q-02: every way in asks the quota before bytes land', async (t) => {
     extract: () => post(':extract', { path: 'zeros.tar.zst', to: 'new' }),
   };
   for (const [way, work] of Object.entries(ways)) {
-    t.is((await work()).reason, 'QUOTA_EXCEEDED', way);
+    t.is((await work()).reason, 'DISK_QUOTA_EXCEEDED', way);
     t.deepEqual([disk.usedBytes, disk.openBytes], [1_500_000, 0], way);
     t.deepEqual(tree(), before, way);
     t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), [], way);
@@ -666,7 +666,7 @@ test('A04: zeros without end stop at what an archive may hold, or at the quota',
   put('bomb.tar.gz', await packed);
   t.is((await post(':extract', { path: 'bomb.tar.gz', to: 'x' })).reason, 'ARCHIVE_TOO_LARGE');
   disk.limitBytes = 1_000_000;
-  t.is((await post(':extract', { path: 'bomb.tar.gz', to: 'x' })).reason, 'QUOTA_EXCEEDED');
+  t.is((await post(':extract', { path: 'bomb.tar.gz', to: 'x' })).reason, 'DISK_QUOTA_EXCEEDED');
   t.deepEqual(tree(), ['bomb.tar.gz']);
   t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
 });

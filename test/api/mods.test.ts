@@ -599,7 +599,7 @@ test('Q-02 neither mods nor a pack take more of the disk than the quota leaves; 
     { id: 'f1', content: Buffer.alloc(600) },
     { id: 'f2', content: Buffer.alloc(300) },
   ]);
-  t.regex(await it.refused('/mods', { projectId: 'Big' }), /^QUOTA_EXCEEDED/);
+  t.regex(await it.refused('/mods', { projectId: 'Big' }), /^DISK_QUOTA_EXCEEDED/);
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Fits', versionSpec: 'f1' });
   t.deepEqual([disk.usedBytes, disk.openBytes], [600, 0]);
   await it.ok('POST', '/v1/servers/abc/mods', { projectId: 'Fits' });

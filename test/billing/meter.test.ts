@@ -352,6 +352,17 @@ test('B-11: failed starts, endless ones and false wakes are free, and shown as s
   t.is(JSON.parse((await it.sessions()).at(-1)?.cause ?? '').id, 'Steve');
 });
 
+test('B-11: a server whose owner wants it up is charged, though a stranger woke it', async (t) => {
+  const it = await metered(t);
+  await it.create('abc');
+  await it.command('abc', 'JOIN', STEVE);
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  await it.minutes(5);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+  t.is(await it.balance(), CREDIT - cost(5));
+});
+
 test('B-11: a wake of a game that does not say who is in it is charged from its first minute', async (t) => {
   const it = await metered(t);
   it.games.status = async () => Promise.reject(new Error('no answer'));

@@ -21,7 +21,7 @@ export function fakeDisk(limitBytes: number): FakeDisk {
       let reserved = 0;
       const grow = async (more: number): Promise<void> => {
         if (disk.usedBytes + disk.openBytes + more > disk.limitBytes) {
-          throw new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', 'Free disk space first.');
+          throw new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', 'Free disk space first.');
         }
         disk.openBytes += more;
         reserved += more;

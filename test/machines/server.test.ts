@@ -353,6 +353,13 @@ test('a wake after which nobody came in is a false one', (t) => {
     'running',
     'not for an owner',
   );
+  const wanted = [command('JOIN'), command('START', 5_000), booted(10_000)];
+  t.is(serverState(run(...wanted, sample(10_000 + FALSE_WAKE_MS, 0))), 'running', 'whose own wish came second');
+  t.is(
+    serverState(run(...woken, command('START', 20_000), sample(20_000 + FALSE_WAKE_MS, 0))),
+    'running',
+    'or when it was up',
+  );
 });
 
 test('a wake is no false one where nobody can be counted, as then it would neither end nor be charged', (t) => {
