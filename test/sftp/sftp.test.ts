@@ -71,7 +71,8 @@ function quota(bytes: number): Disk & { left: number } {
   const disk = {
     left: bytes,
     async reserve(_serverId: string, wanted: number) {
-      if (wanted > disk.left) throw new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', 'Free disk space first.');
+      if (wanted > disk.left)
+        throw new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', 'Free disk space first.');
       disk.left -= wanted;
       return { grow: async () => {}, settle: (added: number) => void (disk.left += wanted - added) };
     },
