@@ -37,10 +37,8 @@ test('a crash is explained by what its own run printed, not by what an earlier o
   await running(w);
   await w.clock.advance(61_000);
   w.engine.print('lobby', HUNG);
-  w.engine.crash('lobby');
-  await w.reach('lobby', 'starting');
+  await w.restarts('lobby', () => w.engine.crash('lobby'));
   t.like(await newest(w), { kind: 'crash', code: 'watchdog' });
-  await w.reach('lobby', 'running');
   await w.killAndRestart();
   w.engine.crash('lobby');
   await w.reach('lobby', 'start_failed');
@@ -65,9 +63,8 @@ test('a stop typed in an earlier run does not make a stop of the end of this one
   w.engine.crash('lobby', { code: 0 });
   await w.reach('lobby', 'hibernated');
   await running(w);
-  w.engine.crash('lobby', { code: 0 });
-  await w.reach('lobby', 'starting');
-  t.is((await w.servers.get('lobby'))?.context.cause.id, 'lost');
+  const again = await w.restarts('lobby', () => w.engine.crash('lobby', { code: 0 }));
+  t.is(again?.context.cause.id, 'lost');
 });
 
 test('an install is explained by what its own installer printed', async (t) => {

@@ -213,8 +213,7 @@ test('a crash after a good run is started again, one right after the start is no
   const w = await world(t);
   await running(w, 'lobby');
   await w.clock.advance(61_000);
-  w.engine.crash('lobby');
-  await w.reach('lobby', 'running');
+  await w.restarts('lobby', () => w.engine.crash('lobby'));
   t.deepEqual(w.engine.boots, ['lobby', 'lobby']);
   await w.clock.advance(10_000);
   w.engine.crash('lobby');
@@ -247,17 +246,13 @@ test('a game that ends in good order again and again is started again twice; one
   const w = await world(t);
   await running(w, 'lobby');
   for (let ends = 0; ends < 3; ends++) {
-    w.engine.away();
-    w.engine.crash('lobby', { code: 0 });
-    w.engine.back();
-    await w.reach('lobby', 'starting');
-    await w.reach('lobby', 'running');
+    await w.restarts('lobby', () => {
+      w.engine.away();
+      w.engine.crash('lobby', { code: 0 });
+      w.engine.back();
+    });
   }
-  for (let ends = 0; ends < 2; ends++) {
-    w.engine.crash('lobby', { code: 0 });
-    await w.reach('lobby', 'starting');
-    await w.reach('lobby', 'running');
-  }
+  for (let ends = 0; ends < 2; ends++) await w.restarts('lobby', () => w.engine.crash('lobby', { code: 0 }));
   w.engine.crash('lobby', { code: 0 });
   const now = await w.reach('lobby', 'start_failed');
   t.is(now?.context.startFailure?.code, 'crash_loop');
@@ -427,9 +422,7 @@ test('a server stored before there were jobs starts, crashes, and takes one', as
   await w.command('lobby', 'START');
   await w.reach('lobby', 'running');
   await w.clock.advance(61_000);
-  w.engine.crash('lobby');
-  await w.reach('lobby', 'starting');
-  await w.reach('lobby', 'running');
+  await w.restarts('lobby', () => w.engine.crash('lobby'));
   const job = { id: 'job_1', kind: 'world.delete', target: 'world' } as const;
   await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
   t.is((await w.reach('lobby', 'running'))?.context.maintained?.failure, null);

@@ -65,8 +65,7 @@ test('players wake, and the service itself stops, restarts and fails', async (t)
   await it.reach('abc', 'running');
   it.games.players.set('abc', 1);
   await it.clock.advance(120_000);
-  it.engine.crash('abc', { code: 1 });
-  await it.reach('abc', 'running');
+  await it.restarts('abc', () => it.engine.crash('abc', { code: 1 }));
   it.games.players.set('abc', 0);
   await it.reach('abc', 'hibernated', 1_800_000);
   const entries = await entriesOf(it, SERVER);

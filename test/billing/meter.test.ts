@@ -381,8 +381,9 @@ test('B-11: a crash loop ends, and so does what it costs', async (t) => {
   await it.wake('abc');
   for (let crashes = 0; crashes < 3; crashes++) {
     await it.minutes(5);
-    it.engine.crash('abc', { code: 1 });
-    if (crashes < 2) await it.reach('abc', 'running');
+    const crash = () => it.engine.crash('abc', { code: 1 });
+    if (crashes < 2) await it.restarts('abc', crash);
+    else crash();
   }
   const now = await it.reach('abc', 'start_failed');
   t.is(now?.context.startFailure?.code, 'crash_loop');
@@ -475,8 +476,7 @@ test('a crash ends the session at the instant of its end, and the next start is 
   await awake(it);
   await it.minutes(2);
   await it.clock.advance(59_000);
-  it.engine.crash('abc', { code: 1 });
-  await it.reach('abc', 'running');
+  await it.restarts('abc', () => it.engine.crash('abc', { code: 1 }));
   const [first, second] = await it.sessions();
   t.like(first, { ticks: 2, ending: 'crashed' });
   t.like(second, { endedAt: null });

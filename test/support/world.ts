@@ -49,6 +49,8 @@ export interface World {
   command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
   /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
   reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
+  /** Ends the game of a server in some way, and waits until it was started again and runs. */
+  restarts(id: string, end: () => void): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
   /** Lets the clock go on until some work has ended. */
@@ -94,6 +96,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     create,
     command,
     reach,
+    restarts,
     until,
     during,
     killAndRestart,
@@ -166,6 +169,13 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       if (state === 'gone' ? !(await isStored(id)) : now?.state === state) return now;
     }
     throw new Error(`${id} is ${(await it.servers.get(id))?.state ?? 'gone'}, not ${state}, after ${withinMs} ms`);
+  }
+
+  async function restarts(id: string, end: () => void): Promise<ServerNow | undefined> {
+    const boots = engine.boots.length;
+    end();
+    await until(() => engine.boots.length > boots);
+    return reach(id, 'running');
   }
 
   async function isStored(id: string): Promise<boolean> {
