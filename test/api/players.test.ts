@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { createMojangProfiles } from '../../src/adapters/mojang.ts';
@@ -45,6 +46,8 @@ async function players(
       void outcome.finally(() => (settled = true)).catch(() => {});
       await it.until(async () => {
         await it.clock.advance(50);
+        // Files and calls take real time: the server must not fall asleep over them.
+        await delay(5);
         return settled;
       });
       return outcome;

@@ -13,7 +13,7 @@ test('who comes and goes shows before the next reading where the game has a mana
   await service.create('live', '1.21.11');
   const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/live/metrics')).players;
   const shows = async (count: number, withinMs: number) => {
-    for (const end = Date.now() + withinMs; (await online()) !== count; await delay(20))
+    for (const end = Date.now() + withinMs; (await online()) !== count; await delay(200))
       if (Date.now() > end) return false;
     return true;
   };

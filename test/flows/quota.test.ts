@@ -69,7 +69,8 @@ test('a suspension and a drain hold across a crash; orphans of a lost game are c
   await service.call('POST', '/v1/operator/nodes:drain', { node: 'node-1', reason: 'new disks' });
   await service.kill();
   await service.start();
-  await service.reach(id, 'hibernated');
+  // Also where the game has to be killed in the end.
+  await service.reach(id, 'hibernated', 180_000);
   const start = () => service.call('POST', `/v1/servers/${id}:start`);
   await t.throwsAsync(start(), { message: /SERVER_SUSPENDED/ });
   await service.call('POST', `/v1/operator/servers/${id}:unsuspend`, { reason: 'settled' });
