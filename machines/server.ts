@@ -102,6 +102,7 @@ export const serverMachine = setup({
       params.how !== 'lost' && !mayCrash(context, params.at),
     nobodyCame: ({ context }, params: { at: number }) =>
       context.cause.kind === 'player' && !context.played && params.at >= context.keepAwakeUntil,
+    isGuests: ({ context }) => context.cause.kind === 'player' && !context.played,
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
       params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
     falseWake: ({ context }, params: { at: number; players: number | null }) =>
@@ -110,7 +111,7 @@ export const serverMachine = setup({
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
     stay: () => {},
-    /** Who has the right to wants it up: whatever woke it, it is no false wake any more. */
+    /** Who has the right to wants it up: what a player woke is no false wake any more. */
     claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
     wakeQueued: assign(({ context }, params: { at: number }) =>
@@ -356,7 +357,7 @@ export const serverMachine = setup({
         },
       ],
       on: {
-        START: { actions: 'claim' },
+        START: [{ guard: 'isGuests', actions: 'claim' }, { actions: 'stay' }],
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
         RESTART: {
@@ -395,7 +396,7 @@ export const serverMachine = setup({
       tags: ['running', 'billed'],
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
-        START: { actions: 'claim' },
+        START: [{ guard: 'isGuests', actions: 'claim' }, { actions: 'stay' }],
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
         SAMPLE: [

@@ -231,13 +231,15 @@ export class ProcessGames {
 
   #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
     const { promise, resolve } = Promise.withResolvers<Exit>();
+    // Who looks often sees one end several times; it has ended for all of them when that is noted.
+    let finishing: Promise<void> | undefined;
     const live: Live = {
       run,
       own,
       forwarder,
       noted: Promise.resolve(),
       ended: promise,
-      end: (exit) => void this.#finish(live, exit).then(() => resolve(exit)),
+      end: (exit) => void (finishing ??= this.#finish(live, exit).then(() => resolve(exit))),
     };
     this.#live.set(run.token, live);
     this.#keepTime();
@@ -245,7 +247,6 @@ export class ProcessGames {
   }
 
   async #finish(live: Live, exit: Exit): Promise<void> {
-    if (live.run.exit) return;
     live.run = { ...live.run, exit };
     live.forwarder?.close();
     const { serverId, token } = live.run;
