@@ -29,14 +29,14 @@ const ROOMS: Room[] = [
   { name: 'sandbox', files: ['src/sandbox/'], imports: [], packages: ['*', 'game'] },
   {
     name: 'contracts',
-    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/ip-address.ts', 'src/turns.ts'],
+    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/ip-address.ts', 'src/sleep.ts', 'src/turns.ts'],
     imports: [],
     packages: [],
   },
   {
     name: 'adapters',
     files: ['src/adapters/'],
-    imports: ['src/ports.ts', 'src/status.ts', 'src/turns.ts', 'proxy/ping.ts'],
+    imports: ['src/ports.ts', 'src/status.ts', 'src/sleep.ts', 'src/turns.ts', 'proxy/ping.ts'],
     types: SHAPES,
     packages: ['*'],
   },

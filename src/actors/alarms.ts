@@ -1,6 +1,6 @@
 import type { Failure, ServerEvent } from '../../machines/server-types.ts';
 import type { Clock } from '../ports.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** How long it may take to find out why something is given up. */
 const FINDING_MS = 5_000;

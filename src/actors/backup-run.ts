@@ -13,7 +13,7 @@ import type { ServerNow } from './effect-host.ts';
 import { makeOf } from '../hosting/server-make.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
 import type { Servers } from './servers.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** Players come first: a start or stop in the middle of an archive spoils it, and it is begun again so often. */
 const TRIES = 5;

@@ -22,7 +22,7 @@ import { jobStatus } from './job-failure.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
 import { inProgress } from './refusals.ts';
 import type { Servers } from './servers.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** On this machine; who comes later is told to come again. */
 const MAX_QUEUED = 100;

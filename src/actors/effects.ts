@@ -29,7 +29,7 @@ import { createRemains, type Remains } from './remains.ts';
 import { sampleEvery } from './sampling.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { Maintain } from './maintenance.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** The machine's named actors made real. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;

@@ -6,6 +6,7 @@ import type { PlayerListFiles } from '../hosting/player-list-files.ts';
 import { PLAYER_NAME, profileOf, rememberedAs } from '../hosting/player-profiles.ts';
 import type { Names } from '../hosting/player-profiles.ts';
 import type { Clock, Profile, Profiles } from '../ports.ts';
+import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -83,7 +84,6 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
   }
 
   const propertiesOf = (now: ServerNow) => files.properties(now.row.id, isStopped(now) ? now.row : undefined);
-  const pause = () => new Promise<void>((resolve) => clock.at(clock.now() + LOOK_MS, resolve));
 
   async function listOf({ row, state }: ServerNow, list: PlayerList): Promise<unknown[]> {
     try {
@@ -91,7 +91,7 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     } catch (error) {
       // A game in the midst of writing it, perhaps.
       if (state !== 'running') throw error;
-      await pause();
+      await sleep(clock, LOOK_MS);
       return files.read(row.id, PLAYER_LISTS[list]);
     }
   }
@@ -156,7 +156,7 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
       } catch (error) {
         if (look === LOOKS) throw error;
       }
-      await pause();
+      await sleep(clock, LOOK_MS);
     }
   }
 

@@ -3,7 +3,7 @@ import { createBootLog } from '../hosting/boot-log.ts';
 import { hasManagement, managementSecret } from '../hosting/management.ts';
 import type { Clock, Console, Engine, Exit, Game, Management, Pinger } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** Between two status requests to a game that is starting. */
 const PING_EVERY_MS = 500;

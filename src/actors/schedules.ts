@@ -15,7 +15,7 @@ import {
 } from '../store/schedules.ts';
 import type { ScheduleKind, ScheduleRow } from '../store/schedules-table.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { sleep } from './sleep.ts';
+import { sleep } from '../sleep.ts';
 
 /** Does what a schedule says. Resolves when it is done; rejects with what kept it from being done. */
 export type ScheduleAction = (schedule: ScheduleRow, cause: Cause) => Promise<unknown>;

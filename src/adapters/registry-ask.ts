@@ -1,4 +1,5 @@
 import type { Clock } from '../ports.ts';
+import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
 import { createGate } from './gate.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -73,7 +74,7 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
       const pauseMs = Math.max(answer.pauseMs, FIRST_PAUSE_MS * 2 ** (tries - 1) * (0.75 + Math.random() / 2));
       if (answer.busy) busyUntil.set(url.origin, Math.max(clock.now() + pauseMs, busyUntil.get(url.origin) ?? 0));
       if (tries === TRIES || clock.now() + pauseMs > end) throw unavailable(answer.why, pauseMs, answer.cause);
-      await pause(pauseMs, signal);
+      await sleep(clock, pauseMs, signal);
     }
   }
 
@@ -88,7 +89,7 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
       const ms = busyMs(url);
       if (ms <= 0) return;
       if (clock.now() + ms > end) throw unavailable(BUSY, ms);
-      await pause(ms, signal);
+      await sleep(clock, ms, signal);
     }
   }
 
@@ -157,20 +158,6 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(new Error('no answer in time')), ANSWER_MS);
     return { signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal, end: () => clearTimeout(timer) };
-  }
-
-  function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const aborted = () => {
-        cancel();
-        reject(signal?.reason as Error);
-      };
-      const cancel = clock.at(clock.now() + ms, () => {
-        signal?.removeEventListener('abort', aborted);
-        resolve();
-      });
-      signal?.addEventListener('abort', aborted, { once: true });
-    });
   }
 
   function unavailable(why: string, pauseMs: number, cause?: unknown): StatusError {

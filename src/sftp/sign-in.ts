@@ -2,6 +2,7 @@ import type { AuthContext, PasswordAuthContext } from 'ssh2';
 import { type Attempt, type AttemptLimit, createAttemptLimit } from '../access/login-limits.ts';
 import type { SftpLogin } from '../access/sftp-users.ts';
 import type { Clock } from '../ports.ts';
+import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
 import type { SftpLimits } from './limits.ts';
 
@@ -47,7 +48,7 @@ export function createSignIn({ findServer, clock, limits }: SignInOptions) {
       if (++tries > limits.tries) return guest.end();
       const serverId = await serverOf(context);
       if (serverId !== undefined && guest.admit(serverId)) return context.accept();
-      await new Promise<void>((resolve) => void clock.at(clock.now() + limits.refusalDelayMs, resolve));
+      await sleep(clock, limits.refusalDelayMs);
       if (serverId === undefined && tries < limits.tries) context.reject(['password']);
       else await guest.end();
     };

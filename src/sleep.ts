@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './ports.ts';
 
 /** Resolves after `ms` of the clock; rejects at once when `signal` fires. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
