@@ -21,8 +21,7 @@ import type { AppTokenRow, GrantRow } from '../../src/store/rows.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import type { FakeClock } from '../fakes/clock.ts';
-import { startPostgres } from '../store/postgres.ts';
-import { needs } from '../support/needs.ts';
+import { postgresUrl } from '../store/postgres.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 
 const SECOND = 1_000;
@@ -142,10 +141,9 @@ test('the command line gets a key of all scopes but the operator’s, named afte
 });
 
 test('PostgreSQL holds grants as well', async (t) => {
-  if (!(await needs(t, 'postgres'))) return;
-  const postgres = await startPostgres();
-  t.teardown(() => postgres.stop());
-  const it = await bench(t, undefined, await postgres.database());
+  const url = await postgresUrl(t);
+  if (url === undefined) return;
+  const it = await bench(t, undefined, url);
   const [app, cli, declined] = [await it.start(), await it.start(null), await it.start()];
   t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'authorization_pending' });
   t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'slow_down' });

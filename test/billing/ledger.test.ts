@@ -10,9 +10,8 @@ import type { AwakeSessionRow } from '../../src/store/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { chargeNext, purgeTicks } from '../../src/store/ticks.ts';
 import { getWallet, listSpentWallets, markCapNotified, setSpendCap } from '../../src/store/wallets.ts';
-import { startPostgres } from '../store/postgres.ts';
-import { needs } from '../support/needs.ts';
-import { freshStore } from '../support/store.ts';
+import { postgresUrl } from '../store/postgres.ts';
+import { freshStore, sessionRow } from '../support/store.ts';
 import { ACCOUNT, metered, PRICES } from './metered.ts';
 
 const START = 1_700_000_000_000;
@@ -103,27 +102,8 @@ test('whatever happens, the wallet is opening plus ledger, and every session cos
 });
 
 async function aSession(store: Store, fields: Partial<AwakeSessionRow>): Promise<AwakeSessionRow> {
-  const row: AwakeSessionRow = {
-    id: `ses_${fields.serverId}`,
-    serverId: 'abc',
-    accountId: 'acc_test',
-    cause: '{}',
-    plan: 'metered',
-    ramMb: 700,
-    rateMicros: 9_973,
-    startedAt: START,
-    readyAt: null,
-    endedAt: null,
-    ending: '',
-    billable: 1,
-    provenAt: START,
-    awakeMs: 0,
-    ticks: 0,
-    remainder: 0,
-    amountMicros: 0,
-    serverCreatedAt: START,
-    ...fields,
-  };
+  const times = { startedAt: START, provenAt: START, serverCreatedAt: START };
+  const row = sessionRow({ id: `ses_${fields.serverId}`, ramMb: 700, rateMicros: 9_973, ...times, ...fields });
   await store.write(async (tx) => {
     await insertSession(tx, row);
     await markReady(tx, row.serverId, START, START);
@@ -133,13 +113,8 @@ async function aSession(store: Store, fields: Partial<AwakeSessionRow>): Promise
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test(`${dialect}: ticks, entries, wallets, caps and purges`, async (t) => {
-    let url = 'sqlite::memory:';
-    if (dialect === 'postgres') {
-      if (!(await needs(t, 'postgres'))) return;
-      const postgres = await startPostgres();
-      t.teardown(() => postgres.stop());
-      url = await postgres.database();
-    }
+    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+    if (url === undefined) return;
     const store = await freshStore(t, url);
     await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
     await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));

@@ -2,9 +2,8 @@ import test from 'ava';
 import { chargeOf, PERIOD_MS } from '../../src/billing/prices.ts';
 import { usageIn } from '../../src/billing/usage.ts';
 import { awakeSessions, ledger } from '../../src/store/entities.ts';
-import { needs } from '../support/needs.ts';
-import { freshStore } from '../support/store.ts';
-import { startPostgres } from '../store/postgres.ts';
+import { freshStore, sessionRow } from '../support/store.ts';
+import { postgresUrl } from '../store/postgres.ts';
 import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
 
 const MINUTE_MS = 60_000;
@@ -73,37 +72,26 @@ test('spans that follow one another add up to the ledger, however sessions lie a
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test(`the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`, async (t) => {
     t.timeout(60_000);
-    let url = 'sqlite::memory:';
-    if (dialect === 'postgres') {
-      if (!(await needs(t, 'postgres'))) return;
-      const postgres = await startPostgres();
-      t.teardown(() => postgres.stop());
-      url = await postgres.database();
-    }
+    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+    if (url === undefined) return;
     const store = await freshStore(t, url);
     const server = { id: 'abc', accountId: ACCOUNT, createdAt: 1_000 };
     const at = 1_800_000_000_000;
     const count = 1_200;
-    const session = (nth: number, serverCreatedAt: number) => ({
-      id: `ses_${serverCreatedAt}x${nth}`,
-      serverId: 'abc',
-      accountId: server.accountId,
-      cause: '{}',
-      plan: 'metered' as 'metered' | 'flat',
-      ramMb: 512,
-      rateMicros: 10_000,
-      startedAt: at + nth,
-      readyAt: at + nth,
-      endedAt: at + nth + 1,
-      ending: 'stopped',
-      billable: 1,
-      provenAt: at,
-      awakeMs: 60_000,
-      ticks: 1,
-      remainder: 0,
-      amountMicros: 83,
-      serverCreatedAt,
-    });
+    const session = (nth: number, serverCreatedAt: number) =>
+      sessionRow({
+        id: `ses_${serverCreatedAt}x${nth}`,
+        accountId: server.accountId,
+        startedAt: at + nth,
+        readyAt: at + nth,
+        endedAt: at + nth + 1,
+        ending: 'stopped',
+        provenAt: at,
+        awakeMs: 60_000,
+        ticks: 1,
+        amountMicros: 83,
+        serverCreatedAt,
+      });
     const sessions = Array.from({ length: count }, (_, nth) => session(nth, server.createdAt));
     sessions.push(session(count, server.createdAt - 1));
     const entries = sessions.map(({ id, accountId, startedAt }, index) => ({

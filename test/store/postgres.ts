@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
+import { needs } from '../support/needs.ts';
 
 /** A PostgreSQL of the tests' own, on a socket in its own directory. */
 export interface Postgres {
@@ -15,6 +17,14 @@ export interface Postgres {
 }
 
 const run = promisify(execFile);
+
+/** An empty database of a PostgreSQL that ends with the test; undefined, once that is said, where the machine has none. */
+export async function postgresUrl(t: ExecutionContext): Promise<string | undefined> {
+  if (!(await needs(t, 'postgres'))) return undefined;
+  const postgres = await startPostgres();
+  t.teardown(() => postgres.stop());
+  return await postgres.database();
+}
 
 /** Starts the newest PostgreSQL of this machine; it refuses to run as root, so then as `nobody`. */
 export async function startPostgres(): Promise<Postgres> {

@@ -4,6 +4,7 @@ import { proveSessions } from '../../src/store/awake-sessions.ts';
 import { awakeSessions } from '../../src/store/entities.ts';
 import type { AwakeSessionRow } from '../../src/store/rows.ts';
 import type { Store } from '../../src/store/store.ts';
+import { sessionRow } from './store.ts';
 import { chargeNext } from '../../src/store/ticks.ts';
 
 export const SERVERS = 10_000;
@@ -38,24 +39,16 @@ export function chargeDue(store: Store, at: number): Promise<number> {
 }
 
 function session(nth: number): AwakeSessionRow {
-  return {
+  return sessionRow({
     id: `ses_${String((nth * 7_919) % SERVERS).padStart(12, '0')}`,
     serverId: `server-${nth}`,
     accountId: `acc_${nth % ACCOUNTS}`,
     cause: '{"kind":"key","id":"key_bench","note":"bench"}',
-    plan: 'metered',
     ramMb: 512 * (1 + (nth % 8)),
     rateMicros: RATE,
     startedAt: START,
     readyAt: START,
-    endedAt: null,
-    ending: '',
-    billable: 1,
     provenAt: START,
-    awakeMs: 0,
-    ticks: 0,
-    remainder: 0,
-    amountMicros: 0,
     serverCreatedAt: START,
-  };
+  });
 }

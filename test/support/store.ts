@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava';
 import { insertAccount, insertUser } from '../../src/store/accounts.ts';
-import type { ServerRow } from '../../src/store/rows.ts';
+import type { AwakeSessionRow, ServerRow } from '../../src/store/rows.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -41,6 +41,31 @@ export function heldWrites() {
       gate?.resolve();
       gate = undefined;
     },
+  };
+}
+
+/** A metered session of the server `abc` that begins with the epoch, with nothing charged yet. */
+export function sessionRow(fields: Partial<AwakeSessionRow> = {}): AwakeSessionRow {
+  return {
+    id: 'ses_abc',
+    serverId: 'abc',
+    accountId: 'acc_test',
+    cause: '{}',
+    plan: 'metered',
+    ramMb: 512,
+    rateMicros: 10_000,
+    startedAt: 0,
+    readyAt: null,
+    endedAt: null,
+    ending: '',
+    billable: 1,
+    provenAt: 0,
+    awakeMs: 0,
+    ticks: 0,
+    remainder: 0,
+    amountMicros: 0,
+    serverCreatedAt: 0,
+    ...fields,
   };
 }
 
