@@ -96,3 +96,8 @@ function recentCrashes({ crashes }: ServerContext, now: number): number[] {
 export function sameAddress(a: Address, b: Address | null): boolean {
   return b !== null && a.host === b.host && a.port === b.port;
 }
+
+/** Whether a player woke it who has not come in, and nobody else has asked for it: nobody pays for that. */
+export function unclaimed({ cause, played }: Pick<ServerContext, 'cause' | 'played'>): boolean {
+  return cause.kind === 'player' && !played;
+}

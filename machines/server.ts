@@ -16,6 +16,7 @@ import {
   recentRetries,
   restedFor,
   sameAddress,
+  unclaimed,
   withCrash,
 } from './server-context.ts';
 import {
@@ -100,13 +101,12 @@ export const serverMachine = setup({
       params.how === 'crashed' && params.at - (context.readyAt ?? params.at) < CRASH_GRACE_MS,
     crashedTooOften: ({ context }, params: { at: number; how: Ending }) =>
       params.how !== 'lost' && !mayCrash(context, params.at),
-    nobodyCame: ({ context }, params: { at: number }) =>
-      context.cause.kind === 'player' && !context.played && params.at >= context.keepAwakeUntil,
-    isGuests: ({ context }) => context.cause.kind === 'player' && !context.played,
+    nobodyCame: ({ context }, params: { at: number }) => unclaimed(context) && params.at >= context.keepAwakeUntil,
+    unclaimed: ({ context }) => unclaimed(context),
     idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
       params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
     falseWake: ({ context }, params: { at: number; players: number | null }) =>
-      context.cause.kind === 'player' && !context.played && restedFor(context, params) >= FALSE_WAKE_MS,
+      unclaimed(context) && restedFor(context, params) >= FALSE_WAKE_MS,
   },
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
@@ -357,7 +357,7 @@ export const serverMachine = setup({
         },
       ],
       on: {
-        START: [{ guard: 'isGuests', actions: 'claim' }, { actions: 'stay' }],
+        START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
         RESTART: {
@@ -396,7 +396,7 @@ export const serverMachine = setup({
       tags: ['running', 'billed'],
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
-        START: [{ guard: 'isGuests', actions: 'claim' }, { actions: 'stay' }],
+        START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
         SAMPLE: [

@@ -104,8 +104,8 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     exits.delete(row.id);
     if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
     await markReady(tx, row.id, readyAt, steady.at(readyAt));
-    if (context.played) await bill(tx, row.id);
-    else await payFlat(tx, row.id);
+    if (context.played) await markBillable(tx, row.id);
+    await payFlat(tx, row.id);
   }
 
   async function bill(tx: Tx, id: string): Promise<void> {
