@@ -21,12 +21,16 @@ export async function firstLine(input: Context['input'], signal: AbortSignal): P
   return text.split(/[\r\n]/, 1)[0] ?? '';
 }
 
-/** The same without showing what is typed. The terminal is as it was in any case afterwards. */
-export async function secretLine(input: Context['input'], signal: AbortSignal): Promise<string> {
+/**
+ * The same without showing what is typed. On a terminal `ask` is called as soon as nothing is shown any more: who answers at
+ * once, a program that pastes, must not be faster than that. The terminal is as it was in any case afterwards.
+ */
+export async function secretLine(input: Context['input'], signal: AbortSignal, ask: () => void): Promise<string> {
   if (!input.isTTY || input.setRawMode === undefined) return firstLine(input, signal);
   let text = '';
   input.setRawMode(true);
   try {
+    ask();
     for await (const chunk of chunks(input, signal)) {
       for (const letter of chunk) {
         if (letter === '\r' || letter === '\n' || letter === '\u0004') return text;

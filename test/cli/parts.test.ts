@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { PassThrough } from 'node:stream';
 import { promisify } from 'node:util';
 import test from 'ava';
 import {
@@ -16,6 +17,7 @@ import {
 import { commands } from '../../src/cli/commands.ts';
 import { completion } from '../../src/cli/commands/completion.ts';
 import { duration, memory, relative } from '../../src/cli/format.ts';
+import { secretLine } from '../../src/cli/input.ts';
 import { parseCommand } from '../../src/cli/parse.ts';
 import { Tail, withoutSeen } from '../../src/cli/replay.ts';
 import type { Messages } from '../../src/cli/call.ts';
@@ -148,6 +150,20 @@ test('completions name every command and option', async (t) => {
     t.true(fish?.includes(` -a ${name} `), name);
     for (const option of Object.keys(options)) t.true(fish?.includes(` -l ${option} `), option);
   }
+});
+
+test('a secret is asked for only once the terminal shows nothing any more', async (t) => {
+  const happened: string[] = [];
+  const input = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (on: boolean) => happened.push(on ? 'hidden' : 'shown'),
+  });
+  const typed = secretLine(input, AbortSignal.timeout(60_000), () => {
+    happened.push('asked');
+    input.write('dmk_1\r');
+  });
+  t.is(await typed, 'dmk_1');
+  t.deepEqual(happened, ['hidden', 'asked', 'shown']);
 });
 
 test('every command line is either understood or wrong usage', (t) => {

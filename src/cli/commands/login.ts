@@ -33,8 +33,8 @@ no other service, and never shown. With --json, the code and the link are one li
 /** A key that is given is tried first, and kept only if it is good. */
 async function keepGiven(context: Context): Promise<void> {
   const { url, terminal, input, signal } = context;
-  if (input.isTTY) terminal.err.write('API key (not shown): ');
-  const key = (await secretLine(input, signal)).trim();
+  const typed = await secretLine(input, signal, () => terminal.err.write('API key (not shown): '));
+  const key = typed.trim();
   if (input.isTTY) terminal.err.line('');
   if (parseToken(key) !== 'key') throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
   const reply = await createApi(url, key, signal).call('get', '/v1/whoami', {});
