@@ -68,8 +68,17 @@ const patienceMs = 15 * 60_000;
  * Joins with mineflayer and resolves once the bot stands in the world. Rejects with the server's words where it is
  * refused or kicked, or after `timeoutMs`.
  */
-export async function joinBot(options: JoinOptions): Promise<TestBot> {
-  const bot = createBot({ ...clientOptions(options), logErrors: false });
+export function joinBot(options: JoinOptions): Promise<TestBot> {
+  return punctually(options, joinBotOnce);
+}
+
+/** Joins with nothing but the protocol: for many players, or where no world needs to be understood. */
+export function joinRaw(options: JoinOptions): Promise<RawBot> {
+  return punctually(options, joinRawOnce);
+}
+
+async function joinBotOnce(options: JoinOptions, silence: Silence): Promise<TestBot> {
+  const bot = createBot({ ...clientOptions(options, silence), logErrors: false });
   const talker = talk(bot, (text) => bot.chat(text));
   bot.on('messagestr', (line) => talker.hear(line));
   bot.on('kicked', (reason) => talker.kicked(plainText(reason)));
@@ -87,9 +96,8 @@ export async function joinBot(options: JoinOptions): Promise<TestBot> {
   };
 }
 
-/** Joins with nothing but the protocol: for many players, or where no world needs to be understood. */
-export async function joinRaw(options: JoinOptions): Promise<RawBot> {
-  const client = createClient(clientOptions(options));
+async function joinRawOnce(options: JoinOptions, silence: Silence): Promise<RawBot> {
+  const client = createClient(clientOptions(options, silence));
   const talker = talk(client, (text) => client.chat(text));
   client.on('systemChat', ({ formattedMessage }) => talker.hear(plainText(formattedMessage)));
   client.on('playerChat', ({ formattedMessage }) => talker.hear(plainText(formattedMessage)));
@@ -144,7 +152,33 @@ export function pingStatus(options: {
   });
 }
 
-function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from }: JoinOptions) {
+/** How long a client had its connection before it said anything: it may be up to the proxy's 3 s. */
+interface Silence {
+  ms: number;
+}
+
+const MUCH_SILENCE_MS = 2_000;
+
+/**
+ * Clients share this process with others that load their versions and worlds. One that comes too late to its first word is
+ * rightly taken for a stranger, which says nothing about the proxy: it joins again, by then with everything loaded.
+ */
+async function punctually<Joined>(
+  options: JoinOptions,
+  join: (options: JoinOptions, silence: Silence) => Promise<Joined>,
+): Promise<Joined> {
+  for (let triesLeft = 4; ; triesLeft--) {
+    const silence: Silence = { ms: 0 };
+    try {
+      return await join(options, silence);
+    } catch (error) {
+      const wasCutOff = /EPIPE|ECONNRESET|socketClosed/.test((error as Error).message);
+      if (!wasCutOff || silence.ms < MUCH_SILENCE_MS || triesLeft === 0) throw error;
+    }
+  }
+}
+
+function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from }: JoinOptions, silence: Silence) {
   // By protocol number: by name, releases that share their data with others resolve to wrong ones.
   const protocol = findVersion(version)?.protocol;
   return {
@@ -156,9 +190,12 @@ function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from
     hideErrors: true,
     checkTimeoutInterval: patienceMs,
     ...(fakeHost === undefined ? {} : { fakeHost }),
-    ...(from !== undefined && {
-      connect: (client: Client) => client.setSocket(connect({ host, port, localAddress: from })),
-    }),
+    connect: (client: Client) => {
+      const begun = performance.now();
+      const socket = connect({ host, port, ...(from !== undefined && { localAddress: from }) });
+      socket.once('connect', () => (silence.ms = performance.now() - begun));
+      client.setSocket(socket);
+    },
   };
 }
 
