@@ -4,6 +4,7 @@ import type { Pack } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { compressor } from './archive-format.ts';
 import type { ArchiveFormat } from './archive-format.ts';
+import { inBlocks } from './blocks.ts';
 import type { Jail, JailFile, TreeEntry } from './jail.ts';
 
 /** A file or directory on its way into an archive, by the name it has there. */
@@ -25,7 +26,7 @@ export function archiveStream(format: ArchiveFormat, entries: AsyncIterable<Pack
   );
   const tar = Readable.from(pack, { objectMode: false });
   const compressing = compressor(format);
-  return quietly(compressing ? pipeline(tar, compressing, () => {}) : tar);
+  return quietly(compressing ? pipeline(tar, inBlocks(), compressing, () => {}) : tar);
 }
 
 /** Paths of a jail for an archive, with all below them. Their names there begin behind the directory they all lie in. */

@@ -8,7 +8,8 @@ import { constants, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
 import type { Pack } from 'tar-stream';
 import { namedInArchive } from './archive-names.ts';
-import { sources } from './backup-source.ts';
+import { inBlocks } from './blocks.ts';
+import { contentOf, sources } from './backup-source.ts';
 import type { TreeEntry } from './jail.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -61,7 +62,7 @@ export async function writeArchive(
   await mkdir(dirname(target), { recursive: true, mode: 0o750 });
   try {
     const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
-    const written = pipeline(tar, zstd, counted, file, { signal });
+    const written = pipeline(tar, inBlocks(), zstd, counted, file, { signal });
     const packed = packTree(tar, entries, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
     // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
@@ -90,10 +91,10 @@ async function packTree(
   progress: (treeBytes: number) => void,
 ): Promise<number> {
   let treeBytes = 0;
-  for await (const { entry, sizeBytes, bytes, content } of sources(entries)) {
+  for await (const { entry, sizeBytes, bytes, file } of sources(entries)) {
     const { mode, modifiedAt } = entry;
     const header = { ...namedInArchive(entry), mode, mtime: new Date(modifiedAt), size: sizeBytes };
-    if (content) await pipeline(content, tar.entry({ ...header, type: 'file' }));
+    if (file) await pipeline(contentOf(file, sizeBytes), tar.entry({ ...header, type: 'file' }));
     else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
     progress((treeBytes += sizeBytes));
   }

@@ -13,8 +13,8 @@ export interface Source {
   sizeBytes: number;
   /** Of a small file. */
   bytes?: Buffer;
-  /** Of a large one. Closes it. */
-  content?: () => AsyncGenerator<Buffer>;
+  /** A large one, open: whoever reads it closes it. */
+  file?: JailFile;
 }
 
 /**
@@ -22,57 +22,23 @@ export interface Source {
  * replaced by something else, or belongs to the service is passed over.
  */
 export async function* sources(entries: AsyncIterable<TreeEntry>): AsyncGenerator<Source> {
-  const ahead: Pending[] = [];
+  const ahead: Promise<Source | undefined>[] = [];
   try {
     for await (const entry of entries) {
-      const pending = entry.kind === 'directory' ? folder(entry) : await opened(entry);
-      if (pending === undefined) continue;
-      ahead.push(pending);
-      if (ahead.length >= AHEAD) yield await ahead.shift()!.source;
+      const source = sourceOf(entry);
+      // Looked at when its turn has come, which is later.
+      source.catch(() => {});
+      ahead.push(source);
+      if (ahead.length >= AHEAD) yield* there(await ahead.shift());
     }
-    for (let next = ahead.shift(); next !== undefined; next = ahead.shift()) yield await next.source;
+    while (ahead.length > 0) yield* there(await ahead.shift());
   } finally {
-    for (const { drop } of ahead) await drop();
+    for (const source of ahead) await (await source.catch(() => undefined))?.file?.close();
   }
 }
 
-/** Something on its way, and how to let go of it unread. */
-interface Pending {
-  source: Promise<Source>;
-  drop: () => Promise<void>;
-}
-
-function folder(entry: TreeEntry): Pending {
-  return { source: Promise.resolve({ entry, sizeBytes: 0 }), drop: async () => {} };
-}
-
-/** A walk goes on only once a file is open; what then is read of it need not be waited for. */
-async function opened(entry: TreeEntry): Promise<Pending | undefined> {
-  const file = await openIfThere(entry);
-  if (file === undefined) return undefined;
-  const source = read(entry, file);
-  // Looked at when its turn has come, which is later.
-  source.catch(() => {});
-  return { source, drop: () => source.then(({ bytes }) => (bytes ? undefined : file.close())).catch(() => {}) };
-}
-
-async function read(entry: TreeEntry, file: JailFile): Promise<Source> {
-  try {
-    if (entry.sizeBytes <= SMALL_BYTES) {
-      const bytes = await readFully(file, 0, entry.sizeBytes);
-      await file.close();
-      return { entry, sizeBytes: bytes.length, bytes };
-    }
-    // The file that is open decides: what was met may have been another.
-    const { sizeBytes } = await file.stat();
-    return { entry, sizeBytes, content: () => contentOf(file, sizeBytes) };
-  } catch (error) {
-    await file.close();
-    throw error;
-  }
-}
-
-async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
+/** The bytes of a file, `sizeBytes` of them in any case. Closes it. */
+export async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
   try {
     for (let position = 0; position < sizeBytes;) {
       const wanted = Math.min(CHUNK_BYTES, sizeBytes - position);
@@ -83,6 +49,28 @@ async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buf
     }
   } finally {
     await file.close();
+  }
+}
+
+function* there(source: Source | undefined): Generator<Source> {
+  if (source) yield source;
+}
+
+async function sourceOf(met: TreeEntry): Promise<Source | undefined> {
+  if (met.kind === 'directory') return { entry: met, sizeBytes: 0 };
+  const file = await openIfThere(met);
+  if (file === undefined) return undefined;
+  try {
+    // The file that is open decides: what was met may have been another.
+    const { sizeBytes, mode, modifiedAt } = await file.stat();
+    const entry = { ...met, mode, modifiedAt };
+    if (sizeBytes > SMALL_BYTES) return { entry, sizeBytes, file };
+    const bytes = await readFully(file, 0, sizeBytes);
+    await file.close();
+    return { entry, sizeBytes: bytes.length, bytes };
+  } catch (error) {
+    await file.close();
+    throw error;
   }
 }
 

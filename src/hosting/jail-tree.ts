@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { fileError } from './jail-errors.ts';
-import { kindOf, look, namesIn, openDirectory } from './descriptors.ts';
+import { kindOf, lookAll, namesIn, openDirectory } from './descriptors.ts';
 import type { FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { guardOfName, isList } from './jail-secrets.ts';
@@ -15,8 +15,9 @@ export interface Met {
   path: string;
   /** The path as it is, where it is no text. */
   bytes?: Buffer;
+  /** Of when its directory was read, which may be some 250 names ago. */
   stats: Stats;
-  /** The open directory it lies in, until the next is met, and its name there. */
+  /** The open directory it lies in, until the next is met and `leaving` has settled, and its name there. */
   dir: FileHandle;
   name: Buffer;
 }
@@ -26,6 +27,8 @@ export interface WalkOptions {
   guarded?: boolean;
   /** but for the lists that lie with the files they speak of. */
   withLists?: boolean;
+  /** Awaited before any directory is closed: what still uses one is to have settled by then. Never rejects. */
+  leaving?: () => Promise<unknown>;
 }
 
 /** A game can make directories deeper than anybody can name over the API. Each level takes two descriptors. */
@@ -33,28 +36,35 @@ const MAX_LEVELS = 512;
 
 interface Level {
   dir: FileHandle;
-  names: AsyncGenerator<Buffer>;
+  found: AsyncGenerator<Found>;
   /** With a slash at the end; '' for where the walk began. */
   path: string;
   bytes: Buffer | undefined;
+}
+
+interface Found {
+  name: Buffer;
+  stats: Stats;
 }
 
 /**
  * Everything below an open directory, each directory before what is in it. Links, pipes, sockets and devices are passed
  * over, and so is what vanishes meanwhile. FAILED_PRECONDITION TREE_TOO_DEEP beyond 512 levels.
  */
-export async function* walk(root: FileHandle, { guarded = false, withLists = false }: WalkOptions = {}) {
-  const levels: Level[] = [{ dir: root, names: eachName(root), path: '', bytes: undefined }];
+export async function* walk(root: FileHandle, options: WalkOptions = {}): AsyncGenerator<Met> {
+  const { guarded = false, withLists = false, leaving = async () => {} } = options;
+  const levels: Level[] = [{ dir: root, found: eachIn(root), path: '', bytes: undefined }];
   try {
     for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
-      const { done, value: name } = await level.names.next();
+      const { done, value: found } = await level.found.next();
       if (done) {
         levels.pop();
+        await leaving();
         if (level.dir !== root) await level.dir.close();
         continue;
       }
-      if (guarded && level.dir === root && isHidden(name.toString(), withLists)) continue;
-      const met = await meet(level, name);
+      if (guarded && level.dir === root && isHidden(found.name.toString(), withLists)) continue;
+      const met = meet(level, found);
       if (met === undefined) continue;
       if (levels.length > MAX_LEVELS) throw tooDeep(met.path, MAX_LEVELS);
       yield met;
@@ -62,8 +72,9 @@ export async function* walk(root: FileHandle, { guarded = false, withLists = fal
       if (inside) levels.push(inside);
     }
   } finally {
-    for (const { dir, names } of levels) {
-      await names.return(undefined);
+    await leaving();
+    for (const { dir, found } of levels) {
+      await found.return(undefined);
       if (dir !== root) await dir.close();
     }
   }
@@ -78,20 +89,25 @@ export function requireNameable(at: Names, path: string): void {
   if (Buffer.byteLength(at.join('/')) + 1 + Buffer.byteLength(path) > MAX_PATH_BYTES) throw tooLong(path);
 }
 
-async function* eachName(dir: FileHandle): AsyncGenerator<Buffer> {
-  for await (const batch of namesIn(dir)) yield* batch;
+/** Looked at a batch at a time: one by one, each would wait for a thread. */
+async function* eachIn(dir: FileHandle): AsyncGenerator<Found> {
+  for await (const names of namesIn(dir)) {
+    const all = await lookAll(dir, names);
+    for (const [index, name] of names.entries()) {
+      const stats = all[index];
+      if (stats) yield { name, stats };
+    }
+  }
 }
 
 function isHidden(name: string, withLists: boolean): boolean {
   return guardOfName(name) === 'hidden' && !(withLists && isList(name));
 }
 
-async function meet(level: Level, name: Buffer): Promise<Met | undefined> {
-  const { dir } = level;
-  const stats = await look(dir, name);
-  const kind = stats && kindOf(stats);
-  if (!stats || (kind !== 'file' && kind !== 'directory')) return undefined;
-  const met = { kind, path: level.path + name.toString(), stats, dir, name };
+function meet(level: Level, { name, stats }: Found): Met | undefined {
+  const kind = kindOf(stats);
+  if (kind !== 'file' && kind !== 'directory') return undefined;
+  const met = { kind, path: level.path + name.toString(), stats, dir: level.dir, name };
   if (level.bytes === undefined && isUtf8(name)) return met;
   return { ...met, bytes: Buffer.concat([level.bytes ?? Buffer.from(level.path), name]) };
 }
@@ -100,7 +116,7 @@ async function enter({ dir, name, path, bytes }: Met): Promise<Level | undefined
   try {
     const inside = await openDirectory(dir, name);
     const within = bytes && Buffer.concat([bytes, Buffer.from('/')]);
-    return { dir: inside, names: eachName(inside), path: `${path}/`, bytes: within };
+    return { dir: inside, found: eachIn(inside), path: `${path}/`, bytes: within };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // Gone, or swapped for something else since it was looked at.

@@ -48,7 +48,7 @@ export interface JailOptions {
 
 /** A file or directory within a tree; `path` is relative to where the walk began. */
 export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
-  /** Opens a file to read it, before the next entry is asked for. */
+  /** Opens a file to read it. To be called before the next entry is asked for; it need not have resolved by then. */
   open(): Promise<JailFile>;
 }
 
@@ -175,12 +175,20 @@ async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): Asy
   requireVisible(cell, names);
   await using dir = await openPath(cell.root, names);
   const guarded = cell.guarded && names.length === 0;
-  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { ...options, guarded })) {
+  const opening = new Set<Promise<unknown>>();
+  const leaving = () => Promise.allSettled(opening);
+  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { ...options, guarded, leaving })) {
     yield {
       ...entryOf(name.toString(), stats),
       path,
       ...(bytes && { bytes }),
-      open: () => openMet(cell, inside, name, [...names, ...path.split('/')]),
+      open() {
+        const file = openMet(cell, inside, name, [...names, ...path.split('/')]);
+        opening.add(file);
+        const forget = () => void opening.delete(file);
+        file.then(forget, forget);
+        return file;
+      },
     };
   }
 }

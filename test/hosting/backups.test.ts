@@ -2,10 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { type Archive, writeArchive } from '../../src/hosting/backup-archive.ts';
+import { inBlocks } from '../../src/hosting/blocks.ts';
 import { ArchiveCorrupt, extractArchive } from '../../src/hosting/backup-extract.ts';
 import { type JailFile, openJail, type TreeEntry } from '../../src/hosting/jail.ts';
 import { removeTree } from '../../src/hosting/remove-tree.ts';
@@ -120,14 +123,34 @@ test('R-08 a file that grows, shrinks or goes while it is read does not abort, a
     yield changing('grows.log', 5, Buffer.from('0123456789'));
     yield changing('shrinks.log', 1_500_000, Buffer.alloc(700_000, 1));
     yield { ...changing('goes.log', 9, Buffer.alloc(0)), open: () => empty.open('goes.log') };
+    // Met when it was shorter, and opened late: as long as it is then.
+    yield { ...changing('replaced.json', 12, Buffer.from('{"whole":{}}')), sizeBytes: 2 };
     yield changing('stays', 4, Buffer.from('same'));
   }
   const out = await unpacked(t, target, await archive(entries(), target));
   t.is(await readFile(join(out, 'grows.log'), 'utf8'), '01234');
   const shrunk = await readFile(join(out, 'shrinks.log'));
   t.deepEqual([shrunk.length, shrunk[699_999], shrunk[700_000]], [1_500_000, 1, 0]);
+  t.is(await readFile(join(out, 'replaced.json'), 'utf8'), '{"whole":{}}');
   t.is(await readFile(join(out, 'stays'), 'utf8'), 'same');
   t.false('goes.log' in (await treeOf(out)));
+});
+
+test('small chunks come as blocks, large ones as they are, and the bytes are the same', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(fc.nat(2_000), fc.nat(400_000)), { maxLength: 30 }), async (sizes) => {
+      const chunks = sizes.map((size, n) => Buffer.alloc(size, n));
+      const blocks: Buffer[] = [];
+      const sink = new Writable({ write: (block: Buffer, _, done) => (blocks.push(block), done()) });
+      await pipeline(Readable.from(chunks, { objectMode: false }), inBlocks(), sink);
+      t.true(Buffer.concat(blocks).equals(Buffer.concat(chunks)));
+      const isLarge = ({ length }: Buffer) => length >= 256 * 1024;
+      t.is(blocks.filter(isLarge).length, chunks.filter(isLarge).length);
+      // Two blocks in a row would have been one if they had fitted into one.
+      for (const [n, { length }] of blocks.entries()) t.true(length + (blocks[n + 1]?.length ?? Infinity) > 256 * 1024);
+    }),
+    { numRuns: 50 },
+  );
 });
 
 test('an archive that becomes too large, or whose source fails, leaves nothing behind', async (t) => {

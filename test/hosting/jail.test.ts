@@ -27,7 +27,7 @@ import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { requireProc } from '../../src/hosting/descriptors.ts';
 import { openJail } from '../../src/hosting/jail.ts';
-import type { Jail, JailOptions } from '../../src/hosting/jail.ts';
+import type { Jail, JailFile, JailOptions } from '../../src/hosting/jail.ts';
 import { joinNames, parsePath } from '../../src/hosting/jail-path.ts';
 import { maskProperties } from '../../src/hosting/jail-secrets.ts';
 import { formatProperties, parseProperties } from '../../src/hosting/properties-format.ts';
@@ -696,6 +696,21 @@ test('names that are no text are listed, copied and removed', async (t) => {
   t.is(await jail.copy('d', 'e'), 5);
   await jail.remove('d');
   t.false(existsSync(join(root, 'd')));
+});
+
+test('what a walk meets may be opened while it goes on, also out of directories that it is leaving', async (t) => {
+  const { jail, put } = await cage(t);
+  const paths = Array.from({ length: 600 }, (_, n) => (n < 300 ? `many/${n}` : `d${n}/inside/${n}`));
+  for (const path of paths) put(path, path);
+  const files: { path: string; opening: Promise<JailFile> }[] = [];
+  for await (const entry of jail.tree('')) {
+    if (entry.kind === 'file') files.push({ path: entry.path, opening: entry.open() });
+  }
+  for (const { path, opening } of files) {
+    await using file = await opening;
+    t.is((await file.read(0, 100)).toString(), path);
+  }
+  t.is(files.length, paths.length);
 });
 
 test('every descriptor is closed, whatever happens', async (t) => {
