@@ -91,7 +91,7 @@ test('a suspension and a drain hold across a crash; orphans of a lost game are c
   t.like(await list(), { orphans: [{ kind: 'data', id }] });
   await service.call('POST', '/v1/operator/orphans:remove', { kind: 'data', id, reason: 'lost' });
   t.deepEqual((await list()).orphans, []);
-  for (let tries = 0; (await readdir(join(service.dataDir, 'servers'))).length > 0 && tries < 100; tries++)
-    await delay(50);
-  t.deepEqual(await readdir(join(service.dataDir, 'servers')), []);
+  const folders = () => readdir(join(service.dataDir, 'servers'));
+  for (let tries = 0; tries < 1_200 && (await folders()).length > 0; tries++) await delay(50);
+  t.deepEqual(await folders(), []);
 });
