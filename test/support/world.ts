@@ -48,7 +48,7 @@ export interface World {
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
   command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
   /** Moves the clock on in small steps until the server is in the state; fails after `withinMs` of the clock. */
-  reach(id: string, state: ServerState | 'gone', withinMs?: number): Promise<ServerNow | undefined>;
+  reach(id: string, state: ServerState | 'gone', withinMs?: number, stepMs?: number): Promise<ServerNow | undefined>;
   /** Ends the game of a server in some way, and waits until it was started again and runs. */
   restarts(id: string, end: () => void): Promise<ServerNow | undefined>;
   /** Waits, the clock standing still, for something that takes real time (a file, a write). */
@@ -160,8 +160,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     return it.servers.send(id, { type, at: clock.now(), cause });
   }
 
-  async function reach(id: string, state: ServerState | 'gone', withinMs = 300_000): Promise<ServerNow | undefined> {
-    for (const end = clock.now() + withinMs; clock.now() <= end; await clock.advance(250)) {
+  async function reach(id: string, state: ServerState | 'gone', withinMs = 300_000, stepMs = 250) {
+    for (const end = clock.now() + withinMs; clock.now() <= end; await clock.advance(stepMs)) {
       await filesSettle();
       await store.write(async () => {});
       const now = await it.servers.get(id);
