@@ -10,7 +10,9 @@ import type { Pack } from 'tar-stream';
 import { namedInArchive } from './archive-names.ts';
 import { inBlocks } from './blocks.ts';
 import { contentOf, sources } from './backup-source.ts';
-import type { TreeEntry } from './jail.ts';
+import type { JailFile, TreeEntry } from './jail.ts';
+
+type Header = Parameters<Pack['entry']>[0];
 
 const CHUNK_BYTES = 1024 * 1024;
 /** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
@@ -94,7 +96,7 @@ async function packTree(
   for await (const { entry, sizeBytes, bytes, file } of sources(entries)) {
     const { mode, modifiedAt } = entry;
     const header = { ...namedInArchive(entry), mode, mtime: new Date(modifiedAt), size: sizeBytes };
-    if (file) await pipeline(contentOf(file, sizeBytes), tar.entry({ ...header, type: 'file' }));
+    if (file) await packLarge(tar, header, file);
     else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
     progress((treeBytes += sizeBytes));
   }
@@ -102,7 +104,16 @@ async function packTree(
   return treeBytes;
 }
 
-function packWhole(tar: Pack, header: Parameters<Pack['entry']>[0], bytes: Buffer | undefined): Promise<void> {
+/** Closes the file in any case: one whose archive has ended meanwhile is not even begun. */
+async function packLarge(tar: Pack, header: Header & { size: number }, file: JailFile): Promise<void> {
+  try {
+    await pipeline(contentOf(file, header.size), tar.entry({ ...header, type: 'file' }));
+  } finally {
+    await file.close();
+  }
+}
+
+function packWhole(tar: Pack, header: Header, bytes: Buffer | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (error?: Error | null): void => (error ? reject(error) : resolve());
     if (bytes) tar.entry(header, bytes, done);

@@ -37,18 +37,14 @@ export async function* sources(entries: AsyncIterable<TreeEntry>): AsyncGenerato
   }
 }
 
-/** The bytes of a file, `sizeBytes` of them in any case. Closes it. */
+/** The bytes of a file, `sizeBytes` of them in any case. */
 export async function* contentOf(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
-  try {
-    for (let position = 0; position < sizeBytes;) {
-      const wanted = Math.min(CHUNK_BYTES, sizeBytes - position);
-      const chunk = await readFully(file, position, wanted);
-      yield chunk;
-      if (chunk.length < wanted) yield ZEROS.subarray(chunk.length, wanted);
-      position += wanted;
-    }
-  } finally {
-    await file.close();
+  for (let position = 0; position < sizeBytes;) {
+    const wanted = Math.min(CHUNK_BYTES, sizeBytes - position);
+    const chunk = await readFully(file, position, wanted);
+    yield chunk;
+    if (chunk.length < wanted) yield ZEROS.subarray(chunk.length, wanted);
+    position += wanted;
   }
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
@@ -153,11 +153,18 @@ test('small chunks come as blocks, large ones as they are, and the bytes are the
   );
 });
 
+async function openBelow(root: string): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd');
+  const paths = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return paths.filter((path) => path.startsWith(root));
+}
+
 test('an archive that becomes too large, or whose source fails, leaves nothing behind', async (t) => {
   const [from, to] = [await folder(t), await folder(t)];
-  await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, Buffer.alloc(100_000, n)])));
+  await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, Buffer.alloc(n * 7_000, n)])));
   await using jail = await openJail(from);
   await t.throwsAsync(archive(jail.tree(''), join(to, 'a.tar.zst'), 200), { message: 'too large' });
+  t.deepEqual(await openBelow(from), [from], 'the jail itself, and none of its files');
   async function* fails(): AsyncGenerator<TreeEntry> {
     yield changing('one', 3, Buffer.from('one'));
     throw new Error('the disk is gone');
