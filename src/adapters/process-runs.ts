@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { link, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Exit, Game, GameSpec, PublishedPort } from '../ports.ts';
@@ -74,6 +75,17 @@ export function runFiles(dir: string): Runs {
     return text === undefined ? undefined : { managementPort: 0, ...(JSON.parse(text) as Omit<Run, 'managementPort'>) };
   }
 
+  /** Writes a run beside its place, and lets `place` put it there. */
+  async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
+    const draft = join(dir, `.${run.serverId}.${randomBytes(6).toString('hex')}`);
+    try {
+      await writeAtomic(draft, JSON.stringify(run));
+      await place(draft);
+    } finally {
+      await removeIfThere(draft);
+    }
+  }
+
   return {
     read,
     async all() {
@@ -84,21 +96,23 @@ export function runFiles(dir: string): Runs {
     },
     async claim(run) {
       await mkdir(dir, { recursive: true, mode: 0o700 });
-      const draft = join(dir, `.${run.serverId}.${randomBytes(6).toString('hex')}`);
       try {
-        await writeAtomic(draft, JSON.stringify(run));
         // Unlike rename, link refuses to replace what is there.
-        await link(draft, fileOf(run.serverId));
+        await drafted(run, (draft) => link(draft, fileOf(run.serverId)));
         return true;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
         throw error;
-      } finally {
-        await removeIfThere(draft);
       }
     },
     async update(run) {
-      if ((await read(run.serverId))?.token === run.token) await writeAtomic(fileOf(run.serverId), JSON.stringify(run));
+      const file = fileOf(run.serverId);
+      if ((await read(run.serverId))?.token !== run.token) return;
+      await drafted(run, (draft) => {
+        // Once more and in one turn: a disk may take long to write a draft, and what is removed meanwhile must not come back.
+        const isThere = existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Run).token === run.token;
+        if (isThere) renameSync(draft, file);
+      });
     },
     remove: (serverId) => removeIfThere(fileOf(serverId)),
   };
