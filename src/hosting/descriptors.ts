@@ -80,27 +80,6 @@ export async function look(dir: FileHandle, name: Name): Promise<Stats | undefin
   }
 }
 
-/** The same for many names at once, in their order; with callbacks, which for a large directory halves the work. */
-export function lookAll(dir: FileHandle, names: readonly Name[]): Promise<(Stats | undefined)[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<(Stats | undefined)[]>();
-  const found: (Stats | undefined)[] = [];
-  let failed: Error | undefined;
-  let left = names.length;
-  for (const [index, name] of names.entries()) {
-    lstatThen(at(dir, name), (error, stats) => {
-      if (error && error.code !== 'ENOENT') failed ??= error;
-      found[index] = error ? undefined : stats;
-      left -= 1;
-      // Not before all have ended: until then the directory must stay open.
-      if (left > 0) return;
-      if (failed) reject(failed);
-      else resolve(found);
-    });
-  }
-  if (left === 0) resolve(found);
-  return promise;
-}
-
 export function kindOf(entry: Pick<Stats, 'isFile' | 'isDirectory' | 'isSymbolicLink'>): Kind {
   if (entry.isFile()) return 'file';
   if (entry.isDirectory()) return 'directory';
@@ -118,6 +97,38 @@ export async function* namesIn(dir: FileHandle): AsyncGenerator<Buffer[]> {
     batch = [];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** Something in a directory, a link itself rather than its target. */
+export interface Found {
+  name: Buffer;
+  stats: Stats;
+}
+
+/** What is in a directory, as its names come: looked at a batch at a time, since one by one each would wait for a thread. */
+export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
+  for await (const names of namesIn(dir)) yield await lookAll(dir, names);
+}
+
+/** What is there of these names, in their order; with callbacks, which for a large directory halves the work. */
+function lookAll(dir: FileHandle, names: readonly Buffer[]): Promise<Found[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Found[]>();
+  const found: (Found | undefined)[] = [];
+  let failed: Error | undefined;
+  let left = names.length;
+  for (const [index, name] of names.entries()) {
+    lstatThen(at(dir, name), (error, stats) => {
+      if (error && error.code !== 'ENOENT') failed ??= error;
+      found[index] = error ? undefined : { name, stats };
+      left -= 1;
+      // Not before all have ended: until then the directory must stay open.
+      if (left > 0) return;
+      if (failed) reject(failed);
+      else resolve(found.filter((each) => each !== undefined));
+    });
+  }
+  if (left === 0) resolve([]);
+  return promise;
 }
 
 /** Does `work` for each, at most `atOnce` at the same time; rejects with the first error when all that began has ended. */

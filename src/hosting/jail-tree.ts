@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { fileError } from './jail-errors.ts';
-import { kindOf, lookAll, namesIn, openDirectory } from './descriptors.ts';
+import { foundIn, kindOf, openDirectory } from './descriptors.ts';
+import type { Found } from './descriptors.ts';
 import type { FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { guardOfName, isList } from './jail-secrets.ts';
@@ -40,11 +41,6 @@ interface Level {
   /** With a slash at the end; '' for where the walk began. */
   path: string;
   bytes: Buffer | undefined;
-}
-
-interface Found {
-  name: Buffer;
-  stats: Stats;
 }
 
 /**
@@ -89,15 +85,8 @@ export function requireNameable(at: Names, path: string): void {
   if (Buffer.byteLength(at.join('/')) + 1 + Buffer.byteLength(path) > MAX_PATH_BYTES) throw tooLong(path);
 }
 
-/** Looked at a batch at a time: one by one, each would wait for a thread. */
 async function* eachIn(dir: FileHandle): AsyncGenerator<Found> {
-  for await (const names of namesIn(dir)) {
-    const all = await lookAll(dir, names);
-    for (const [index, name] of names.entries()) {
-      const stats = all[index];
-      if (stats) yield { name, stats };
-    }
-  }
+  for await (const batch of foundIn(dir)) yield* batch;
 }
 
 function isHidden(name: string, withLists: boolean): boolean {

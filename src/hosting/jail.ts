@@ -7,7 +7,7 @@ import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
-import { look, lookAll, namesIn, openPath, requireProc } from './descriptors.ts';
+import { foundIn, look, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
 import { copyPath } from './jail-copy.ts';
@@ -161,12 +161,10 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
   requireVisible(cell, names);
   const inRoot = cell.guarded && names.length === 0;
   await using dir = await openPath(cell.root, names);
-  for await (const batch of namesIn(dir)) {
-    const found = await lookAll(dir, batch);
-    yield batch.flatMap((bytes, index) => {
+  for await (const batch of foundIn(dir)) {
+    yield batch.flatMap(({ name: bytes, stats }) => {
       const name = bytes.toString();
-      const stats = found[index];
-      return stats && !(inRoot && guardOfName(name) === 'hidden') ? [entryOf(name, stats)] : [];
+      return inRoot && guardOfName(name) === 'hidden' ? [] : [entryOf(name, stats)];
     });
   }
 }
