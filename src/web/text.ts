@@ -1,5 +1,5 @@
-/** Characters that show nothing, or turn around or hide what is near them (Unicode Bidirectional Algorithm §2). */
-const INVISIBLE = /\p{C}|\p{Default_Ignorable_Code_Point}|\u{2800}/gu;
+/** What shows nothing, or turns around or hides what is near it (Unicode Bidirectional Algorithm §2), but for blanks. */
+const INVISIBLE = /(?!\s)(?:\p{C}|\p{Default_Ignorable_Code_Point}|\u{2800})/gu;
 const STACKED_MARKS = /(\p{M}{2})\p{M}+/gu;
 
 /**
@@ -10,8 +10,8 @@ export function plainName(text: string, most = 60): string {
   const line = text
     .slice(0, most * 20)
     .toWellFormed()
-    .replaceAll(/\s+/gu, ' ')
     .replaceAll(INVISIBLE, '')
+    .replaceAll(/\s+/gu, ' ')
     .replaceAll(STACKED_MARKS, '$1')
     .trim();
   const characters = Array.from(line);

@@ -74,6 +74,7 @@ test('a name from outside is one short line that shows all it holds', (t) => {
   t.is(plainName(`Z${'\u0300'.repeat(500)}`), 'Z\u0300\u0300');
   t.is(plainName('x'.repeat(10_000)), `${'x'.repeat(59)}…`);
   t.is(plainName(' \n\t\u3164'), '');
+  t.is(plainName('Block \u200b Launcher'), 'Block Launcher', 'also where what separates the blanks shows nothing');
 });
 
 test('only https pages are linked, by the host they really lead to', (t) => {
