@@ -64,7 +64,7 @@ export const settings = {
     "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
   ),
   trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
-  signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'open', 'Whether anybody may make an account.'),
+  signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'closed', 'Whether anybody may make an account.'),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',
     kind.integer(0, 16_777_216),

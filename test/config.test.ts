@@ -19,6 +19,7 @@ test('config: defaults hold together, and cannot be changed', (t) => {
   t.is(config.signupCreditMicros, 5_000_000);
   t.is(config.mysqlAdminUrl, null);
   t.is(config.idleTimeoutMinutes, 10);
+  t.is(config.signup, 'closed', 'strangers make no accounts unless somebody wants it');
   t.throws(() => Object.assign(config, { httpPort: 1 }), { instanceOf: TypeError });
 });
 

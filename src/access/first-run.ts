@@ -1,5 +1,7 @@
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newId, randomBase62 } from '../ids.ts';
+import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { hasUsers, insertAccount, insertUser } from '../store/accounts.ts';
 import { insertKey } from '../store/keys.ts';
@@ -24,6 +26,41 @@ export interface FirstRunOptions {
   baseUrl: string;
   /** Runs in the write that makes the account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+}
+
+/** The file with the operator's credentials. It is a password in plain text, so it goes as soon as it is not needed. */
+export interface FirstRunFile {
+  /** Somebody has signed in to this account: removes the file where it is that account's. Never rejects. */
+  signedIn(accountId: string): Promise<void>;
+}
+
+const FILE = 'first-run.json';
+
+/** The file as it is now, after `firstRun`. It is read this once. */
+export async function openFirstRunFile(dataDir: string, log: Log): Promise<FirstRunFile> {
+  const path = join(dataDir, FILE);
+  let owner = await ownerOf(path);
+  return {
+    async signedIn(accountId) {
+      if (accountId !== owner) return;
+      try {
+        await rm(path, { force: true });
+        owner = undefined;
+        log.info('first-run.json is removed, as its owner has signed in');
+      } catch (error) {
+        log.warn({ err: error }, 'first-run.json could not be removed: remove it, it holds a password');
+      }
+    },
+  };
+}
+
+/** Undefined where there is no file, or none that somebody can sign in with. */
+async function ownerOf(path: string): Promise<string | undefined> {
+  try {
+    return (JSON.parse(await readFile(path, 'utf8')) as Partial<FirstRun>).accountId;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -67,7 +104,7 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
     });
     await insertKey(tx, row);
     const made: FirstRun = { email, password, accountId, apiKey: key, baseUrl: options.baseUrl };
-    await writePrivateFile(join(options.dataDir, 'first-run.json'), `${JSON.stringify(made, null, 2)}\n`);
+    await writePrivateFile(join(options.dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`);
     return made;
   });
 }

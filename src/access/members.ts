@@ -92,12 +92,16 @@ export async function inviteMember(
     await recordMember(tx, principal, server, 'member.invite', `${email} as ${role}`, row.createdAt);
   });
   const link = `${config.baseUrl}/invitations`;
+  const withoutAccount =
+    config.signup === 'open'
+      ? 'Sign in with this address, or make an account with it, and accept or decline here:'
+      : 'Sign in with this address and accept or decline here. Without an account, ask whoever runs Dormouse for one.';
   post(people, {
     to: email,
     subject: 'You are invited to a Minecraft server on Dormouse',
     text: `You are invited to the Minecraft server "${server.name}".
 
-Sign in with this address, or make an account with it, and accept or decline here:
+${withoutAccount}
 
 ${link}
 `,

@@ -2,7 +2,9 @@ import type { Log } from '../log.ts';
 import type { Clock, Mail, Mailer } from '../ports.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { AccessChanges } from './changes.ts';
+import type { FirstRunFile } from './first-run.ts';
 import type { LoginLimits } from './login-limits.ts';
+import type { Secret } from './secrets.ts';
 
 /** What everything about people works with. */
 export interface People {
@@ -12,6 +14,9 @@ export interface People {
   mailer: Mailer;
   loginLimits: LoginLimits;
   accessChanges: AccessChanges;
+  secret: Secret;
+  /** Absent where there is none to remove. */
+  firstRunFile?: FirstRunFile;
   /** Runs in the write that makes an account. */
   onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
   config: {

@@ -12,6 +12,7 @@ import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import type { SessionPrincipal } from './principal.ts';
 import { openSession } from './sessions.ts';
+import { signUpEmail } from './sign-up-links.ts';
 import type { Visitor } from './sessions.ts';
 
 /** Bytes in UTF-8. */
@@ -21,6 +22,11 @@ export const PASSWORD_BYTES = { least: 8, most: 1_024 };
 export interface Credentials {
   email: string;
   password: string;
+}
+
+/** Who makes an account. `invitation` is the token of a link (`sign-up-links.ts`); '' for none. */
+export interface NewUser extends Credentials {
+  invitation?: string;
 }
 
 /** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
@@ -37,12 +43,18 @@ export function isPassword(text: string): boolean {
 
 /**
  * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. ALREADY_EXISTS
- * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED; RESOURCE_EXHAUSTED for too many from an address.
+ * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without an operator's link for this very address where sign-up is closed;
+ * RESOURCE_EXHAUSTED for too many from an address.
  */
-export async function signUp(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
-  const { store, clock, config, loginLimits } = people;
-  if (config.signup === 'closed') {
-    throw new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', 'New accounts are made by the operator here.');
+export async function signUp(
+  people: People,
+  { email, password, invitation = '' }: NewUser,
+  visitor: Visitor,
+): Promise<SignedIn> {
+  const { store, clock, config, secret, loginLimits } = people;
+  if (config.signup === 'closed' && signUpEmail(secret, invitation, clock.now()) !== email) {
+    const message = 'An account is made with a link from the operator here, for the e-mail address it was sent to.';
+    throw new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', message);
   }
   loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
@@ -88,6 +100,7 @@ export async function signIn(people: People, { email, password }: Credentials, v
     return openSession(tx, known.id, visitor, now);
   });
   for (const attempt of attempts) attempt.forgive();
+  await people.firstRunFile?.signedIn(known.accountId);
   return { user: { ...known, passwordHash: rehashed }, token };
 }
 

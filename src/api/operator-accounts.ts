@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { doerOf, recordDeed } from '../access/audit.ts';
 import type { Principal } from '../access/principal.ts';
+import { inviteToSignUp } from '../access/sign-up-links.ts';
 import { post } from '../billing/ledger.ts';
 import type { Posting } from '../billing/ledger.ts';
 import { randomBase62 } from '../ids.ts';
@@ -11,6 +12,7 @@ import type { Tx } from '../store/store.ts';
 import { int32, line, message, reply, text } from './fields.ts';
 import type { MoneyServices } from './money-services.ts';
 import { operation } from './operation.ts';
+import { Email } from './people-fields.ts';
 import type { Services } from './services.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -70,6 +72,25 @@ export const listAccountsOperation = operation({
   requireOperator(principal);
   const rows = await listAccounts(services.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
   return { accounts: rows.map((row) => accountView(row, services)) };
+});
+
+export const inviteAccount = operation({
+  ...of,
+  id: 'InviteAccount',
+  method: 'post',
+  path: '/v1/operator/accounts:invite',
+  summary: 'Let somebody make an account',
+  description:
+    'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
+    'closed, and sends it there.',
+  body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
+  example: { email: 'steve@example.org' },
+  reply: z
+    .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
+    .meta({ id: 'InviteAccountResponse' }),
+}).handle(async ({ principal, body: { email } }, services) => {
+  requireOperator(principal);
+  return inviteToSignUp(services, principal, email);
 });
 
 export const creditAccount = operation({
@@ -142,7 +163,7 @@ export const setAccountLimits = operation({
 });
 
 /** Accounts and their money, for operators. */
-export const accountOperations = [listAccountsOperation, creditAccount, setAccountLimits] as const;
+export const accountOperations = [listAccountsOperation, inviteAccount, creditAccount, setAccountLimits] as const;
 
 function inherited(asked: number | undefined, now: number | null): number | null {
   return asked === undefined ? now : asked === INHERITED ? null : asked;

@@ -15,7 +15,6 @@ import { isAtLeast, roleOn } from '../access/members.ts';
 import type { Role } from '../access/members.ts';
 import type { People } from '../access/people.ts';
 import type { Principal } from '../access/principal.ts';
-import type { Secret } from '../access/secrets.ts';
 import { createStreamSlots, TRANSFER_LIMITS } from '../access/stream-slots.ts';
 import type { StreamSlots } from '../access/stream-slots.ts';
 import { createGuessLimit } from '../access/user-codes.ts';
@@ -52,7 +51,6 @@ export type ApiConfig = Pick<
 /** What handlers work with. */
 export interface Services extends People, MoneyServices, NodeServices {
   config: ApiConfig;
-  secret: Secret;
   prices: Prices;
   servers: Servers;
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;

@@ -38,8 +38,14 @@ export const signUpOperation = visitorOperation({
   method: 'post',
   path: '/v1/session/me:signUp',
   summary: 'Make an account',
-  description: 'Makes a user with an account of their own, signs them in, and sends a letter to verify the address.',
-  body: message({ email: Email, password: NewPassword }).meta({ id: 'SignUpRequest' }),
+  description:
+    'Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is ' +
+    'closed it takes the token of a link that an operator has made for the address (`InviteAccount`).',
+  body: message({
+    email: Email,
+    password: NewPassword,
+    invitation: text(512).optional().describe('The token of the link, where sign-up is closed.'),
+  }).meta({ id: 'SignUpRequest' }),
   reply: Me,
 }).handle(async ({ body, browser }, services) => enter(await signUp(services, body, browser), browser, services));
 

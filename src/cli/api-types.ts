@@ -2293,6 +2293,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/accounts:invite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let somebody make an account
+         * @description Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is closed, and sends it there.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        post: operations["InviteAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/accounts/{accountId}:credit": {
         parameters: {
             query?: never;
@@ -2434,7 +2456,7 @@ export interface paths {
         put?: never;
         /**
          * Make an account
-         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address.
+         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is closed it takes the token of a link that an operator has made for the address (`InviteAccount`).
          */
         post: operations["SignUp"];
         delete?: never;
@@ -4942,6 +4964,18 @@ export interface components {
              */
             maxServers: number;
         };
+        InviteAccountRequest: {
+            email: string;
+        };
+        InviteAccountResponse: {
+            /**
+             * @description For this address alone.
+             * @default
+             */
+            link: string;
+            /** Format: date-time */
+            expiresAt: string | null;
+        };
         CreditAccountRequest: {
             /** Format: int64 */
             amountMicros: number | string;
@@ -5040,6 +5074,8 @@ export interface components {
         SignUpRequest: {
             email: string;
             password: string;
+            /** @description The token of the link, where sign-up is closed. */
+            invitation?: string;
         };
         SignInRequest: {
             email: string;
@@ -8638,6 +8674,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListAccountsResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    InviteAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "steve@example.org"
+                 *     }
+                 */
+                "application/json": components["schemas"]["InviteAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InviteAccountResponse"];
                 };
             };
             default: components["responses"]["Error"];

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { type FirstRun, firstRun } from '../access/first-run.ts';
+import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../access/first-run.ts';
 import { acquireLease } from '../access/lease.ts';
 import { openSecret, type Secret } from '../access/secrets.ts';
 import { openWallet } from '../billing/ledger.ts';
@@ -14,6 +14,7 @@ export interface Installation {
   rconPassword: (serverId: string) => string;
   /** The operator's credentials; only on an empty database. */
   operator: FirstRun | undefined;
+  firstRunFile: FirstRunFile;
   /** Gives a new account its wallet, in the write that makes it. */
   onAccount: (tx: Tx, accountId: string, at: number) => Promise<void>;
 }
@@ -37,5 +38,7 @@ export async function openInstallation(
   const onAccount = async (tx: Tx, id: string, at: number) =>
     void (await openWallet(tx, id, at, config.signupCreditMicros));
   const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
-  return { store, secret, rconPassword: (serverId) => secret.derive('rcon', serverId), operator, onAccount };
+  const firstRunFile = await openFirstRunFile(dataDir, log);
+  const rconPassword = (serverId: string) => secret.derive('rcon', serverId);
+  return { store, secret, rconPassword, operator, firstRunFile, onAccount };
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { People } from '../access/people.ts';
-import type { Secret } from '../access/secrets.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Checkouts } from '../billing/checkout.ts';
 import type { PublicBoard } from '../api/public-board.ts';
@@ -9,7 +8,6 @@ import type { Machines } from '../actors/machines.ts';
 
 /** What pages work with. */
 export interface PageDeps extends People {
-  secret: Secret;
   /** Where a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
   checkouts: Pick<Checkouts, 'find' | 'settleTest'>;

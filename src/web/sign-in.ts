@@ -1,10 +1,12 @@
 import { normalizeEmail } from '../access/email.ts';
 import { endSession } from '../access/sessions.ts';
+import { signUpEmail } from '../access/sign-up-links.ts';
 import { isPassword, PASSWORD_BYTES, signIn, signUp } from '../access/users.ts';
 import type { Credentials } from '../access/users.ts';
 import type { People } from '../access/people.ts';
 import { csrfField, hidden, problemNote, textField } from './form.ts';
 import { html } from './html.ts';
+import type { Html } from './html.ts';
 import { nextPage, signInPath } from './next.ts';
 import { invalid, problemOf, withProblem } from './problem.ts';
 import type { Problem } from './problem.ts';
@@ -16,15 +18,25 @@ import type { Page, Visit } from './visit.ts';
 interface Draft {
   email: string;
   next: string;
+  /** The token of the operator's link; '' for none. */
+  invitation: string;
   problem?: Problem;
 }
 
 /** Sign in, sign up, sign out. */
 export function mountSignIn(serve: Serve, people: People): void {
   const { signup } = people.config;
+  /** Whether an account may be made with what somebody brings along. */
+  const isOpen = ({ invitation }: Draft, { now }: Visit) => signup === 'open' || emailOf(invitation, now) !== undefined;
+  const emailOf = (invitation: string, now: number) => signUpEmail(people.secret, invitation, now);
+  const signUpPage = (visit: Visit, draft: Draft) =>
+    isOpen(draft, visit) ? newAccountPage(visit, draft) : closedPage(draft);
 
-  serve.open('/sign-in', (visit) => arrived(visit) ?? signInPage(visit, fresh(visit)));
-  serve.open('/sign-up', (visit) => arrived(visit) ?? signUpPage(visit, fresh(visit), signup));
+  serve.open('/sign-in', (visit) => arrived(visit) ?? signInPage(visit, fresh(visit), signup));
+  serve.open('/sign-up', (visit) => {
+    const draft = fresh(visit);
+    return arrived(visit) ?? signUpPage(visit, { ...draft, email: emailOf(draft.invitation, visit.now) ?? '' });
+  });
 
   serve.submit('/sign-in', async (visit, form) => {
     const draft = draftOf(form);
@@ -32,7 +44,7 @@ export function mountSignIn(serve: Serve, people: People): void {
       const { token } = await signIn(people, credentialsOf(form), visit.visitor);
       return { to: draft.next, session: token };
     } catch (error) {
-      return signInPage(visit, { ...draft, problem: problemOf(error) });
+      return signInPage(visit, { ...draft, problem: problemOf(error) }, signup);
     }
   });
 
@@ -40,12 +52,12 @@ export function mountSignIn(serve: Serve, people: People): void {
     const draft = draftOf(form);
     const credentials = credentialsOf(form);
     const problem = whatIsWrong(form, credentials);
-    if (problem) return signUpPage(visit, { ...draft, problem }, signup);
+    if (problem) return signUpPage(visit, { ...draft, problem });
     try {
-      const { token } = await signUp(people, credentials, visit.visitor);
+      const { token } = await signUp(people, { ...credentials, invitation: draft.invitation }, visit.visitor);
       return { to: draft.next, session: token };
     } catch (error) {
-      return signUpPage(visit, { ...draft, problem: problemOf(error) }, signup);
+      return signUpPage(visit, { ...draft, problem: problemOf(error) });
     }
   });
 
@@ -62,11 +74,12 @@ function arrived({ principal, query }: Visit): { to: string } | undefined {
 }
 
 function fresh({ query }: Visit): Draft {
-  return { email: '', next: nextPage(query.get('next')) };
+  return { email: '', next: nextPage(query.get('next')), invitation: query.get('invitation') ?? '' };
 }
 
 function draftOf(form: Form): Draft {
-  return { email: form.get('email') ?? '', next: nextPage(form.get('next')) };
+  const next = nextPage(form.get('next'));
+  return { email: form.get('email') ?? '', next, invitation: form.get('invitation') ?? '' };
 }
 
 function credentialsOf(form: Form): Credentials {
@@ -79,7 +92,7 @@ function whatIsWrong(form: Form, { email, password }: Credentials): Problem | un
   return invalid('password', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
 }
 
-function signInPage(visit: Visit, { email, next, problem }: Draft): Page {
+function signInPage(visit: Visit, { email, next, problem }: Draft, signup: 'open' | 'closed'): Page {
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
     ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`} ${problemNote(problem)}
@@ -88,35 +101,48 @@ function signInPage(visit: Visit, { email, next, problem }: Draft): Page {
       ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
       <button type="submit">Sign in</button>
     </form>
-    <p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>
+    ${
+      signup === 'open'
+        ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`
+        : html`<p class="aside">
+            New here? Accounts are given out by whoever runs this installation: ask them for a link.
+          </p>`
+    }
   </section>`;
   return withProblem({ title: 'Sign in', main }, problem);
 }
 
-function signUpPage(visit: Visit, { email, next, problem }: Draft, signup: 'open' | 'closed'): Page {
-  const known = html`<p class="aside">Have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
-  if (signup === 'closed') {
-    const main = html`<section class="card narrow">
-      <h1>Make an account</h1>
-      <p>New accounts are made by the operator here. Ask them for one.</p>
-      ${known}
-    </section>`;
-    return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
-  }
+function closedPage({ next, problem }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Make an account</h1>
+    <p>
+      Accounts are given out by whoever runs this installation. Ask them for a link: it works for seven days, for your
+      e-mail address alone.
+    </p>
+    ${knownAside(next)}
+  </section>`;
+  return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
+}
+
+function newAccountPage(visit: Visit, { email, next, invitation, problem }: Draft): Page {
   const hint = `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`;
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
     ${next.startsWith('/device') && html`<p>Once you have an account, you go on with connecting your device.</p>`}
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
-      ${csrfField(visit.csrf)}${hidden('next', next)}
+      ${csrfField(visit.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
       ${textField({ ...EMAIL, value: email, problem, hint: 'We write to it once, to confirm that it is yours.' })}
       ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
       <button type="submit">Make an account</button>
     </form>
-    ${known}
+    ${knownAside(next)}
   </section>`;
   return withProblem({ title: 'Make an account', main }, problem);
+}
+
+function knownAside(next: string): Html {
+  return html`<p class="aside">Have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
 }
 
 const EMAIL = {

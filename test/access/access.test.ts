@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
-import { firstRun } from '../../src/access/first-run.ts';
+import { firstRun, openFirstRunFile } from '../../src/access/first-run.ts';
 import type { FirstRun } from '../../src/access/first-run.ts';
 import { authenticate, mintKey, revokeKey } from '../../src/access/keys.ts';
 import { acquireLease } from '../../src/access/lease.ts';
@@ -219,6 +219,23 @@ async function works(t: ExecutionContext, store: Store, made: FirstRun | undefin
   t.like(principal, { kind: 'key', accountId: made?.accountId, userId: user?.id, operator: true });
   t.deepEqual([...(principal?.scopes ?? [])], [...KEY_SCOPES]);
 }
+
+test('first run: the file with the password goes when its account has signed in, and with nobody else', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const made = await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' });
+  const there = () => readdir(dataDir);
+  const file = await openFirstRunFile(dataDir, log);
+  await file.signedIn('acc_other');
+  t.deepEqual(await there(), ['first-run.json']);
+  // Another start before anybody has signed in.
+  const later = await openFirstRunFile(dataDir, log);
+  await later.signedIn(made?.accountId ?? '');
+  t.deepEqual(await there(), []);
+  await later.signedIn(made?.accountId ?? '');
+  await (await openFirstRunFile(dataDir, log)).signedIn(made?.accountId ?? '');
+  await works(t, store, made);
+});
 
 test('first run: killed between file and commit, the next start leaves a file that fits', async (t) => {
   const dataDir = await directory(t);

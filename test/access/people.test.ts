@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { hash } from '@node-rs/argon2';
@@ -19,6 +20,7 @@ import {
   openSession,
   sessionsOf,
 } from '../../src/access/sessions.ts';
+import { signUpToken } from '../../src/access/sign-up-links.ts';
 import { changePassword, signIn, signUp } from '../../src/access/users.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -58,6 +60,7 @@ async function people(
     log: createLog({ level: 'silent' }),
     mailer: { send: async (mail) => void letters.push(mail) },
     loginLimits: createLoginLimits(clock),
+    secret: { derive: (purpose, id) => createHash('sha256').update(`${purpose} ${id}`).digest('base64url') },
     config: { baseUrl: 'https://panel.example', signup: 'open' },
     ...options,
   };
@@ -170,6 +173,18 @@ test('signing up can be closed, and a mail server that fails does not matter', a
   const closed = await people(t, { config: { baseUrl: 'https://panel.example', signup: 'closed' } });
   const steve = { email: 'steve@example.com', password: PASSWORD };
   t.is(await reasonOf(signUp(closed, steve, HOME)), 'SIGNUP_CLOSED');
+  const now = closed.clock.now();
+  const link = (email: string, expiresAt = now + 1) => signUpToken(closed.secret, email, expiresAt);
+  for (const invitation of [
+    link('alex@example.com'),
+    link(steve.email, now),
+    `${link(steve.email).slice(0, -1)}!`,
+    'x',
+  ]) {
+    t.is(await reasonOf(signUp(closed, { ...steve, invitation }, HOME)), 'SIGNUP_CLOSED', invitation);
+  }
+  t.is(await reasonOf(signUp(closed, { ...steve, invitation: link(steve.email) }, HOME)), 'done');
+  t.is(await reasonOf(signUp(closed, { ...steve, invitation: link(steve.email) }, AWAY)), 'USER_EXISTS', 'once');
   const open = await people(t, { mailer: { send: async () => Promise.reject(new Error('no')) } });
   t.is(await reasonOf(signUp(open, steve, HOME)), 'done');
 });

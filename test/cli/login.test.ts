@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { mintToken } from '../../src/ids.ts';
@@ -211,6 +212,7 @@ test('sign-in at the service itself, confirmed on its pages', async (t) => {
   const program = await newProgram(t, service.baseUrl);
   const login = program.start(['login', '--json']);
   const answers = await decide(service, await login.says(/http:[^"\s]+\?code=[A-Z-]+/), 'approve');
+  t.false(existsSync(join(service.dataDir, 'first-run.json')), 'the password goes with the first sign-in');
   t.regex(answers.question, /full access to your account/);
   t.regex(answers.question, /dormouse-cli/);
   t.is(answers.to, '/device/approved');

@@ -10,10 +10,12 @@ export interface Decided {
   to: string;
 }
 
+/** The file is gone once its owner has signed in. */
+const operators = new WeakMap<Service, { email: string; password: string }>();
+
 /** The operator signs in at the pages, as a browser without scripts would, and answers what the link asks. */
 export async function decide(service: Service, link: string, decision: 'approve' | 'deny'): Promise<Decided> {
-  const file = await readFile(join(service.dataDir, 'first-run.json'), 'utf8');
-  const { email, password } = JSON.parse(file) as { email: string; password: string };
+  const { email, password } = operators.get(service) ?? (await readOperator(service));
   const path = link.slice(new URL(link).origin.length);
   const cookies = new Map<string, string>();
 
@@ -36,6 +38,13 @@ export async function decide(service: Service, link: string, decision: 'approve'
   const asking = await go('/sign-in', { ...hiddenOf(signIn.text, '/sign-in'), email, password });
   const answered = await go('/device', { ...hiddenOf(asking.text, '/device'), decision });
   return { question: asking.text.replace(/\s+/g, ' '), to: answered.path };
+}
+
+async function readOperator(service: Service): Promise<{ email: string; password: string }> {
+  const file = await readFile(join(service.dataDir, 'first-run.json'), 'utf8');
+  const operator = JSON.parse(file) as { email: string; password: string };
+  operators.set(service, operator);
+  return operator;
 }
 
 /** The hidden fields of a page's form. */

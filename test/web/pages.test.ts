@@ -324,7 +324,10 @@ test('a name for the host that the caller made up is nowhere repeated', async (t
 test('an account cannot be made where the operator makes them', async (t) => {
   const site = await openSite(t, { signup: 'closed' });
   const page = await fetch(`${site.origin}/sign-up`);
-  t.regex(await page.text(), /made by the operator/);
+  t.regex(await page.text(), /Ask them for a link/);
+  const signIn = await (await fetch(`${site.origin}/sign-in`)).text();
+  t.regex(signIn, /ask them for a link/);
+  t.notRegex(signIn, /href="\/sign-up/);
   const reply = await post(
     site,
     '/sign-up',
@@ -332,6 +335,29 @@ test('an account cannot be made where the operator makes them', async (t) => {
     {},
   );
   t.is(reply.status, 403);
+});
+
+test('an operator lets somebody make an account where sign-up is closed', async (t) => {
+  const site = await openSite(t, { signup: 'closed' });
+  const { key } = await site.mint(['operator'], {});
+  await site.store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [true, 'usr_test']));
+  const email = 'steve@example.org';
+  const invite = () => site.call('POST', '/v1/operator/accounts:invite', { key, body: { email } });
+  const { json } = await invite();
+  const link = new URL(String(json['link']));
+  t.is(site.letters.at(-1)?.to, email);
+  t.true(site.letters.at(-1)?.text.includes(link.href));
+  const page = await (await fetch(site.origin + link.pathname + link.search)).text();
+  t.regex(page, new RegExp(`value="${email}"`));
+  const invitation = link.searchParams.get('invitation') ?? '';
+  const form = { ...(await visitorForm(site)), invitation, password: PASSWORD };
+  t.is(
+    (await post(site, '/sign-up', { ...form, email: 'alex@example.org' }, {})).status,
+    403,
+    'for that address alone',
+  );
+  t.is((await post(site, '/sign-up', { ...form, email }, {})).status, 303);
+  t.is((await invite()).reason, 'USER_EXISTS');
 });
 
 test('cookies cannot be read by a script, are not sent along by other sites, and over https not set by a neighbour', async (t) => {
