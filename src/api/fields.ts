@@ -44,11 +44,15 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
   return z.preprocess((value) => (typeof value === 'string' && NUMBER.test(value) ? Number(value) : value), number);
 }
 
-/** Bytes as base64, of either alphabet, with padding or without; at most `max` of them. */
+/**
+ * Bytes as base64 (RFC 4648), in either alphabet, with padding or without; at most `max` of them. Text of a length that no
+ * bytes have, or with bits left over, is refused: it was cut off or damaged on its way.
+ */
 export function base64(max: number) {
   return z
     .string()
-    .regex(/^[A-Za-z0-9+/_-]*={0,2}$/, 'must be base64')
+    .regex(/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)={0,2}$/, 'must be base64')
+    .refine(isWholeBase64, { error: 'must be whole base64', abort: true })
     .transform((text) => Buffer.from(text, 'base64'))
     .refine((bytes) => bytes.length <= max, `must have at most ${max} bytes`)
     .meta({ format: 'byte' });
@@ -92,6 +96,17 @@ export const reply = {
 /** An instant as the wire shows it; null for never. */
 export function rfc3339(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
+}
+
+/** Of text in the letters of base64, whether it is what encoding gives: its end tells. */
+function isWholeBase64(text: string): boolean {
+  const [letters = ''] = text.split('=', 1);
+  if (letters.length < text.length && text.length % 4 !== 0) return false;
+  const end = letters
+    .slice(letters.length - (letters.length % 4))
+    .replaceAll('-', '+')
+    .replaceAll('_', '/');
+  return letters.length % 4 !== 1 && Buffer.from(end, 'base64').toString('base64').startsWith(end);
 }
 
 function ownFields(value: unknown, names: [string, string][]): unknown {

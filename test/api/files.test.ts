@@ -199,6 +199,35 @@ test('F-01: bad paths are refused by every operation, with the field that is wro
   t.is((await post('', { path: 'url-safe', content: '_-8' })).status, 200, 'base64 of the other alphabet, unpadded');
 });
 
+test('content that is no whole base64 is refused, and the file stays as it was', async (t) => {
+  const { post, put, see } = await filesApi(t);
+  put('keep.txt', 'before');
+  const refused = [
+    'YWJjZ',
+    'a',
+    'YWJ',
+    'YR==',
+    'YWJjZA=',
+    'YWI==',
+    'YWJj=',
+    '=',
+    '==',
+    'ab+-',
+    '-/-/',
+    'YW Jj',
+    'YWJjZ===',
+  ];
+  for (const content of refused) {
+    const { status, reason } = await post('', { path: 'keep.txt', content });
+    t.deepEqual([status, reason], [400, 'INVALID_FIELD'], content);
+  }
+  t.is(see('keep.txt'), 'before');
+  for (const content of ['YWJj', 'YWJjZA', 'YWJjZA==', 'YWI', 'YWI=', '_-8', '_-8=', '+/8=']) {
+    t.is((await post('', { path: 'keep.txt', content })).status, 200, content);
+    t.is(see('keep.txt'), Buffer.from(content, 'base64').toString(), content);
+  }
+});
+
 test('F-12: a log of two gigabytes is read in part, and binary content survives', async (t) => {
   const { ok, put, root, post } = await filesApi(t);
   put('latest.log', 'first line\n');
