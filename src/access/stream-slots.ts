@@ -12,6 +12,9 @@ export const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
 /** File managers move several files at once. */
 export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
 
+/** By then a stream whose client has gone has been found out, as a rule. */
+const RETRY_AFTER_SECONDS = 15;
+
 /** Counts open streams, each kind for itself. */
 export interface StreamSlots {
   /**
@@ -57,6 +60,6 @@ function tooMany(subject: string, most: number): StatusError {
     'RESOURCE_EXHAUSTED',
     'TOO_MANY_STREAMS',
     `At most ${most} such streams may be open at once here. Close one first.`,
-    { metadata: { subject, limit: String(most) } },
+    { metadata: { subject, limit: String(most) }, retryAfterSeconds: RETRY_AFTER_SECONDS },
   );
 }

@@ -13,6 +13,7 @@ import { createFindBrowser } from './operator-session.ts';
 import { mountPublicStatus } from './public-status.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
+import { answerMethods } from './methods.ts';
 import { declaredRoute, mount, plainColons } from './mount.ts';
 import { openapiDocument } from './openapi.ts';
 import type { Declared } from './declared.ts';
@@ -73,7 +74,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
     .use(renderErrors(log))
     .use(plainColons)
     .use(router.routes())
-    .use(router.allowedMethods());
+    .use(answerMethods([...operations, ...sessionOperations]));
   app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
     const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
     log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');

@@ -6,7 +6,6 @@ import type { Authorize } from './auth.ts';
 import { parseMessage, readBody, streamBody } from './body.ts';
 import type { Declared, Sent } from './declared.ts';
 import { sendDownload } from './download.ts';
-import { routeNotFound } from './errors.ts';
 import type { DownloadOperation, MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
 import type { Services } from './services.ts';
 import { sendEvents } from './sse.ts';
@@ -20,7 +19,7 @@ export interface Gate {
 /** Gives every operation its route. The router must be strict and sensitive. */
 export function mount(router: Router, operations: readonly Operation[], gate: Gate, services: Services): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), serve(operation, gate, services));
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, gate, services)));
   }
 }
 
@@ -56,10 +55,16 @@ export const plainColons: Middleware = async function plainColons(ctx, next) {
   await next();
 };
 
-/** Holds the address against the operation, and notes for the log which one it is. Throws ROUTE_NOT_FOUND. */
-export function enter(ctx: Context, operation: Declared): void {
-  if (!operation.fits(ctx.params)) throw routeNotFound();
-  ctx.state.operation = operation;
+/**
+ * Serves an operation at the addresses that can belong to it, and notes for the log which one it is. A call to any other goes
+ * on to what comes behind: `/v1/servers/abc:start` is no server.
+ */
+export function entering(operation: Declared, serve: Middleware): Middleware {
+  return async function enter(ctx, next) {
+    if (!operation.fits(ctx.params)) return next();
+    ctx.state.operation = operation;
+    return serve(ctx, next);
+  };
 }
 
 /** What the caller sent. The body is not read before it is asked for. */
@@ -104,7 +109,6 @@ function download(operation: DownloadOperation, gate: Gate, services: Services):
 }
 
 async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
-  enter(ctx, operation);
   const principal = await authorize(ctx.headers, operation);
   ctx.state.credential = credentialId(principal);
   return principal;

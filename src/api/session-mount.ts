@@ -5,7 +5,7 @@ import type { SessionPrincipal } from '../access/principal.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from '../access/session-cookie.ts';
 import { findSession } from '../access/sessions.ts';
 import { StatusError } from '../status.ts';
-import { enter, routePath, sentBy } from './mount.ts';
+import { entering, routePath, sentBy } from './mount.ts';
 import type { Services } from './services.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
 
@@ -20,7 +20,7 @@ export function mountSession(
   services: Services,
 ): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), serve(operation, takeToken, services));
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, takeToken, services)));
   }
 }
 
@@ -47,7 +47,6 @@ export function browserOf(ctx: Context, { config, clientAddress }: Services): Br
 // First where the call comes from, as it costs nothing; a session is looked at only where it is needed.
 function serve(operation: SessionOperation, takeToken: (sessionId: string) => void, services: Services): Middleware {
   return async function serveSessionOperation(ctx) {
-    enter(ctx, operation);
     refuseCrossSite(ctx.method, ctx.headers, services.config.baseUrl);
     const principal = operation.signedIn ? await signedIn(ctx) : undefined;
     const call = { ...sentBy(ctx, operation), browser: browserOf(ctx, services), principal };

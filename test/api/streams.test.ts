@@ -153,6 +153,7 @@ test('three streams a key, ten an account; what is closed or refused holds no pl
   t.true(streams.every(({ status }) => status === 200));
   const refused = await it.call('GET', LOGS, { key: keys[0]! });
   t.like(refused, { status: 429, reason: 'TOO_MANY_STREAMS' });
+  t.is(refused.headers.get('retry-after'), '15');
   t.is((await it.call('GET', '/v1/servers/none/logs/stream', { key: keys[3]! })).status, 404);
   await it.until(() => it.services.streamSlots.taken() === 18);
   streams.push(await open(t, it, LOGS, { 'x-api-key': keys[3]! }));

@@ -45,13 +45,14 @@ test('addresses with verbs, and what looks like them', async (t) => {
     ['POST', '/v1/servers/abc;v=1:start', 404, 5],
     ['POST', '/v1/servers/%zz:start', 404, 5],
     ['POST', '/v1/servers/%E0%A4%A:start', 404, 5],
-    ['POST', '/v1/servers/:start', 405, 12],
-    ['GET', '/v1/servers/abc:start', 404, 5],
-    ['HEAD', '/v1/servers/abc:start', 404],
-    ['DELETE', '/v1/servers/abc:start', 404, 5],
-    ['DELETE', '/v1/servers/abc%3Astart', 404, 5],
-    ['POST', '/v1/servers/abc:bogus', 405, 12],
-    ['POST', '/v1/servers/abc:START', 405, 12],
+    ['POST', '/v1/servers/:start', 404, 5],
+    ['GET', '/v1/servers/abc:start', 405, 12],
+    ['HEAD', '/v1/servers/abc:start', 405],
+    ['DELETE', '/v1/servers/abc:start', 405, 12],
+    ['DELETE', '/v1/servers/abc%3Astart', 405, 12],
+    ['POST', '/v1/servers/abc:bogus', 404, 5],
+    ['GET', '/v1/servers/abc:bogus', 404, 5],
+    ['POST', '/v1/servers/abc:START', 404, 5],
     ['PUT', '/v1/servers/abc', 405, 12],
     ['PATCH', '/v1/servers', 405, 12],
     ['GET', '/V1/Servers/abc', 404, 5],
@@ -71,9 +72,46 @@ test('addresses with verbs, and what looks like them', async (t) => {
     if (code !== undefined) t.is(assertStatusBody(answer), undefined, `${method} ${path}`);
   }
   t.is((await call('PUT', '/v1/servers/abc')).headers.get('allow'), 'HEAD, GET, DELETE');
-  t.is((await call('DELETE', '/v1/servers/abc:start')).status, 404);
+  t.is((await call('DELETE', '/v1/servers/abc:start')).status, 405);
   t.is((await call('GET', '/v1/servers/abc')).status, 200, 'it is still there');
   await reach('abc', 'running');
+});
+
+test('`Allow` names the methods that are served at an address, and no others', async (t) => {
+  const { ok, call, port } = await api(t);
+  await ok('POST', '/v1/servers', SMALL);
+  const allow = async (method: string, path: string) => {
+    const { status, headers } = await call(method, path);
+    return [status, headers.get('allow')];
+  };
+  t.deepEqual(await allow('OPTIONS', '/v1/servers/abc:start'), [200, 'POST']);
+  t.deepEqual(await allow('OPTIONS', '/v1/servers/abc%3Astart'), [200, 'POST']);
+  t.deepEqual(await allow('PUT', '/v1/servers/abc:start'), [405, 'POST']);
+  t.deepEqual(await allow('GET', '/v1/servers/abc:start'), [405, 'POST']);
+  t.deepEqual(await allow('OPTIONS', '/v1/servers/abc'), [200, 'HEAD, GET, DELETE']);
+  t.deepEqual(await allow('OPTIONS', '/v1/servers/abc:bogus'), [404, null]);
+  t.deepEqual(await allow('PUT', '/v1/servers/abc:bogus'), [404, null]);
+  t.deepEqual(await allow('OPTIONS', '/v1/session/me'), [200, 'HEAD, GET']);
+  t.deepEqual(await allow('PROPFIND', '/v1/servers/abc:start'), [501, 'POST']);
+  for (const [path, expected] of [
+    ['/v1/servers/abc', /^HTTP\/1\.1 405 [^]*\r\nAllow: HEAD, GET, DELETE\r\n[^]*"code":12/],
+    ['/v1/servers/abc:start', /^HTTP\/1\.1 405 [^]*\r\nAllow: POST\r\n/],
+    ['/healthz', /^HTTP\/1\.1 405 [^]*\r\nAllow: HEAD, GET\r\n/],
+    ['/nowhere', /^HTTP\/1\.1 404 /],
+  ] as const) {
+    t.regex(await rawHttp(port, `TRACE ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), expected, path);
+  }
+});
+
+test('whatever the document names is allowed at its address, and nothing beside it', async (t) => {
+  const { call } = await api(t);
+  const all = [...operations, ...sessionOperations];
+  const at = Map.groupBy(all, ({ path }) => path.replaceAll(/\{\w+\}/g, 'x1'));
+  for (const [path, those] of at) {
+    const methods = (await call('OPTIONS', path)).headers.get('allow')?.split(', ') ?? [];
+    const named = those.flatMap(({ method }) => (method === 'get' ? ['HEAD', 'GET'] : [method.toUpperCase()]));
+    t.deepEqual(methods.toSorted(), named.toSorted(), path);
+  }
 });
 
 test('a method override is no method', async (t) => {

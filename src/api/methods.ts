@@ -1,0 +1,44 @@
+import type { Middleware } from 'koa';
+import type { Declared } from './declared.ts';
+import { routePath } from './mount.ts';
+
+/** RFC 9110 §9.3 and RFC 5789. What is no method of these is not known here. */
+const KNOWN = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']);
+
+/** A route of the router, as far as it is asked here. */
+interface Route {
+  path: string | RegExp;
+  methods: string[];
+  captures(path: string): string[];
+  params(path: string, captures: string[]): Record<string, string>;
+}
+
+/**
+ * Answers for what no route has served: `OPTIONS` with 200, an unknown method with 501, and with 405 what is at this address
+ * by other methods. `Allow` names those that are served at this very address: what an operation does not take as its
+ * parameters is no address of that operation. To be used right behind the router.
+ */
+export function answerMethods(operations: readonly Declared[]): Middleware {
+  const fits = new Map(operations.map((operation) => [routePath(operation.path), operation.fits]));
+
+  function allowed(path: string, matched: readonly Route[]): string[] {
+    const ours = matched.filter(
+      (route) => fits.get(String(route.path))?.(route.params(path, route.captures(path))) ?? true,
+    );
+    return [...new Set(ours.flatMap(({ methods }) => methods))];
+  }
+
+  return async function methods(ctx, next) {
+    await next();
+    if (ctx.status !== 404 || (ctx.body !== undefined && ctx.body !== null)) return;
+    const { matched = [] } = ctx as { matched?: Route[] };
+    const methods = allowed(ctx.path, matched);
+    if (!KNOWN.has(ctx.method)) ctx.status = 501;
+    else if (methods.length === 0) return;
+    else if (ctx.method === 'OPTIONS') {
+      ctx.status = 200;
+      ctx.body = '';
+    } else ctx.status = 405;
+    if (methods.length > 0) ctx.set('Allow', methods.join(', '));
+  };
+}
