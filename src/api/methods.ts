@@ -19,11 +19,11 @@ interface Route {
  * parameters is no address of that operation. To be used right behind the router.
  */
 export function answerMethods(operations: readonly Declared[]): Middleware {
-  const fits = new Map(operations.map((operation) => [routePath(operation.path), operation.fits]));
+  const byRoute = new Map(operations.map((operation) => [routePath(operation.path), operation]));
 
   function allowed(path: string, matched: readonly Route[]): string[] {
     const ours = matched.filter(
-      (route) => fits.get(String(route.path))?.(route.params(path, route.captures(path))) ?? true,
+      (route) => byRoute.get(String(route.path))?.fits(route.params(path, route.captures(path))) ?? true,
     );
     return [...new Set(ours.flatMap(({ methods }) => methods))];
   }
