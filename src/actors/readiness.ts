@@ -4,6 +4,7 @@ import { hasManagement, managementSecret } from '../hosting/management.ts';
 import type { Clock, Console, Engine, Exit, Game, Management, Pinger } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { sleep } from '../sleep.ts';
+import { keptText } from './run-log.ts';
 
 /** Between two status requests to a game that is starting. */
 const PING_EVERY_MS = 500;
@@ -81,7 +82,7 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
     for (let position = after; ; await sleep(clock, LOG_RETRY_MS, signal)) {
       for await (const line of engine.logs(row.id, { after: position, follow: true, signal })) {
         position = line.position;
-        lines.push(line.text);
+        lines.push(keptText(line.text));
         if (lines.length > KEPT_LINES * 2) lines.splice(0, KEPT_LINES);
         bootLog.read(line.text, clock.now());
         show(clock.now());

@@ -1,5 +1,6 @@
 /** What one run of a game, or one installation, printed, out of a log that goes over all of a server's. */
 import { saysReady } from '../hosting/boot-log.ts';
+import { MAX_LINE_CHARS } from '../hosting/diagnosis-line.ts';
 import type { Engine } from '../ports.ts';
 
 /** As many of the newest lines as a diagnosis reads. */
@@ -18,12 +19,18 @@ export async function linesBehind(engine: Engine, id: string, position: string |
   try {
     for await (const line of engine.logs(id, { tail: MAX_LINES })) {
       if (line.position === position) lines = [];
-      else lines.push(line.text);
+      else lines.push(keptText(line.text));
     }
   } catch {
     // The engine is away; the failure that brought us here says so already.
   }
   return lines;
+}
+
+/** As much of a line as a diagnosis reads; games may print lines of 64 KB by the thousand. */
+export function keptText(text: string): string {
+  // A slice of a long string would keep all of it in memory.
+  return text.length > MAX_LINE_CHARS ? Buffer.from(text.slice(0, MAX_LINE_CHARS)).toString() : text;
 }
 
 /** Those behind the last time a game said that it was ready: what it survived before that did not end it. */

@@ -25,7 +25,7 @@ export const INSTALL_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['MODS_NEED_DOWNLOAD.txt', 'Mods Need Download', 'not allowed for project distribution'],
     pattern: /MODS_NEED_DOWNLOAD\.txt|Mods Need Download|not allowed for project distribution/,
     find: () => ({
       code: 'modpack_manual_download',

@@ -38,7 +38,7 @@ const WATCHDOG_SUGGESTION =
 export const MACHINE_RULES: readonly Rule[] = [
   {
     needle: 'UnsupportedClassVersionError',
-    pattern: /UnsupportedClassVersionError: ([\w/.$-]{1,200})(.{0,300})$/,
+    pattern: /UnsupportedClassVersionError: ([\w/.$-]{1,200})(?![\w/.$-])(.{0,300})/,
     find: ([, className = '', rest = ''], place) => {
       const file = /(?:class file version|major\.minor version) (\d{2,3})/.exec(rest)?.[1];
       if (file === undefined) return undefined;
@@ -100,7 +100,7 @@ export const MACHINE_RULES: readonly Rule[] = [
           ),
   },
   {
-    needle: '',
+    needle: ['insufficient memory', 'Could not reserve enough space', 'Native memory allocation (mmap)', ' Killed '],
     pattern:
       /^(?:# )?There is insufficient memory for the Java Runtime Environment|Could not reserve enough space for .{0,40}object heap|Native memory allocation \(mmap\) failed|^\S{1,80}: line \d{1,5}: +\d{1,9} Killed +java/,
     find: (_, { context }) =>
@@ -118,7 +118,7 @@ export const MACHINE_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['Address already in use', 'port is already allocated'],
     pattern: /(?:BindException|bind\(\.\.\) failed): Address already in use|port is already allocated/,
     find: (_, place) => ({
       code: 'port_in_use',
@@ -143,7 +143,7 @@ export const MACHINE_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['No space left on device', 'Disk quota exceeded'],
     pattern: /No space left on device|Disk quota exceeded/,
     find: () => ({
       code: 'disk_full',
@@ -165,7 +165,7 @@ export const MACHINE_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['Considering it', 'Watching Server', 'has stopped responding', 'WatchDog', 'ServerHangWatchdog'],
     pattern:
       /^Considering it to be crashed|^Description: Watching Server|^The server has stopped responding!|^Main thread terminated by WatchDog|ServerHangWatchdog detected/,
     find: () => ({

@@ -102,7 +102,15 @@ export const MOD_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: [
+      'ncompatible mod',
+      'uplicate',
+      'pre-loading phase',
+      'broken mod state',
+      'Mixin ',
+      'ModResolutionException',
+      'unsupported mandatory dependencies',
+    ],
     pattern:
       /^(?:Incompatible mods? (?:found|set)!|Found duplicate mods:)|Duplicate(?:ModsFoundException|\smods found)|Error during pre-loading phase|to a broken mod state|Mixin (?:apply|transformation of \S{1,120}) failed|ModResolutionException|Missing or unsupported mandatory dependencies/,
     find: () => ({

@@ -35,11 +35,12 @@ export interface Place {
 }
 
 /**
- * One kind of line that tells something. `needle` is looked for before `pattern` is tried, which keeps the scan cheap. Each
- * quantifier of a pattern is bounded or its pattern anchored, so that no line makes it slow.
+ * One kind of line that tells something. `pattern` is tried only on lines that hold a `needle`, which keeps the scan cheap.
+ * Each quantifier of a pattern is bounded, and one that does not begin with a literal begins at a word, so that no line makes
+ * it slow. What a rule may read of one log is bounded too (`diagnosis.ts`).
  */
 export interface Rule {
-  needle: string;
+  needle: string | readonly string[];
   pattern: RegExp;
   find(groups: readonly string[], place: Place): Finding | Finding[] | undefined;
 }
@@ -56,12 +57,19 @@ export function headline({ lines, index }: Place): GameLine | undefined {
   return undefined;
 }
 
-/** The first group of a pattern in the lines around a place, nearest first above, then below. */
+/** Per log and pattern: the first group in each line, as far as anybody asked. A log without lines has nothing to remember. */
+const remembered = new WeakMap<readonly GameLine[], Map<RegExp, (string | null)[]>>();
+
+/** The first group of a pattern in the lines around a place, nearest first above, then below. Each line is read once a log. */
 export function nearby({ lines, index }: Place, pattern: RegExp): string | undefined {
+  const ofLog = remembered.get(lines) ?? new Map<RegExp, (string | null)[]>();
+  const groups = ofLog.get(pattern) ?? [];
+  remembered.set(lines, ofLog.set(pattern, groups));
   for (let distance = 0; distance <= MESSAGE_LINES; distance += 1) {
     for (const at of [index - distance, index + distance]) {
-      const found = pattern.exec(lines[at]?.text ?? '')?.[1];
-      if (found !== undefined) return found;
+      if (lines[at] === undefined) continue;
+      const found = (groups[at] ??= pattern.exec(lines[at].text)?.[1] ?? null);
+      if (found !== null) return found;
     }
   }
   return undefined;

@@ -5,10 +5,20 @@ function badConfig(file: string, detail: string, suggestion: string): Finding {
   return { code: 'bad_config', subject: file, title: 'Broken settings', detail, suggestion };
 }
 
+const PATH = /[\w./-]{3,}/g;
+const SETTINGS_ENDING = /\.(?:ya?ml|json5?|toml|properties|cfg|conf)\b/g;
+const MAX_PATH = 200;
+
 /** The settings file a line names, from the server's directory on; empty where it names none. */
 function namedFile(text: string): string {
-  const path = /[\w./-]{1,200}\.(?:ya?ml|json5?|toml|properties|cfg|conf)\b/.exec(text)?.[0] ?? '';
-  return path.replace(/^(?:\/data\/|\.\/)/, '');
+  // Word by word: looking for a path from each character of one would read it as often as it is long.
+  for (const [path] of text.matchAll(PATH)) {
+    const ending = [...path.matchAll(SETTINGS_ENDING)].at(-1);
+    if (!ending || ending.index === 0) continue;
+    const end = ending.index + ending[0].length;
+    return path.slice(Math.max(0, end - MAX_PATH), end).replace(/^(?:\/data\/|\.\/)/, '');
+  }
+  return '';
 }
 
 export const WORLD_RULES: readonly Rule[] = [
@@ -26,7 +36,7 @@ export const WORLD_RULES: readonly Rule[] = [
   },
   {
     needle: 'session.lock',
-    pattern: /([\w.-]{1,80})\/session\.lock: ?(?:already locked|$)/,
+    pattern: /(?<![\w.-])([\w.-]{1,80})\/session\.lock: ?(?:already locked|$)/,
     find: ([, world = '']) => ({
       code: 'world_locked',
       subject: world,
@@ -36,9 +46,9 @@ export const WORLD_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['hunk saved with newer version of', 'This world was '],
     pattern:
-      /chunk saved with newer version of minecraft|^This world was (?:created by an incompatible version|saved with a newer version)/i,
+      /[Cc]hunk saved with newer version of [Mm]inecraft|^This world was (?:created by an incompatible version|saved with a newer version)/,
     find: (_, { context }) => ({
       code: 'world_newer_version',
       subject: context.version,
@@ -59,7 +69,7 @@ export const WORLD_RULES: readonly Rule[] = [
     }),
   },
   {
-    needle: '',
+    needle: ['World files may be corrupted', 'level.dat'],
     pattern: /World files may be corrupted|Exception reading \S{0,200}level\.dat|Failed to load \S{0,200}level\.dat\b/,
     find: () => ({
       code: 'world_corrupt',
@@ -94,7 +104,7 @@ export const WORLD_RULES: readonly Rule[] = [
     },
   },
   {
-    needle: '',
+    needle: ['org.yaml.snakeyaml.', 'Cannot load ', 'while parsing ', 'while scanning '],
     pattern:
       /^(?:Caused by: )?(?:org\.yaml\.snakeyaml\.\S{1,120}: |Cannot load \S{1,200}\.ya?ml)|while (?:parsing|scanning) (?:a|an|the) [\w ]{1,40}/,
     find: (_, { line, lines, index }) => {
@@ -118,7 +128,7 @@ export const WORLD_RULES: readonly Rule[] = [
       ),
   },
   {
-    needle: '',
+    needle: ['Unrecognized ', 'heap size', 'Could not create the Java Virtual Machine'],
     pattern:
       /^(?:Unrecognized (?:VM )?option|Invalid (?:maximum|initial) heap size|Error: Could not create the Java Virtual Machine)/,
     find: () =>
@@ -129,7 +139,7 @@ export const WORLD_RULES: readonly Rule[] = [
       ),
   },
   {
-    needle: '',
+    needle: [' must be ', 'Invalid '],
     pattern:
       /^(?:\[ERROR\] |ERROR: )?(?:(DIFFICULTY|MODE|LEVEL_TYPE|TYPE) must be .{1,120}|Invalid (TYPE|game mode|difficulty)\b.{0,120})/,
     find: ([, must = '', invalid = ''], { line }) =>

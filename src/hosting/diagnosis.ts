@@ -3,7 +3,7 @@ import type { Exit } from '../ports.ts';
 import { DEPENDENCY_RULES } from './diagnosis-dependencies.ts';
 import { exitFindings, unknownFinding } from './diagnosis-exit.ts';
 import { INSTALL_RULES } from './diagnosis-install.ts';
-import { readGameLine, spoken } from './diagnosis-line.ts';
+import { MAX_LINE_CHARS, readGameLine, spoken } from './diagnosis-line.ts';
 import type { GameLine } from './diagnosis-line.ts';
 import { MACHINE_RULES } from './diagnosis-machine.ts';
 import { MOD_RULES } from './diagnosis-mods.ts';
@@ -28,8 +28,12 @@ export interface Insight {
 /** Why something failed, and everything that was found on the way. */
 export type Diagnosis = Failure & { insights: Insight[] };
 
-/** How many of the newest lines are looked at. */
+/** How many of the newest lines are looked at, and of a report's first ones. */
 const MAX_LINES = 2_000;
+/** Of log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
+const MAX_CHARS = 1_000_000;
+/** So many characters of one log are shown to one rule. A log that holds more of its needles was made to cost time. */
+const MAX_CHARS_OF_RULE = 128 * 1024;
 const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;
@@ -78,7 +82,8 @@ interface Found {
 /**
  * Says why a game ended, or why an installation failed: what an owner can act on, from the newest 2 000 lines of the log,
  * the way the process ended, and the report that the game wrote of it. `insights` holds everything found, weightiest first; the first one is the failure. Where nothing
- * is recognised the code is `unknown` and `raw` holds the last lines. Never throws; time is linear in the size of the log.
+ * is recognised the code is `unknown` and `raw` holds the last lines. Never throws. Time is linear in the size of the log, of which at
+ * most a million characters are read, and bounded for each rule.
  */
 export function diagnose(
   lines: readonly string[],
@@ -87,7 +92,8 @@ export function diagnose(
   report: readonly string[] = [],
 ): Diagnosis {
   // In front, so that the end of the log stays the end where nothing is recognised.
-  const log = [...report.slice(0, MAX_LINES), ...lines.slice(-MAX_LINES)].map(readGameLine);
+  const newest = withinChars(lines.slice(-MAX_LINES).toReversed()).toReversed();
+  const log = [...withinChars(report.slice(0, MAX_LINES)), ...newest].map(readGameLine);
   const { certain, likely } = exitFindings(log, exit, context);
   const found = [...scan(log, context)].sort(byPrecedence);
   const of = (weight: Weight) => found.filter(({ finding }) => weightOf(finding) === weight);
@@ -107,13 +113,28 @@ export function diagnose(
   };
 }
 
+/** The first lines, as many as fit. */
+function withinChars(lines: readonly string[]): readonly string[] {
+  let left = MAX_CHARS;
+  const end = lines.findIndex((line) => (left -= Math.min(line.length, MAX_LINE_CHARS)) < 0);
+  return end < 0 ? lines : lines.slice(0, end);
+}
+
+function holdsNeedle(text: string, { needle }: Rule): boolean {
+  return typeof needle === 'string' ? text.includes(needle) : needle.some((each) => text.includes(each));
+}
+
 /** Everything the rules find, one entry for each code and subject, in the log's order. */
 function scan(log: readonly GameLine[], context: DiagnosisContext): Iterable<Found> {
   const found = new Map<string, Found>();
+  const read = new Map<Rule, number>();
   for (const [index, line] of log.entries()) {
     if (line.text === '' || spoken(line)) continue;
     for (const rule of RULES) {
-      if (!line.text.includes(rule.needle)) continue;
+      if (!holdsNeedle(line.text, rule)) continue;
+      const chars = (read.get(rule) ?? 0) + line.text.length;
+      if (chars > MAX_CHARS_OF_RULE) continue;
+      read.set(rule, chars);
       const groups = rule.pattern.exec(line.text);
       // What players say is logged at INFO behind their names: there only whole messages count.
       if (!groups || (line.level === 'INFO' && groups.index > 0)) continue;

@@ -391,3 +391,29 @@ test('hostile lines cost no more than others', (t) => {
     );
   }
 });
+
+test('a log that was written to be slow costs a fraction of a second, whichever rule it is for', (t) => {
+  const repeat = (unit: string, last = '') =>
+    unit.repeat(Math.ceil(2_000 / unit.length)).slice(0, 2_000 - last.length) + last;
+  const attacks = [
+    repeat('a/', 'MalformedInputException'),
+    repeat('UnsupportedClassVersionError: '),
+    repeat('a.', '/session.lock'),
+    repeat('InjectionError ', ' from mod '),
+    repeat('mod a requires mods ['),
+    repeat('Failed to create mod instance. ModID: ', 'load a clientside only mod').replace('ModID: ', 'ModI'),
+    repeat('Attempted to load class net/minecraft/client/'),
+    repeat('Exception reading aaaa', ' level.dat'),
+  ];
+  for (const attack of attacks) {
+    const before = process.threadCpuUsage();
+    diagnose(
+      Array.from({ length: 2_000 }, () => attack),
+      exit(1),
+      CONTEXT,
+      Array.from({ length: 2_000 }, () => attack),
+    );
+    const { user, system } = process.threadCpuUsage(before);
+    t.true((user + system) / 1_000 < 1_500, `${attack.slice(0, 40)}: ${(user + system) / 1_000} ms`);
+  }
+});
