@@ -3,7 +3,7 @@ import { newestCrashReport } from '../hosting/crash-reports.ts';
 import { dataRoot } from '../hosting/data-root.ts';
 import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
-import type { Clock, Engine, Exit, Game } from '../ports.ts';
+import { type Clock, type Engine, EngineError, type Exit, type Game } from '../ports.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 
@@ -26,34 +26,70 @@ const KILLED = new Set([255, 137, 143]);
 /** What a game answers to `stop`, from its console or from somebody in charge. Chat begins with `<name>`. */
 const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 30_000;
+/** An end that nobody told of is noticed within this time. */
+const EVERY_MS = 60_000;
 
 /**
- * Holds what the engine shows against what the actors believe, at the start, after the engine was away, and at each of its
- * events; the machines decide what follows. Games without a server are removed. Returns the function that ends it.
+ * Compares what the engine shows with what the actors believe: at the start, after the engine was away, at each of its events,
+ * and once a minute; the machines decide what follows. What could not be stored is told again until it is. Games without a
+ * server are removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
   const { engine, servers, clock, log, dataDir, onReturn, onAway, onLook } = options;
+  /** Servers whose last comparison failed, and whether nobody had told of their game's end. */
+  const pending = new Map<string, boolean>();
   let closed = false;
-  let cancelRetry = () => {};
+  let retryMs = RETRY_MS;
+  let cancelNext = () => {};
 
-  async function everything(): Promise<void> {
+  /** `thorough`: asks the engine about each game, also where its list shows what the server believes. */
+  async function everything(thorough: boolean): Promise<void> {
     const games = new Map(
       (await engine.list()).filter(({ installer }) => !installer).map((game) => [game.serverId, game]),
     );
+    const live = new Map(servers.live().map((now) => [now.row.id, now]));
+    const doubtful = new Map(pending);
     for (const game of games.values()) {
-      if ((await servers.get(game.serverId)) === undefined && !beingDeleted(game.serverId)) await sweep(game);
-      else if (game.up) await compare(game.serverId, true);
+      const { serverId, up } = game;
+      const state = live.get(serverId)?.state;
+      if (up && (thorough || state === undefined)) doubtful.set(serverId, pending.get(serverId) ?? true);
+      else if (!up && thorough && state === undefined) await sweepUnowned(game);
     }
-    for (const now of servers.live()) if (now.state === 'running') await compare(now.row.id, true);
+    for (const { row, state } of live.values()) {
+      const asBelieved = !thorough && games.get(row.id)?.up === true;
+      if (state === 'running' && !asBelieved) doubtful.set(row.id, pending.get(row.id) ?? true);
+    }
+    await compareAll(doubtful, games);
+  }
+
+  async function compareAll(doubtful: Map<string, boolean>, games: Map<string, Game>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [id, missed] of doubtful) {
+      const game = games.get(id);
+      try {
+        if (game === undefined || !(await sweepUnowned(game))) await compare(id, missed);
+        pending.delete(id);
+      } catch (error) {
+        pending.set(id, missed);
+        // One server's trouble is not that of the others; an engine out of reach is.
+        if (error instanceof EngineError && error.code === 'engine_unavailable') throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Removes a game whose server is gone; false where it has one. */
+  async function sweepUnowned({ serverId, up }: Game): Promise<boolean> {
+    if ((await servers.get(serverId)) !== undefined || beingDeleted(serverId)) return false;
+    log.warn({ server: serverId, up }, 'removing a game without a server');
+    await removeGame(engine, serverId);
+    return true;
   }
 
   function beingDeleted(id: string): boolean {
     return servers.live().some(({ row, state }) => row.id === id && state === 'deleting');
-  }
-
-  async function sweep({ serverId, up }: Game): Promise<void> {
-    log.warn({ server: serverId, up }, 'removing a game without a server');
-    await removeGame(engine, serverId);
   }
 
   /** Asks the engine anew, since an event may be older than what happened after it. */
@@ -77,34 +113,45 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
   }
 
-  function resync(): void {
-    cancelRetry();
+  /** Compares everything, and again in a minute; sooner where it could not. */
+  async function resync(thorough = true): Promise<void> {
+    cancelNext();
     if (closed) return;
-    everything().catch((error: unknown) => {
-      log.warn({ err: error }, 'the engine cannot be asked; trying again');
-      cancelRetry = clock.at(clock.now() + RETRY_MS, resync);
-    });
+    try {
+      await everything(thorough);
+      retryMs = RETRY_MS;
+      resyncIn(EVERY_MS, false);
+    } catch (error) {
+      const first = retryMs === RETRY_MS;
+      log[first ? 'warn' : 'debug']({ err: error }, 'games and servers could not be compared; trying again');
+      resyncIn(retryMs, thorough);
+      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+    }
+  }
+
+  function resyncIn(ms: number, thorough: boolean): void {
+    cancelNext();
+    if (!closed) cancelNext = clock.at(clock.now() + ms, () => void resync(thorough));
   }
 
   const unwatch = engine.watch((event) => {
     if (event.type === 'away') return onAway?.();
     if (event.type === 'resync') {
       onReturn?.();
-      return resync();
+      return void resync();
     }
-    if (event.game.installer) return;
-    compare(event.game.serverId, false).catch((error: unknown) => {
-      log.debug({ err: error, server: event.game.serverId }, 'could not look at a game; everything is compared again');
-      resync();
+    const { serverId, installer } = event.game;
+    if (installer) return;
+    compare(serverId, false).catch((error: unknown) => {
+      log.debug({ err: error, server: serverId }, 'could not look at a game; everything is compared again');
+      pending.set(serverId, false);
+      resyncIn(RETRY_MS, true);
     });
   });
-  await everything().catch((error: unknown) => {
-    log.warn({ err: error }, 'the engine cannot be asked at the start; trying again');
-    cancelRetry = clock.at(clock.now() + RETRY_MS, resync);
-  });
+  await resync();
   return () => {
     closed = true;
-    cancelRetry();
+    cancelNext();
     unwatch();
   };
 }

@@ -280,7 +280,9 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     get,
     patch,
     async tell(id, fact) {
-      (await loaded(id))?.actor.send(fact);
+      const entry = await loaded(id);
+      entry?.actor.send(fact);
+      await entry?.commit;
     },
     observe(listener) {
       listeners.add(listener);

@@ -42,7 +42,10 @@ export interface Servers {
    */
   patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
   inspect(id: string): Promise<MachineView | undefined>;
-  /** Tells a fact; a server that does not know it in its state, or is gone, ignores it. */
+  /**
+   * Tells a fact and resolves once what it changed is stored; a server that does not know it in its state, or is gone, ignores
+   * it. Rejects where it could not be stored: then it is to be told again.
+   */
   tell(id: string, fact: ServerEvent): Promise<void>;
   /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
   observe(listener: (id: string, now: ServerNow | null) => void): () => void;

@@ -124,6 +124,42 @@ test('what could not be stored has not happened', async (t) => {
   await w.reach('lobby', 'running');
 });
 
+for (const failure of ['fail', 'unreadable'] as const) {
+  test(`a game that ends while the database is out of order (${failure}) is started again once it is back`, async (t) => {
+    let gate!: ReturnType<typeof stoppable>['state'];
+    const w = await world(t, {
+      store: (base) => {
+        const { store, state } = stoppable(base);
+        gate = state;
+        return store;
+      },
+    });
+    for (const id of ['lobby', 'other']) await running(w, id);
+    await w.clock.advance(61_000);
+    gate[failure] = true;
+    w.engine.crash('lobby');
+    await w.clock.advance(180_000);
+    gate[failure] = false;
+    await w.clock.advance(35_000);
+    await w.until(() => w.engine.boots.length === 3);
+    await w.reach('lobby', 'running');
+    t.deepEqual(w.engine.boots, ['lobby', 'other', 'lobby']);
+    const view = await w.servers.inspect('lobby');
+    t.is(view?.transitions.filter(({ event }) => event === 'DOWN').length, 1);
+    t.is((await w.servers.get('other'))?.state, 'running');
+  });
+}
+
+test('an end of which the engine told nobody is noticed within a minute', async (t) => {
+  const w = await world(t, { watch: () => () => {} });
+  await running(w, 'lobby');
+  await w.clock.advance(61_000);
+  w.engine.crash('lobby');
+  await w.clock.advance(61_000);
+  await w.until(() => w.engine.boots.length === 2);
+  t.is((await w.reach('lobby', 'running'))?.context.cause.id, 'crash');
+});
+
 test('a stop saves over the console first; a kill does not wait', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');

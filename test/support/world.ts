@@ -11,7 +11,7 @@ import type { ServerNow } from '../../src/actors/effect-host.ts';
 import { createServers, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
 import { createManagement } from '../../src/adapters/management.ts';
 import { createLog } from '../../src/log.ts';
-import type { Address, Console, Pinger } from '../../src/ports.ts';
+import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
@@ -65,6 +65,8 @@ export interface WorldOptions {
   onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
+  /** How the games are watched, in place of the engine's own way. */
+  watch?: Engine['watch'];
   room?: Partial<BackupRoomOptions>;
   /** What else is cleared away with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
@@ -144,9 +146,10 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   function reconcile(): Promise<() => void> {
-    const { onLook, onAway } = options;
+    const { onLook, onAway, watch } = options;
     const onReturn = () => void outages++;
-    return startReconcile({ engine, servers: it.servers, clock, log, dataDir, onReturn, onLook, onAway });
+    const watched = watch === undefined ? engine : { ...engine, watch };
+    return startReconcile({ engine: watched, servers: it.servers, clock, log, dataDir, onReturn, onLook, onAway });
   }
 
   function create(id: string, fields: Partial<ServerRow> = {}): Promise<ServerNow> {
