@@ -18,11 +18,14 @@ const POLL_MS = 1_000;
 /** What a killed process may take to end; longer only while the kernel waits for a device. */
 const KILL_MS = 30_000;
 const ROTATE_EVERY_MS = 5_000;
+const FORGOTTEN_POLL_MS = 100;
 
 /** How long another instance's intent may stand without a process before it counts as one that was cut off. */
 const INTENT_MS = 3_000;
 
+/** In the environment of each game: by the first its run is recognised, by the second its server where no run file tells. */
 const TOKEN = 'DORMOUSE_RUN';
+const RUN_FILE = 'DORMOUSE_RUN_FILE';
 
 interface Live {
   run: Run;
@@ -48,6 +51,8 @@ export class ProcessGames {
   readonly #live = new Map<string, Live>();
   /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
   readonly #starting = new Set<string>();
+  /** By token: runs that have ended, and whose end the disk did not take. */
+  readonly #unnoted = new Map<string, Run>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
 
@@ -96,7 +101,12 @@ export class ProcessGames {
     await using output = await this.#files.openForGame(run.serverId);
     const child = spawn(command.file, command.args, {
       cwd,
-      env: { ...env, [TOKEN]: run.token, DORMOUSE_SERVER: run.serverId },
+      env: {
+        ...env,
+        [TOKEN]: run.token,
+        [RUN_FILE]: this.#runs.path(run.serverId),
+        DORMOUSE_SERVER: run.serverId,
+      },
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     });
@@ -142,9 +152,7 @@ export class ProcessGames {
     if (!(await this.#endsWithin(live, graceMs))) {
       send(-run.pid, 'SIGKILL');
       if (!(await this.#endsWithin(live, KILL_MS))) {
-        throw new EngineError('unknown', 'The system cannot end the process of the server.', {
-          suggestion: 'The operator must look at the machine; its disk may not answer.',
-        });
+        throw unkillable();
       }
     }
   }
@@ -177,9 +185,45 @@ export class ProcessGames {
     if (run.exit) return run;
     if (run.pid === null) return await this.#traced(run);
     if (run.start !== null && (await table.startOf(run.pid)) === run.start) return this.#adopt(run);
-    const ended = { ...run, exit: { code: null, oomKilled: false, at: null } };
-    await this.#runs.update(ended);
+    const ended = this.#unnoted.get(run.token) ?? { ...run, exit: { code: null, oomKilled: false, at: null } };
+    await this.#note(ended);
     return ended;
+  }
+
+  /** Writes the end of a run down; where the disk does not take it, it is kept here and written when it is next looked at. */
+  async #note(ended: Run): Promise<void> {
+    const { serverId, token } = ended;
+    try {
+      await this.#runs.update(ended);
+      this.#unnoted.delete(token);
+    } catch (err) {
+      if (!this.#unnoted.has(token)) this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');
+      this.#unnoted.set(token, ended);
+    }
+  }
+
+  /**
+   * Ends what a damaged run file no longer tells of, within `graceMs` or by force: two games of one server would spoil its
+   * world.
+   */
+  async endForgotten(serverId: string, graceMs: number): Promise<void> {
+    // Nobody may have looked at it yet.
+    await this.#runs.read(serverId);
+    if (!this.#runs.isDamaged(serverId)) return;
+    const left = async () => {
+      const pids = await table.withEnvironment(`${RUN_FILE}=${this.#runs.path(serverId)}`);
+      const alive = await Promise.all(pids.map((pid) => table.startOf(pid)));
+      return pids.filter((_, index) => alive[index] !== undefined);
+    };
+    for (const pid of (await left()).filter(leadsGroup)) send(pid, 'SIGTERM');
+    const end = performance.now() + graceMs;
+    for (let pids = await left(); pids.length > 0; pids = await left()) {
+      const late = performance.now() - end;
+      if (late > KILL_MS) throw unkillable();
+      if (late >= 0) for (const pid of pids) send(pid, 'SIGKILL');
+      await sleep(FORGOTTEN_POLL_MS);
+    }
+    await this.#runs.removeDamaged(serverId);
   }
 
   /** Looks for the process of an intent whose writer did not get around to noting it. */
@@ -252,11 +296,11 @@ export class ProcessGames {
     const { serverId, token } = live.run;
     try {
       for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
-      await live.noted.catch(() => {});
-      await this.#runs.update(live.run);
     } catch (err) {
-      this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');
+      this.#log.warn({ err, server: serverId }, 'what a game has started could not be ended with it');
     }
+    await live.noted.catch(() => {});
+    await this.#note(live.run);
     this.#live.delete(token);
     this.#keepTime();
     this.events.emit('event', { type: 'down', game: gameOf(live.run) });
@@ -292,4 +336,10 @@ export class ProcessGames {
       this.#rotate = undefined;
     }
   }
+}
+
+function unkillable(): EngineError {
+  return new EngineError('unknown', 'The system cannot end the process of the server.', {
+    suggestion: 'The operator must look at the machine; its disk may not answer.',
+  });
 }

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { existsSync, readFileSync, renameSync } from 'node:fs';
-import { link, mkdir, readdir } from 'node:fs/promises';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { link, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Exit, Game, GameSpec, PublishedPort } from '../ports.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './atomic-file.ts';
 import type { Place } from './process-command.ts';
-import { checkedServerId } from './server-id.ts';
+import { checkedServerId, isServerId } from './server-id.ts';
 
 /**
  * One run of one server's program. Written before the program is started, with `pid` null, so that a crash in between
@@ -57,6 +58,7 @@ export function gameOf(run: Run): Game {
 
 /** Run files of a directory: `<server id>.json`, one a server. */
 export interface Runs {
+  /** Undefined where there is none, or none that can be read. */
   read(serverId: string): Promise<Run | undefined>;
   all(): Promise<Run[]>;
   /** Writes the first version; false where the server has a run file already. */
@@ -64,15 +66,63 @@ export interface Runs {
   /** Writes a later version; nothing where the file has gone or belongs to another run. */
   update(run: Run): Promise<void>;
   remove(serverId: string): Promise<void>;
+  /** Where the server's run file is, or would be. */
+  path(serverId: string): string;
+  /** Whether a run file that could not be read was set aside: what it told of may still run. */
+  isDamaged(serverId: string): boolean;
+  /** Removes what was set aside. */
+  removeDamaged(serverId: string): Promise<void>;
 }
 
-/** The run files in `dir`, which is made when first needed. */
-export function runFiles(dir: string): Runs {
-  const fileOf = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
+const Port = z.int().min(0).max(65_535);
+const PublishedPorts = z.array(z.object({ hostPort: Port, containerPort: Port, proto: z.enum(['tcp', 'udp']) }));
+
+/** What a run file must hold to be believed; of an earlier version it lacks some. */
+const RunFile = z.looseObject({
+  serverId: z.string(),
+  token: z.string().min(1),
+  installer: z.boolean(),
+  pid: z.int().min(2).nullable(),
+  start: z.string().nullable(),
+  gamePort: Port,
+  rconPort: Port,
+  managementPort: Port.default(0),
+  ramMb: z.number(),
+  ports: PublishedPorts.exactOptional(),
+  intendedAt: z.number(),
+  startedAt: z.number().nullable(),
+  exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
+});
+
+/** What reading it answers where it is no file of ours, or its disk is broken. */
+const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
+
+/**
+ * The run files in `dir`, which is made when first needed. A file that tells of no run is set aside as `<server id>.damaged` and
+ * `onDamaged` called, once: it concerns one server, and the others' are read all the same.
+ */
+export function runFiles(dir: string, onDamaged: (serverId: string) => void = () => {}): Runs {
+  const path = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
+  const damagedPath = (serverId: string) => join(dir, `${checkedServerId(serverId)}.damaged`);
 
   async function read(serverId: string): Promise<Run | undefined> {
-    const text = await readIfThere(fileOf(serverId));
-    return text === undefined ? undefined : { managementPort: 0, ...(JSON.parse(text) as Omit<Run, 'managementPort'>) };
+    const text = await readIfThere(path(serverId)).catch((error: NodeJS.ErrnoException) => {
+      if (UNREADABLE.has(error.code ?? '')) return null;
+      throw error;
+    });
+    if (text === undefined) return undefined;
+    const run = text === null ? undefined : runOf(text, serverId);
+    if (run === undefined) setAside(serverId, text);
+    return run;
+  }
+
+  /** Unless another run has its file there by now: in one turn, so that none can come in between. */
+  function setAside(serverId: string, text: string | null): void {
+    const file = path(serverId);
+    if (!existsSync(file) || (text !== null && readFileSync(file, 'utf8') !== text)) return;
+    rmSync(damagedPath(serverId), { recursive: true, force: true });
+    renameSync(file, damagedPath(serverId));
+    onDamaged(serverId);
   }
 
   /** Writes a run beside its place, and lets `place` put it there. */
@@ -88,17 +138,18 @@ export function runFiles(dir: string): Runs {
 
   return {
     read,
+    path,
     async all() {
       const names = await readdir(dir).catch(() => []);
       const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
-      const runs = await Promise.all(ids.map(read));
+      const runs = await Promise.all(ids.filter(isServerId).map(read));
       return runs.filter((run) => run !== undefined);
     },
     async claim(run) {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       try {
         // Unlike rename, link refuses to replace what is there.
-        await drafted(run, (draft) => link(draft, fileOf(run.serverId)));
+        await drafted(run, (draft) => link(draft, path(run.serverId)));
         return true;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -106,14 +157,27 @@ export function runFiles(dir: string): Runs {
       }
     },
     async update(run) {
-      const file = fileOf(run.serverId);
-      if ((await read(run.serverId))?.token !== run.token) return;
+      const { serverId, token } = run;
+      const file = path(serverId);
+      if ((await read(serverId))?.token !== token) return;
       await drafted(run, (draft) => {
         // Once more and in one turn: a disk may take long to write a draft, and what is removed meanwhile must not come back.
-        const isThere = existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as Run).token === run.token;
+        const isThere = existsSync(file) && runOf(readFileSync(file, 'utf8'), serverId)?.token === token;
         if (isThere) renameSync(draft, file);
       });
     },
-    remove: (serverId) => removeIfThere(fileOf(serverId)),
+    remove: (serverId) => removeIfThere(path(serverId)),
+    isDamaged: (serverId) => existsSync(damagedPath(serverId)),
+    removeDamaged: (serverId) => rm(damagedPath(serverId), { recursive: true, force: true }),
   };
+}
+
+/** The run of which a run file's text tells; undefined where it tells of none of this server. */
+function runOf(text: string, serverId: string): Run | undefined {
+  try {
+    const run = RunFile.parse(JSON.parse(text));
+    return run.serverId === serverId ? run : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -20,6 +20,9 @@ import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './process-ports.t
 import { type Run, gameOf, runFiles } from './process-runs.ts';
 import { processTable, type ProcessUsage } from './process-table.ts';
 
+/** How long a game whose run file was damaged may take to save and end, before its server starts anew. */
+const FORGOTTEN_GRACE_MS = 30_000;
+
 export interface ProcessEngineOptions {
   /** Directory of run files and logs; `../cores` beside it holds jars of Java cores. */
   runDir: string;
@@ -43,7 +46,12 @@ export interface ProcessEngineOptions {
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const { runDir, log, clock = systemClock } = options;
-  const runs = runFiles(runDir);
+  const runs = runFiles(runDir, (server) => {
+    log.error(
+      { server },
+      'the run file of a game was damaged and is set aside; what ran of it ends with its next start',
+    );
+  });
   /** Compiled code of the sandbox core, which starts in two thirds of the time with it. */
   const cacheDir = join(runDir, 'compile-cache');
   const files = new ProcessLogFiles(runDir);
@@ -73,6 +81,14 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     releases.set(serverId, release);
     const [gamePort = 0, rconPort = 0, managementPort = 0] = ports;
     return { gamePort, rconPort, managementPort };
+  }
+
+  /** One change of a server's run at a time, and none beside a game that nobody knows any more. */
+  function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
+    return alone(serverId, async () => {
+      await games.endForgotten(serverId, graceMs);
+      return await work();
+    });
   }
 
   /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
@@ -118,14 +134,14 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     kind: 'process',
 
     boot: (spec, signal) =>
-      translated(() => alone(spec.serverId, async () => gameOf(await run(spec, false, signal))), signal),
+      translated(() => changing(spec.serverId, async () => gameOf(await run(spec, false, signal))), signal),
 
     install: (spec, signal) =>
       translated(async () => {
         const { serverId } = spec;
         // Java cores have no installer here: `commandFor` has told whether all is there.
         if (spec.core !== 'sandbox') return void (await commandFor(spec, programs, signal));
-        const installing = await alone(serverId, async () => {
+        const installing = await changing(serverId, async () => {
           const found = await games.find(serverId);
           if (found?.exit === null && !found.installer) {
             throw new EngineError('install_failed', 'The server is running.', {
@@ -153,30 +169,36 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
     halt: (serverId, graceMs) =>
       translated(() =>
-        alone(serverId, async () => {
-          const found = await games.find(serverId);
-          if (found) await discard(found, Math.max(1, graceMs));
-        }),
+        changing(
+          serverId,
+          async () => {
+            const found = await games.find(serverId);
+            if (found) await discard(found, Math.max(1, graceMs));
+          },
+          graceMs,
+        ),
       ),
 
     // Beside the lock, so that it shortens a halt that waits; then within it, for just the run that it hit.
     kill: (serverId) =>
       translated(async () => {
         const killed = await killNow(serverId);
-        await alone(serverId, async () => {
+        const rest = async () => {
           const found = await games.find(serverId);
           if (found && found.token === killed?.token) await discard(found);
-        });
+        };
+        await changing(serverId, rest, 0);
       }),
 
     erase: (serverId) =>
       translated(async () => {
         await killNow(serverId);
-        await alone(serverId, async () => {
+        const rest = async () => {
           const found = await games.find(serverId);
           if (found) await discard(found);
           files.remove(serverId);
-        });
+        };
+        await changing(serverId, rest, 0);
       }),
 
     list: () => translated(async () => (await games.all()).map(gameOf)),

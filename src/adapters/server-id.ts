@@ -3,6 +3,11 @@
  * checks again, because here a stray `/` or `..` would be somebody else's file. Throws TypeError.
  */
 export function checkedServerId(serverId: string): string {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(serverId)) return serverId;
+  if (isServerId(serverId)) return serverId;
   throw new TypeError(`not a server id: ${JSON.stringify(serverId.slice(0, 80))}`);
+}
+
+/** Whether a name, of a file for example, can be that of a server. */
+export function isServerId(name: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 }

@@ -116,6 +116,72 @@ test('a game that ends while its start is being noted has ended with its code', 
   t.like(await runs.read('alpha'), { exit: { code: 3 } });
 });
 
+test('the run file of one game is damaged: the others are found, and its next start ends what still ran of it', async (t) => {
+  const bench = await processBench(t);
+  const file = join(bench.dir, 'run', 'alpha.json');
+  const beta = await bench.engine.boot(bench.spec('beta'), never);
+  for (const text of [
+    '',
+    '\0\0\0\0',
+    '{"serverId":"alpha"',
+    '[]',
+    'null',
+    '{"serverId":"alpha","token":""}',
+    undefined,
+  ]) {
+    await bench.engine.boot(bench.spec('alpha'), never);
+    const pids = await gamesIn(bench.spec('alpha').dataDir);
+    t.is(pids.length, 1);
+    await rm(file);
+    await (text === undefined ? mkdir(file) : writeFile(file, text));
+    const engine = bench.again();
+    t.deepEqual(await engine.list(), [beta], JSON.stringify(text));
+    t.is(await engine.inspect('alpha'), undefined);
+    await engine.boot(bench.spec('alpha'), never);
+    const now = await gamesIn(bench.spec('alpha').dataDir);
+    t.is(now.length, 1);
+    t.notDeepEqual(now, pids);
+    await engine.erase('alpha');
+    t.deepEqual(await gamesIn(bench.spec('alpha').dataDir), []);
+    t.deepEqual(await bench.traces('alpha'), []);
+  }
+  const again = await bench.engine.boot(bench.spec('alpha'), never);
+  await writeFile(file, 'garbage');
+  await bench.again().halt('alpha', 5_000);
+  t.deepEqual(await gamesIn(bench.spec('alpha').dataDir), []);
+  t.true(again.up);
+});
+
+test('the end of a game that the disk does not take is known all the same, and noted once it can be', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  let full = false;
+  const disk: typeof runs = {
+    ...runs,
+    update: (noted) => (full ? Promise.reject(new Error('no space left on device')) : runs.update(noted)),
+  };
+  const games = new ProcessGames(disk, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const down = once(games.events, 'event').then(() => once(games.events, 'event'));
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  const started = await games.start(
+    claimed!,
+    { file: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] },
+    dir,
+    {},
+  );
+  full = true;
+  process.kill(started.pid!, 'SIGKILL');
+  await down;
+  t.like(await games.find('alpha'), { exit: { code: 137 } });
+  t.like(await games.all(), [{ exit: { code: 137 } }]);
+  t.like(await runs.read('alpha'), { exit: null });
+  full = false;
+  await games.find('alpha');
+  t.like(await runs.read('alpha'), { exit: { code: 137 } });
+});
+
 test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
   const bench = await processBench(t);
   const runs = runFiles(join(bench.dir, 'run'));
@@ -164,6 +230,7 @@ test('a game sees nothing of the environment of its service, and what it left be
   const env = JSON.parse(line!.text.slice(0, line!.text.lastIndexOf('}') + 1)) as Record<string, string>;
   const names = Object.keys(env).filter((name) => name !== 'DORMOUSE_RUN');
   t.deepEqual(names.sort(), [
+    'DORMOUSE_RUN_FILE',
     'DORMOUSE_SERVER',
     'EULA',
     'HOME',
