@@ -143,17 +143,16 @@ const paths = getShortestPaths(serverMachine, {
   stopWhen: (snapshot) => snapshot.status !== 'active',
 });
 
-for (const path of paths) {
-  const steps = path.steps.map((step): string => step.event.type).filter((type) => type !== 'xstate.init');
-  test(`path: ${steps.join(' → ') || '(created)'} #${paths.indexOf(path)}`, (t) => {
-    for (const step of path.steps) t.deepEqual(invariants(step.state), []);
+for (const state of SERVER_STATES) {
+  test(`every step of every way to ${state} keeps the invariants`, (t) => {
+    const ways = paths.filter((path) => serverState(path.state) === state);
+    t.true(ways.length > 0, 'there is a way');
+    for (const { steps } of ways) {
+      const broken = steps.flatMap((step) => invariants(step.state));
+      if (broken.length > 0) t.fail(`${steps.map(({ event }) => event.type).join(' → ')}: ${broken.join('; ')}`);
+    }
   });
 }
-
-test('the paths reach every state', (t) => {
-  const reached = new Set(paths.map((path) => serverState(path.state)));
-  t.deepEqual([...reached].sort(), [...SERVER_STATES].sort());
-});
 
 test('a stored snapshot restores to the same state, and a renamed state is noticed at once', (t) => {
   for (const path of paths) {
