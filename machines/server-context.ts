@@ -1,9 +1,14 @@
 /** What a server's statechart reads from its context, and the contexts it begins the stretches of its life with. */
-import type { Address, Cause, ServerContext, ServerInput } from './server-types.ts';
+import type { Address, Cause, Reading, ServerContext, ServerInput } from './server-types.ts';
 
 const HOUR_MS = 3_600_000;
 /** So often within an hour a game that ended by itself is started again. */
 const RESTARTS_AN_HOUR = 2;
+
+/** A wake by a player after which nobody has got into the game for this long was a false one. */
+export const FALSE_WAKE_MS = 180_000;
+/** So much longer than its idle time a game waits while players are logging in. Games themselves end a login after 30 s. */
+export const KNOCK_MS = 60_000;
 
 /** What the context has gained since 0.1: snapshots stored before lack it. */
 export const GAINED = { job: null, maintained: null, crashes: [], logAfter: null } satisfies Partial<ServerContext>;
@@ -62,10 +67,32 @@ export function installing(context: ServerContext, at: number, cause: Cause) {
   };
 }
 
-/** How long nobody has been in the game; -1 where that is not known or must not count. */
-export function restedFor(context: ServerContext, reading: { at: number; players: number | null }): number {
-  const since = Math.max(context.live.lastActiveAt ?? reading.at, context.readyAt ?? reading.at);
-  return reading.players === 0 && reading.at >= context.keepAwakeUntil ? reading.at - since : -1;
+/**
+ * How long nobody has been in the game; -1 where that is not known or must not count. Whoever is logging in gets a while to
+ * come in, but no more: strangers who never do must not keep it awake.
+ */
+export function restedFor(context: ServerContext, { at, players, joined }: Reading): number {
+  if (players !== 0 || (joined?.inside ?? 0) > 0 || at < context.keepAwakeUntil) return -1;
+  const since = Math.max(context.live.lastActiveAt ?? at, context.readyAt ?? at, joined?.insideAt ?? 0);
+  return at - since - (joined !== undefined && joined.knocking > 0 ? KNOCK_MS : 0);
+}
+
+/** What a reading adds to what is known of the run. */
+export function sampled(context: ServerContext, { at, players, joined }: Reading) {
+  const { played, readyAt, live } = context;
+  const isSomebodyIn = (players ?? 0) > 0 || (joined?.inside ?? 0) > 0;
+  const left = joined?.insideAt ?? null;
+  const lastIn = isSomebodyIn ? at : left !== null && left >= (readyAt ?? 0) ? left : null;
+  // One answer may fail; a game that gives none can be shown to be no false wake as little as to be one, and is charged.
+  const isUncountable = players === null && live.players === null && at - (readyAt ?? at) >= FALSE_WAKE_MS;
+  return {
+    played: played || lastIn !== null || isUncountable,
+    live: {
+      ...live,
+      players,
+      lastActiveAt: lastIn === null ? live.lastActiveAt : Math.max(lastIn, live.lastActiveAt ?? 0),
+    },
+  };
 }
 
 /** Those retries of a failed start that still count. */

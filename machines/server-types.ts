@@ -132,11 +132,31 @@ export type ServerCommand =
   | (Caused<'KEEP_AWAKE'> & { until: number })
   | (Caused<'MAINTAIN'> & { job: Job });
 
+/** A running game at an instant. */
+export interface Reading {
+  at: number;
+  /** As the game counts them; null: it did not answer. */
+  players: number | null;
+  /** As the proxy counts their connections; absent: nobody has been there. */
+  joined?: JoinedPlayers;
+  /** 0: never idle. */
+  idleAfterMs: number;
+}
+
+/** The connections of players to a game. */
+export interface JoinedPlayers {
+  /** Those the game has let in: they play, or are on their way into its world. */
+  inside: number;
+  /** Those that are logging in. */
+  knocking: number;
+  /** When one was last inside; null: not in this run. */
+  insideAt: number | null;
+}
+
 /** What the world shows. */
 export type ServerFact =
   | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
-  /** A reading of a running game; `players` null: it did not answer. `idleAfterMs` 0: never idle. */
-  | { type: 'SAMPLE'; at: number; players: number | null; idleAfterMs: number }
+  | ({ type: 'SAMPLE' } & Reading)
   /** The engine shows the game running, */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
   /** or not. */

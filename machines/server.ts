@@ -9,6 +9,7 @@ import { assign, fromCallback, fromPromise, setup } from 'xstate';
 import type { SnapshotFrom } from 'xstate';
 import {
   awakening,
+  FALSE_WAKE_MS,
   initialContext,
   installing,
   loops,
@@ -16,6 +17,7 @@ import {
   recentRetries,
   restedFor,
   sameAddress,
+  sampled,
   unclaimed,
   withCrash,
 } from './server-context.ts';
@@ -43,6 +45,7 @@ import {
   type Finished,
   type Job,
   type Maintained,
+  type Reading,
   SERVER_STATES,
   type ServerContext,
   type ServerEvent,
@@ -54,8 +57,6 @@ import {
 
 /** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
 export const CRASH_GRACE_MS = 60_000;
-/** A wake by a player after which nobody has got into the game for this long was a false one. */
-export const FALSE_WAKE_MS = 180_000;
 /** Between two tries of a stop or an erasing that the engine could not do. */
 export const RETRY_MS = 5_000;
 const RETRIES_AN_HOUR = 2;
@@ -103,10 +104,8 @@ export const serverMachine = setup({
       params.how !== 'lost' && !mayCrash(context, params.at),
     nobodyCame: ({ context }, params: { at: number }) => unclaimed(context) && params.at >= context.keepAwakeUntil,
     unclaimed: ({ context }) => unclaimed(context),
-    idle: ({ context }, params: { at: number; players: number | null; idleAfterMs: number }) =>
-      params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
-    falseWake: ({ context }, params: { at: number; players: number | null }) =>
-      unclaimed(context) && restedFor(context, params) >= FALSE_WAKE_MS,
+    idle: ({ context }, params: Reading) => params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
+    falseWake: ({ context }, params: Reading) => unclaimed(context) && restedFor(context, params) >= FALSE_WAKE_MS,
   },
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
@@ -129,19 +128,7 @@ export const serverMachine = setup({
     noteProgress: assign(({ context }, params: { phase: StartupPhase; percent: number }) => ({
       live: { ...context.live, phase: params.phase, percent: params.percent },
     })),
-    noteSample: assign(({ context }, params: { at: number; players: number | null }) => {
-      const someone = params.players !== null && params.players > 0;
-      // One answer may fail; a game that gives none can be shown to be no false wake as little as to be one, and is charged.
-      const unknown = params.players === null && context.live.players === null;
-      return {
-        played: context.played || someone || (unknown && params.at - (context.readyAt ?? params.at) >= FALSE_WAKE_MS),
-        live: {
-          ...context.live,
-          players: params.players,
-          lastActiveAt: someone ? params.at : context.live.lastActiveAt,
-        },
-      };
-    }),
+    noteSample: assign(({ context }, params: Reading) => sampled(context, params)),
     noteReady: assign(({ context }, params: Booted) => ({
       address: params.address,
       rcon: params.rcon,

@@ -7,7 +7,7 @@ import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
 import { Gate } from './limits.ts';
 import { Pipes } from './pipes.ts';
-import type { Address, Log, Player, Routes, Wake } from './ports.ts';
+import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from './settings.ts';
 import type { Limits, Timings } from './settings.ts';
 import { StatusBoard } from './status.ts';
@@ -16,6 +16,8 @@ import type { Visit } from './visit.ts';
 export interface ProxyOptions {
   routes: Routes;
   wake: Wake;
+  /** Is told of each connection that opens, is let in, or closes. */
+  presence?: Presence;
   log: Log;
   /** Where accounts are checked, for servers that want it; default: Mojang's session service. */
   sessionServerUrl?: string;
@@ -64,10 +66,14 @@ export function createProxy(options: ProxyOptions): Proxy {
   const closing = new AbortController();
   const visits = new Set<Visit>();
   const servers = new Set<Server>();
-  const pipes = new Pipes();
+  const pipes = new Pipes({ presence: options.presence, now: elapsed });
   const gate = new Gate(limits, elapsed);
   const counters = noCounts();
-  const deadlines = new Deadlines({ now: elapsed, sweepMs: timings.sweepMs, alsoEach: () => gate.sweep() });
+  const alsoEach = (): void => {
+    gate.sweep();
+    pipes.sweep();
+  };
+  const deadlines = new Deadlines({ now: elapsed, sweepMs: timings.sweepMs, alsoEach });
   const context: Context = {
     routes,
     wake,

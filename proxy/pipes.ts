@@ -1,23 +1,54 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pipe } from './pipe.ts';
-import type { Player } from './ports.ts';
+import type { Joined, Player, Presence } from './ports.ts';
+
+const NOBODY: Joined = { inside: 0, knocking: 0 };
+
+/** More than a game sends to whom it refuses, and less than the first of what it sends to whom it lets in. */
+const LET_IN_BYTES = 4 * 1024;
+/** Games end a login that takes longer than 30 s: who is still there, however little was sent, has been let in. */
+const LOGIN_MS = 35_000;
+
+interface Kept {
+  serverId: string;
+  player: Player;
+  /** Monotonic ms. */
+  openedAt: number;
+}
 
 /** The players who are joined to a game, by server. */
 export class Pipes {
-  readonly #pipes = new Map<Pipe, { serverId: string; player: Player }>();
-  readonly #counts = new Map<string, number>();
+  readonly #presence: Presence | undefined;
+  readonly #now: () => number;
+  readonly #pipes = new Map<Pipe, Kept>();
+  /** Those of them that are not known to have been let in. */
+  readonly #knocking = new Map<Pipe, Kept>();
+  readonly #joined = new Map<string, Joined>();
   #bytesUp = 0;
   #bytesDown = 0;
 
+  constructor({ presence, now }: { presence: Presence | undefined; now: () => number }) {
+    this.#presence = presence;
+    this.#now = now;
+  }
+
   /** Keeps `pipe` until it is closed. */
   add(serverId: string, player: Player, pipe: Pipe): void {
-    this.#pipes.set(pipe, { serverId, player });
-    this.#counts.set(serverId, this.count(serverId) + 1);
+    const kept = { serverId, player, openedAt: this.#now() };
+    this.#pipes.set(pipe, kept);
+    this.#knocking.set(pipe, kept);
+    this.#change(serverId, { inside: 0, knocking: 1 });
     void pipe.closed.then(() => this.#remove(serverId, pipe));
   }
 
   count(serverId: string): number {
-    return this.#counts.get(serverId) ?? 0;
+    const { inside, knocking } = this.#joined.get(serverId) ?? NOBODY;
+    return inside + knocking;
+  }
+
+  /** To be called now and then: finds those who have been let in. */
+  sweep(): void {
+    for (const [pipe, kept] of this.#knocking) this.#look(pipe, kept);
   }
 
   /** Who is joined to this server's game. */
@@ -44,11 +75,28 @@ export class Pipes {
   }
 
   #remove(serverId: string, pipe: Pipe): void {
+    const knocking = this.#knocking.get(pipe);
+    if (knocking) this.#look(pipe, knocking);
+    const left = this.#knocking.delete(pipe) ? { inside: 0, knocking: -1 } : { inside: -1, knocking: 0 };
     this.#pipes.delete(pipe);
     this.#bytesUp += pipe.bytesUp();
     this.#bytesDown += pipe.bytesDown();
-    const left = this.count(serverId) - 1;
-    if (left > 0) this.#counts.set(serverId, left);
-    else this.#counts.delete(serverId);
+    this.#change(serverId, left);
+  }
+
+  #look(pipe: Pipe, { serverId, openedAt }: Kept): void {
+    const bytes = pipe.bytesDown();
+    const isIn = bytes >= LET_IN_BYTES || (bytes > 0 && this.#now() - openedAt >= LOGIN_MS);
+    if (!isIn) return;
+    this.#knocking.delete(pipe);
+    this.#change(serverId, { inside: 1, knocking: -1 });
+  }
+
+  #change(serverId: string, by: Joined): void {
+    const { inside, knocking } = this.#joined.get(serverId) ?? NOBODY;
+    const joined = { inside: inside + by.inside, knocking: knocking + by.knocking };
+    if (joined.inside + joined.knocking > 0) this.#joined.set(serverId, joined);
+    else this.#joined.delete(serverId);
+    this.#presence?.changed(serverId, joined);
   }
 }

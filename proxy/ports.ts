@@ -81,6 +81,20 @@ export interface Wake {
   wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address>;
 }
 
+/** How many connections of players one game has. */
+export interface Joined {
+  /** Let in by the game: they play, or are on their way into its world. */
+  inside: number;
+  /** Logging in, or too young to tell. */
+  knocking: number;
+}
+
+/** Is told who is there, so that no game goes to sleep under its players. */
+export interface Presence {
+  /** After each change. Never throws; nothing of it is stored. */
+  changed(serverId: string, joined: Joined): void;
+}
+
 /** A log in pino's shape, so that the proxy depends on no logger. */
 export interface Log {
   debug(fields: object, message: string): void;

@@ -72,7 +72,7 @@ export async function startApp(
     const { sessions, capacity } = money;
     const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
     const telemetry = createTelemetry();
-    const { servers, serverEvents, backupRoom, engineReturned } = openServers(startup, {
+    const { servers, serverEvents, presence, backupRoom, engineReturned } = openServers(startup, {
       ...installation,
       ...gameHost,
       ...hosting,
@@ -82,7 +82,7 @@ export async function startApp(
     });
     const around = { store, servers, serverEvents, engine, console, rconPassword };
     const { outbox, alerts, metrics, webhook } = openObservation(startup, around);
-    const joining = await openJoining(startup, { store, servers });
+    const joining = await openJoining(startup, { store, servers, presence });
     const { proxy } = joining;
     const joined = (serverId: string) => proxy.players(serverId);
 

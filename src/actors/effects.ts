@@ -24,6 +24,7 @@ import {
 import type { ServerRow } from '../store/rows.ts';
 import { setAlarm } from './alarms.ts';
 import { asFailure } from './effect-failure.ts';
+import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { createRemains, type Remains } from './remains.ts';
 import { sampleEvery } from './sampling.ts';
@@ -39,6 +40,8 @@ export interface EffectsOptions {
   pinger: Pinger;
   console: Console;
   management: Management;
+  /** Who is joined to the games. */
+  presence: Pick<Presence, 'of' | 'forget'>;
   clock: Clock;
   log: Log;
   dataDir: string;

@@ -4,6 +4,7 @@ import type { EffectHost } from './effect-host.ts';
 import type { ServerNow } from './effect-host.ts';
 import { managedPlayers } from './managed-players.ts';
 import type { ManagedPlayersOptions } from './managed-players.ts';
+import type { Presence } from './presence.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;
@@ -16,12 +17,13 @@ const MAX_STATUS_CHARS = 16 * 1024;
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
   console: Console;
+  presence: Pick<Presence, 'of' | 'forget'>;
   idleAfterMs: number;
 }
 
 /**
- * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: only players that the
- * game itself counts are. A game with a management port is asked there, and at once when it tells of somebody who came or
+ * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: players
+ * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a management port is asked there, and at once when it tells of somebody who came or
  * left; else its status counts. Where that does not answer, the console's `list` is asked; where nothing does, players is null.
  */
 export function sampleEvery(
@@ -30,7 +32,7 @@ export function sampleEvery(
   id: string,
   send: (event: ServerEvent) => void,
 ): () => void {
-  const { pinger, console, clock, idleAfterMs, rconPassword } = options;
+  const { pinger, console, presence, clock, idleAfterMs, rconPassword } = options;
   const managed = managedPlayers(options, id, gather);
   let cancel = () => {};
   let gathering: (() => void) | undefined;
@@ -91,6 +93,7 @@ export function sampleEvery(
       type: 'SAMPLE',
       at: clock.now(),
       players: online,
+      joined: presence.of(id),
       idleAfterMs: minutes > 0 ? minutes * 60_000 : idleAfterMs,
     });
   }
@@ -101,5 +104,6 @@ export function sampleEvery(
     cancel();
     gathering?.();
     managed.end();
+    presence.forget(id);
   };
 }

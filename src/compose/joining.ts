@@ -1,6 +1,7 @@
 import { createProxy, type Proxy } from '../../proxy/index.ts';
 import type { Address } from '../../proxy/ports.ts';
 import { createDoor } from '../actors/door.ts';
+import type { Presence } from '../actors/presence.ts';
 import { createRouting } from '../actors/routing.ts';
 import type { Servers } from '../actors/servers.ts';
 import { createPlayerFiles } from '../hosting/player-files.ts';
@@ -21,11 +22,11 @@ export interface Joining {
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(
   { config, log, clock, onClose }: Startup,
-  { store, servers }: { store: Store; servers: Servers },
+  { store, servers, presence }: { store: Store; servers: Servers; presence: Presence },
 ): Promise<Joining> {
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
-  servers.observe((id, now) => now ?? [publicStatuses, wakePolicies].forEach((settings) => settings.forget(id)));
+  servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
   const door = createDoor({ files: createPlayerFiles(config.dataDir), policies: wakePolicies, clock, store });
   servers.checkWakes(door.wakeCap, ['JOIN']);
   const routing = createRouting({
@@ -38,7 +39,13 @@ export async function openJoining(
   });
   onClose(() => routing.close());
   const { sessionServerUrl } = config;
-  const proxy = createProxy({ routes: routing, wake: routing, log: log.child({ room: 'proxy' }), sessionServerUrl });
+  const proxy = createProxy({
+    routes: routing,
+    wake: routing,
+    presence,
+    log: log.child({ room: 'proxy' }),
+    sessionServerUrl,
+  });
   return { publicStatuses, wakePolicies, proxy };
 }
 

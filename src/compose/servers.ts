@@ -3,6 +3,7 @@ import { pingStatus } from '../../proxy/ping.ts';
 import { type BackupRoom, createBackupRoom } from '../actors/backup-room.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import { createEffects } from '../actors/effects.ts';
+import { createPresence, type Presence } from '../actors/presence.ts';
 import { createServerEvents, type ServerEvents } from '../actors/server-events.ts';
 import { createServers, type Servers } from '../actors/servers.ts';
 import type { Config } from '../config.ts';
@@ -17,6 +18,7 @@ import type { Startup } from './startup.ts';
 export interface OpenServers {
   servers: Servers;
   serverEvents: ServerEvents;
+  presence: Presence;
   backupRoom: BackupRoom;
   /** To be called each time the engine has come back after it was out of reach. */
   engineReturned: () => void;
@@ -57,10 +59,12 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     alone,
     release: (id) => sftp.cut(id),
   });
+  const presence = createPresence(clock);
   const effects = createEffects({
     engine,
     console,
     management,
+    presence,
     clock,
     log,
     rconPassword,
@@ -103,7 +107,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
   const serverEvents = createServerEvents(servers, clock);
   onClose(() => serverEvents.close());
-  return { servers, serverEvents, backupRoom, engineReturned: () => void outages++ };
+  return { servers, serverEvents, presence, backupRoom, engineReturned: () => void outages++ };
 }
 
 /** From the wish for a server to its readiness; null where it has not come to that. */

@@ -7,6 +7,7 @@ import process from 'node:process';
 import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
+import { createPresence } from '../../src/actors/presence.ts';
 import { createServers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createManagement } from '../../src/adapters/management.ts';
@@ -61,6 +62,7 @@ const servers = createServers({
     engine,
     console,
     management: createManagement(),
+    presence: createPresence(clock),
     clock,
     log,
     pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },

@@ -2,6 +2,7 @@ import test from 'ava';
 import type { ServerEvent } from '../../machines/server-types.ts';
 import type { EffectHost, ServerNow } from '../../src/actors/effect-host.ts';
 import { REST_MS } from '../../src/actors/managed-players.ts';
+import { createPresence } from '../../src/actors/presence.ts';
 import { SAMPLE_MS, sampleEvery } from '../../src/actors/sampling.ts';
 import { type Game, type Management, ManagementError } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
@@ -38,6 +39,7 @@ test('the management port counts before the status, which counts again where the
       engine: { inspect: async () => ({ management: address }) as Game },
       console: { run: async () => '', release() {}, close() {} },
       pinger: { status: async () => ({ playersOnline: 9, playersMax: 20, versionName: '', protocol: 0, raw: '{}' }) },
+      presence: createPresence(clock),
       idleAfterMs: 0,
       rconPassword: () => 'secret',
     },

@@ -309,6 +309,25 @@ test('an empty server hibernates after its idle time, one with players does not'
   t.true(view?.transitions.some(({ to, cause }) => to === 'stopping' && cause.includes('"idle"')));
 });
 
+test('a player whom the game does not count yet is not thrown out, and a visit between two readings counts', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  w.presence.changed('lobby', { inside: 0, knocking: 1 });
+  w.presence.changed('lobby', { inside: 1, knocking: 0 });
+  await w.clock.advance(1_200_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running', 'in the configuration phase, say');
+  w.presence.changed('lobby', { inside: 0, knocking: 0 });
+  await w.clock.advance(580_000);
+  w.presence.changed('lobby', { inside: 1, knocking: 0 });
+  await w.clock.advance(3_000);
+  w.presence.changed('lobby', { inside: 0, knocking: 0 });
+  await w.clock.advance(580_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running', 'its idle time began anew with the visit');
+  await w.reach('lobby', 'hibernated', 60_000);
+  await running(w, 'other');
+  t.deepEqual(w.presence.of('lobby'), { inside: 0, knocking: 0, insideAt: null }, 'a run is forgotten with its end');
+});
+
 test('the last status is kept without players for the time the server sleeps', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Cause } from '../../machines/server-types.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { startReconcile } from '../../src/actors/reconcile.ts';
+import { createPresence } from '../../src/actors/presence.ts';
 import { createRouting } from '../../src/actors/routing.ts';
 import { createDoor } from '../../src/actors/door.ts';
 import { createPlayerFiles } from '../../src/hosting/player-files.ts';
@@ -51,6 +52,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     pinger,
     console,
     management: createManagement(),
+    presence: createPresence(clock),
     clock,
     log,
     dataDir,

@@ -15,13 +15,8 @@ import {
   type ServerEvent,
   type ServerState,
 } from '../../machines/server-types.ts';
-import {
-  CRASH_GRACE_MS,
-  FALSE_WAKE_MS,
-  serverMachine,
-  serverState,
-  type ServerSnapshot,
-} from '../../machines/server.ts';
+import { FALSE_WAKE_MS, KNOCK_MS } from '../../machines/server-context.ts';
+import { CRASH_GRACE_MS, serverMachine, serverState, type ServerSnapshot } from '../../machines/server.ts';
 
 const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };
 const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
@@ -339,6 +334,36 @@ test('an empty server goes to sleep after its idle time, counted from the last p
   const kept: Step = { type: 'KEEP_AWAKE', at: 20_000, cause: KEY, until: 900_000 };
   t.is(serverState(run(...running, kept, sample(899_999, 0))), 'running');
   t.is(serverState(run(...running, kept, sample(900_000, 0))), 'stopping');
+});
+
+/** What the proxy knows at a reading: who is in, who is logging in, and when somebody was last in. */
+const joined = (inside: number, knocking: number, insideAt: number | null) => ({
+  joined: { inside, knocking, insideAt },
+});
+
+test('whoever is joined to the game keeps it awake, whatever the game itself counts', (t) => {
+  const running = [command('START'), booted(10_000)];
+  const reading = (at: number, who: object) => ({ ...sample(at, 0), ...who });
+  t.is(
+    serverState(run(...running, reading(9_999_999, joined(1, 0, 9_999_999)))),
+    'running',
+    'in the configuration phase',
+  );
+  const visited = [...running, reading(500_000, joined(0, 0, 490_000))];
+  t.is(serverState(run(...visited, sample(1_089_999, 0))), 'running', 'a visit between two readings');
+  t.is(serverState(run(...visited, sample(1_090_000, 0))), 'stopping');
+  const knocking = joined(0, 3, null);
+  t.is(serverState(run(...running, reading(610_000 + KNOCK_MS - 1, knocking))), 'running', 'about to be let in');
+  t.is(serverState(run(...running, reading(610_000 + KNOCK_MS, knocking))), 'stopping', 'but nobody knocks for ever');
+});
+
+test('a visit that no reading of the game has caught is no false wake', (t) => {
+  const woken = [command('JOIN'), booted(10_000)];
+  const visited = { ...sample(25_000, 0), ...joined(0, 0, 20_000) };
+  t.true(run(...woken, visited).context.played);
+  t.is(serverState(run(...woken, visited, sample(20_000 + FALSE_WAKE_MS, 0))), 'running');
+  const refused = { ...sample(25_000, 0), ...joined(0, 1, null) };
+  t.is(run(...woken, refused, sample(10_000 + FALSE_WAKE_MS, 0)).context.cause.id, 'false_wake');
 });
 
 test('a wake after which nobody came in is a false one', (t) => {

@@ -4,6 +4,8 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
+import { encodeFrame, encodeString } from '../../proxy/codec.ts';
+import type { Joined, Presence } from '../../proxy/ports.ts';
 import { EVER_MS, handshake, HOST, loginStart, RawClient, running, startGame, startProxy, until } from './support.ts';
 import type { TestProxy } from './support.ts';
 
@@ -13,10 +15,11 @@ const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
 async function joined(
   t: ExecutionContext,
   lingerMs = EVER_MS,
+  presence: Presence = { changed: () => {} },
 ): Promise<{ client: RawClient; game: Socket; proxied: TestProxy }> {
   const sockets: Socket[] = [];
   const address = await startGame(t, (socket) => sockets.push(socket));
-  const proxied = await startProxy(t, { timings: { lingerMs, stallMs: 2 * lingerMs } });
+  const proxied = await startProxy(t, { presence, timings: { lingerMs, stallMs: 2 * lingerMs } });
   proxied.routes.set(HOST, running(address));
   const client = await RawClient.open(t, proxied.port);
   client.send(LOGIN);
@@ -31,6 +34,33 @@ async function joined(
   }
   return { client, game, proxied };
 }
+
+test('the service is told who knocks, who is let in, and who has left', async (t) => {
+  const told: Joined[] = [];
+  const presence = { changed: (id: string, joined: Joined) => void (id === 'one' && told.push(joined)) };
+  const { client, game, proxied } = await joined(t, EVER_MS, presence);
+  t.deepEqual(told, [{ inside: 0, knocking: 1 }]);
+  game.write(Buffer.alloc(64 * 1024));
+  await until(() => told.length === 2);
+  client.socket.destroy();
+  await until(() => proxied.proxy.connections('one') === 0);
+  t.deepEqual(told.slice(1), [
+    { inside: 1, knocking: 0 },
+    { inside: 0, knocking: 0 },
+  ]);
+});
+
+test('whom the game refuses has not been in', async (t) => {
+  const told: Joined[] = [];
+  const { game, proxied } = await joined(t, EVER_MS, { changed: (_, joined) => void told.push(joined) });
+  game.end(encodeFrame(0, encodeString('{"text":"You are not white-listed on this server!"}')));
+  game.resume();
+  await until(() => proxied.proxy.connections('one') === 0);
+  t.deepEqual(told, [
+    { inside: 0, knocking: 1 },
+    { inside: 0, knocking: 0 },
+  ]);
+});
 
 /** What arrives at `socket`, counted and hashed. */
 function sink(socket: Socket): { bytes: number; hash: Hash; ended: boolean } {

@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import type { Cause, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { type BackupRoom, type BackupRoomOptions, createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects, type EffectsOptions } from '../../src/actors/effects.ts';
+import { createPresence, type Presence } from '../../src/actors/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
 import { createServers, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
@@ -41,6 +42,8 @@ export interface World {
   clock: FakeClock;
   engine: FakeEngine;
   games: Games;
+  /** Who the proxy says is joined to the games. */
+  presence: Presence;
   servers: Servers;
   /** What belongs to the servers' backups and worlds; `open` it to use them. */
   room: () => BackupRoom;
@@ -86,6 +89,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const engine = fakeEngine({ clock, address: addressOf });
   const games = fakeGames(engine);
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  const presence = createPresence(clock);
   let outages = 0;
 
   let room = makeRoom();
@@ -94,6 +98,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     clock,
     engine,
     games,
+    presence,
     dataDir,
     create,
     command,
@@ -124,6 +129,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       console: games,
       // No game of a fake engine has the port.
       management: createManagement(),
+      presence,
       clock,
       log,
       dataDir,
