@@ -21,7 +21,10 @@ interface FakeConsole {
 
 type Answer = (command: string, socket: Socket, id: number) => string | Promise<string | undefined> | undefined;
 
-async function fakeConsole(t: ExecutionContext, answer: Answer): Promise<FakeConsole> {
+/** What becomes of a packet that is neither a command nor a password: answered as vanilla does, the end of it, or nothing. */
+type Unknown = 'answers' | 'hangs up' | 'ignores';
+
+async function fakeConsole(t: ExecutionContext, answer: Answer, unknown: Unknown = 'answers'): Promise<FakeConsole> {
   const server = createServer((socket) => {
     fake.connections += 1;
     t.teardown(() => void socket.destroy());
@@ -40,7 +43,8 @@ async function fakeConsole(t: ExecutionContext, answer: Answer): Promise<FakeCon
   });
   async function serve(socket: Socket, { id, type, text }: Packet): Promise<void> {
     if (type === 3) socket.write(encode(text === 'secret' ? id : -1, 2, ''));
-    else if (type !== 2) socket.write(encode(id, 0, `Unknown request ${type.toString(16)}`));
+    else if (type !== 2 && unknown === 'answers') socket.write(encode(id, 0, `Unknown request ${type.toString(16)}`));
+    else if (type !== 2 && unknown === 'hangs up') socket.destroy();
     if (type !== 2) return;
     fake.commands.push(text);
     const reply = await answer(text, socket, id);
@@ -169,5 +173,49 @@ test('a queue has an end, a released connection is made anew, a closed console s
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'ok');
   t.is(fake.connections, 2);
   rcon.close();
+  t.like(await t.throwsAsync(rcon.run(fake.address, 'secret', 'list')), { reason: 'unavailable' });
+});
+
+test('a game that hangs up on packets it does not know, or leaves them, answers all the same (Pumpkin)', async (t) => {
+  for (const unknown of ['hangs up', 'ignores'] as const) {
+    const fake = await fakeConsole(t, (command) => 'x'.repeat(Number(command)), unknown);
+    const rcon = console(t);
+    for (const length of [0, 5, 3_999]) t.is((await rcon.run(fake.address, 'secret', String(length))).length, length);
+    t.is(fake.connections, 1, unknown);
+    t.is((await rcon.run(fake.address, 'secret', '4096')).length, 4096, unknown);
+    t.is(await rcon.run(fake.address, 'secret', '2'), 'xx');
+    t.deepEqual(fake.commands, ['0', '5', '3999', '4096', '2']);
+  }
+});
+
+test.serial('a game that sends packets nobody asked for is hung up on, and nothing of them is kept', async (t) => {
+  const fake = await fakeConsole(t, () => 'ok');
+  const cut = Promise.withResolvers<number>();
+  fake.server.on('connection', (socket) => {
+    const flood = encode(7, 0, 'x'.repeat(1_000));
+    const pump = () => {
+      while (!socket.destroyed && socket.write(flood));
+    };
+    socket.on('drain', pump);
+    socket.on('close', () => cut.resolve(socket.bytesWritten));
+    socket.once('data', () => setImmediate(pump));
+  });
+  const rcon = console(t);
+  await rcon.run(fake.address, 'secret', 'list').catch(() => undefined);
+  await cut.promise;
+  t.pass();
+});
+
+test.serial('empty packets have an end too', async (t) => {
+  const fake = await fakeConsole(t, (_, socket, id) => {
+    const empty = Buffer.concat(Array.from({ length: 1_000 }, () => encode(id + 1, 0, '')));
+    const pump = () => {
+      while (!socket.destroyed && socket.write(empty));
+    };
+    socket.on('drain', pump);
+    pump();
+    return undefined;
+  });
+  const rcon = console(t, 60_000);
   t.like(await t.throwsAsync(rcon.run(fake.address, 'secret', 'list')), { reason: 'unavailable' });
 });
