@@ -17,6 +17,7 @@ import { SessionServer1796439600000 } from './1796439600000-session-server.ts';
 import { Restores1796515200000 } from './1796515200000-restores.ts';
 import { Insights1796601600000 } from './1796601600000-insights.ts';
 import { Usage1796608800000 } from './1796608800000-usage.ts';
+import { SignInPlaces1796695200000 } from './1796695200000-sign-in-places.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   Restores1796515200000,
   Insights1796601600000,
   Usage1796608800000,
+  SignInPlaces1796695200000,
 ];

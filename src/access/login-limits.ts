@@ -1,3 +1,5 @@
+import { createTokenBuckets } from '../kernel/token-buckets.ts';
+import type { BucketRule } from '../kernel/token-buckets.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 
@@ -24,7 +26,11 @@ export interface Attempt {
 
 /** What people do without a credential, or in order to get one. */
 export interface LoginLimits {
-  /** Wrong passwords, by e-mail address. */
+  /** Wrong passwords, of a device or session that the account knows. */
+  own: AttemptLimit;
+  /** Wrong passwords of others, by account and network. */
+  network: AttemptLimit;
+  /** Wrong passwords from networks that the account's user never came from, by account. */
   account: AttemptLimit;
   /** Wrong passwords and codes, by client address. */
   address: AttemptLimit;
@@ -35,22 +41,47 @@ export interface LoginLimits {
 }
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const WINDOW_MS = 15 * MINUTE_MS;
+const HOUR_SECONDS = 3_600;
 /** Keys are the caller's to choose, so there is a bound; the one tried longest ago is forgotten first. */
 const KEPT_KEYS = 50_000;
 
-/** About 10 tries at an account and 50 from an address in a quarter of an hour. */
-export const LOGIN_RULES: Record<keyof LoginLimits, AttemptRule> = {
-  account: { free: 3, firstWaitMs: 5 * SECOND_MS, longestWaitMs: 3 * MINUTE_MS, windowMs: WINDOW_MS },
-  address: { free: 30, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: WINDOW_MS },
-  signUp: { free: 10, firstWaitMs: MINUTE_MS, longestWaitMs: 10 * MINUTE_MS, windowMs: 60 * MINUTE_MS },
-  mail: { free: 10, firstWaitMs: MINUTE_MS, longestWaitMs: 10 * MINUTE_MS, windowMs: 60 * MINUTE_MS },
+const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecond: count / HOUR_SECONDS });
+
+/**
+ * In a quarter of an hour about 15 tries at an account from a network, and 50 from an address. 300 an hour at an account from
+ * all new networks together: what one network may do is a seventh of it, and a year of guessing tries less than 3 million.
+ */
+export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
+  own: perHour(10, 40),
+  network: perHour(5, 40),
+  account: perHour(60, 300),
+  address: perHour(30, 80),
+  signUp: perHour(10, 10),
+  mail: perHour(10, 10),
 };
 
 export function createLoginLimits(clock: Clock, rules: Partial<typeof LOGIN_RULES> = {}): LoginLimits {
-  const limit = (name: keyof LoginLimits) => createAttemptLimit(rules[name] ?? LOGIN_RULES[name], clock);
-  return { account: limit('account'), address: limit('address'), signUp: limit('signUp'), mail: limit('mail') };
+  const limit = (name: keyof LoginLimits) => createBucketLimit(rules[name] ?? LOGIN_RULES[name], clock);
+  return {
+    own: limit('own'),
+    network: limit('network'),
+    account: limit('account'),
+    address: limit('address'),
+    signUp: limit('signUp'),
+    mail: limit('mail'),
+  };
+}
+
+/** Tries by token buckets: a burst of them, then one by one. */
+export function createBucketLimit(rule: BucketRule, clock: Pick<Clock, 'now'>): AttemptLimit {
+  const buckets = createTokenBuckets(rule, clock, KEPT_KEYS);
+  return {
+    take(key) {
+      const waitMs = buckets.take(key);
+      if (waitMs > 0) throw tooMany(waitMs);
+      return { forgive: () => buckets.giveBack(key) };
+    },
+  };
 }
 
 export function createAttemptLimit(rule: AttemptRule, clock: Clock): AttemptLimit {

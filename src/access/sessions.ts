@@ -22,6 +22,8 @@ export interface Visitor {
   /** As `client-address.ts` tells it. */
   address: string;
   userAgent: string;
+  /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
+  device?: string | undefined;
 }
 
 const DAY_MS = 86_400_000;

@@ -2,16 +2,19 @@ import { newId } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import { getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from '../store/accounts.ts';
 import type { UserRow } from '../store/rows.ts';
-import { deleteOtherSessions, listSessions } from '../store/sessions.ts';
+import { deleteOtherSessions } from '../store/sessions.ts';
 import type { Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit.ts';
 import { addressKey } from './client-address.ts';
+import { deviceId, newDevice } from './device-cookie.ts';
 import { newVerification, postVerification } from './email-verification.ts';
-import type { Attempt } from './login-limits.ts';
+import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import type { SessionPrincipal } from './principal.ts';
+import type { Secret } from './secrets.ts';
 import { openSession } from './sessions.ts';
+import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 import { signUpEmail } from './sign-up-links.ts';
 import type { Visitor } from './sessions.ts';
 
@@ -33,6 +36,8 @@ export interface NewUser extends Credentials {
 export interface SignedIn {
   user: UserRow;
   token: string;
+  /** Of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
+  device: string;
 }
 
 /** Whether a text will do as a password: long enough, and no longer than is hashed. */
@@ -61,52 +66,59 @@ export async function signUp(
     id: newId('usr'),
     email,
     emailVerified: false,
-    passwordHash: await hashPassword(password),
+    passwordHash: await hashPassword(password, stranger(visitor.address)),
     accountId: newId('acc'),
     operator: false,
     createdAt: clock.now(),
   };
+  const device = deviceToKeep(secret, visitor);
   const { token, verification } = await store.write(async (tx) => {
     await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
     await people.onAccount?.(tx, user.accountId, user.createdAt);
     await insertUser(tx, user);
     await recordSession(tx, user, 'session.signUp', user.createdAt);
+    await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
       verification: await newVerification(tx, user, user.createdAt),
       token: await openSession(tx, user.id, visitor, user.createdAt),
     };
   });
   postVerification(people, email, verification);
-  return { user, token };
+  return { user, token, device };
 }
 
 /**
  * Opens a session, always a new one. UNAUTHENTICATED SIGN_IN_FAILED, the same and after the same time for an unknown
- * address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS. Rehashes the password where hashing has become
- * more expensive since.
+ * address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password where hashing
+ * has become more expensive since.
  */
 export async function signIn(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
-  const { store, clock } = people;
+  const { store, clock, secret } = people;
   const user = await getUserByEmail(store, email);
-  const attempts = await countAttempt(people, email, user?.id, visitor);
-  const known = user?.passwordHash === '' ? undefined : user;
-  if (!(await verifyPassword(known?.passwordHash, password)) || !known) throw signInFailed();
-  const rehashed = isOutdated(known.passwordHash) ? await hashPassword(password) : known.passwordHash;
-  const token = await store.write(async (tx) => {
-    const now = clock.now();
-    // Not with a password that was changed while this one was being compared.
-    if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
-    await recordSession(tx, known, 'session.signIn', now);
-    return openSession(tx, known.id, visitor, now);
+  const from = await familiarityOf(store, secret, user?.id, visitor);
+  const device = deviceToKeep(secret, visitor);
+  const signedIn = await tryPassword(people, { email, visitor, from }, async (caller) => {
+    const known = user?.passwordHash === '' ? undefined : user;
+    if (!(await verifyPassword(known?.passwordHash, password, caller)) || !known) throw signInFailed();
+    const outdated = isOutdated(known.passwordHash);
+    const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
+    const token = await store.write(async (tx) => {
+      const now = clock.now();
+      // Not with a password that was changed while this one was being compared.
+      if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
+      await recordSession(tx, known, 'session.signIn', now);
+      await rememberPlaces(tx, secret, known.id, { ...visitor, device }, now);
+      return openSession(tx, known.id, visitor, now);
+    });
+    return { user: { ...known, passwordHash: rehashed }, token, device };
   });
-  for (const attempt of attempts) attempt.forgive();
-  await people.firstRunFile?.signedIn(known.accountId);
-  return { user: { ...known, passwordHash: rehashed }, token };
+  await people.firstRunFile?.signedIn(signedIn.user.accountId);
+  return signedIn;
 }
 
 /**
  * Replaces the caller's password and ends their other sessions; API keys and connected apps stay. PERMISSION_DENIED
- * WRONG_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ * WRONG_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
  */
 export async function changePassword(
   people: People,
@@ -116,43 +128,23 @@ export async function changePassword(
 ): Promise<void> {
   const { store, clock, accessChanges } = people;
   const { userId, accountId, sessionId, email } = principal;
-  const attempts = await countAttempt(people, email, userId, visitor);
-  const user = await getUser(store, userId);
-  const before = user?.passwordHash ?? '';
-  if (before === '' || !(await verifyPassword(before, current))) throw wrongPassword();
-  const after = await hashPassword(replacement);
-  await store.write(async (tx) => {
-    if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
-    const ended = await deleteOtherSessions(tx, userId, sessionId);
-    const detail = `${ended} other sessions ended`;
-    await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });
+  await tryPassword(people, { email, visitor, from: { sessionId } }, async (caller) => {
+    const before = (await getUser(store, userId))?.passwordHash ?? '';
+    if (before === '' || !(await verifyPassword(before, current, caller))) throw wrongPassword();
+    const after = await hashPassword(replacement, caller);
+    await store.write(async (tx) => {
+      if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
+      const ended = await deleteOtherSessions(tx, userId, sessionId);
+      const detail = `${ended} other sessions ended`;
+      await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });
+    });
   });
-  for (const attempt of attempts) attempt.forgive();
   accessChanges.announce({ userId });
 }
 
-/**
- * Counts a try before the password is looked at, so that many at once gain nothing. Whoever is signed in from the same
- * address has a count of their own: a stranger who keeps guessing cannot keep them out.
- */
-async function countAttempt(
-  { store, clock, loginLimits }: People,
-  email: string,
-  userId: string | undefined,
-  { address }: Visitor,
-): Promise<Attempt[]> {
-  const place = addressKey(address);
-  // Asked of unknown users too: it must take as long.
-  const sessions = await listSessions(store, userId ?? '', clock.now());
-  const familiar = sessions.some(({ ip }) => addressKey(ip) === place);
-  const fromAddress = loginLimits.address.take(place);
-  try {
-    return [fromAddress, loginLimits.account.take(familiar ? `${email} ${place}` : email)];
-  } catch (error) {
-    // Not worth hashing, hence not worth counting.
-    fromAddress.forgive();
-    throw error;
-  }
+/** The device that a browser is from now on: the one it was, or a new one. */
+function deviceToKeep(secret: Secret, { device }: Visitor): string {
+  return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
 }
 
 async function recordSession(tx: Tx, { id, accountId }: UserRow, action: string, at: number): Promise<void> {

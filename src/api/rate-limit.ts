@@ -1,55 +1,36 @@
+import { createTokenBuckets } from '../kernel/token-buckets.ts';
+import type { BucketRule } from '../kernel/token-buckets.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 
-/** A token bucket: `burst` calls at once, `perSecond` in the long run. */
-export interface RateLimit {
-  perSecond: number;
-  burst: number;
-}
+/** `burst` calls at once, `perSecond` in the long run. */
+export type RateLimit = BucketRule;
 
 /** What an ordinary key may do unless told otherwise. */
 export const KEY_RATE: RateLimit = { perSecond: 20, burst: 60 };
 
-/** Buckets beyond which full ones are forgotten; a key that comes back finds a full one again. */
+/** A key whose bucket had to be forgotten finds a full one again. */
 const KEPT_BUCKETS = 10_000;
-
-interface Bucket {
-  tokens: number;
-  at: number;
-}
 
 /**
  * Counts calls by key: of a credential, or of an address. The returned function throws RESOURCE_EXHAUSTED RATE_LIMITED, saying
  * when to come back.
  */
 export function createRateLimit(
-  { perSecond, burst }: RateLimit,
+  rate: RateLimit,
   clock: Clock,
   of: 'credential' | 'address' = 'credential',
 ): (key: string) => void {
-  const buckets = new Map<string, Bucket>();
-  const tokensAt = ({ tokens, at }: Bucket, now: number) =>
-    Math.min(burst, tokens + (Math.max(0, now - at) / 1000) * perSecond);
-
-  function forgetFull(now: number): void {
-    for (const [key, bucket] of buckets) if (tokensAt(bucket, now) >= burst) buckets.delete(key);
-  }
-
+  const buckets = createTokenBuckets(rate, clock, KEPT_BUCKETS);
   return function take(key) {
-    const now = clock.now();
-    if (buckets.size >= KEPT_BUCKETS) forgetFull(now);
-    const tokens = tokensAt(buckets.get(key) ?? { tokens: burst, at: now }, now);
-    if (tokens >= 1) {
-      buckets.set(key, { tokens: tokens - 1, at: now });
-      return;
-    }
-    const seconds = Math.ceil((1 - tokens) / perSecond);
+    const waitMs = buckets.take(key);
+    if (waitMs === 0) return;
     throw new StatusError(
       'RESOURCE_EXHAUSTED',
       'RATE_LIMITED',
       `Too many calls ${of === 'address' ? 'from' : 'with'} this ${of}. Slow down.`,
       {
-        retryAfterSeconds: seconds,
+        retryAfterSeconds: Math.ceil(waitMs / 1_000),
         metadata: { subject: `${of}:${key}` },
       },
     );

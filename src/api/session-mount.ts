@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { Router } from '@koa/router';
 import { checkCsrfToken, refuseCrossSite } from '../access/csrf.ts';
+import { deviceCookie, deviceOf } from '../access/device-cookie.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from '../access/session-cookie.ts';
 import { findSession } from '../access/sessions.ts';
@@ -35,6 +36,8 @@ export function browserOf(ctx: Context, { config, clientAddress }: Services): Br
   return {
     address: clientAddress(ctx.req),
     userAgent: ctx.get('user-agent'),
+    device: deviceOf(config.baseUrl, ctx.headers.cookie),
+    keepDevice: (device) => ctx.append('Set-Cookie', deviceCookie(config.baseUrl, device)),
     keepSession(token) {
       ctx.set(
         'Set-Cookie',

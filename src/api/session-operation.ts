@@ -11,6 +11,8 @@ import type { Services } from './services.ts';
 export interface Browser extends Visitor {
   /** Has the browser keep the session with this token from now on, or with null forget the one it has. */
   keepSession(token: string | null): void;
+  /** Has it keep what tells it from others, for longer than any session. */
+  keepDevice(device: string): void;
 }
 
 /** A call as its handler gets it: checked, and from a page of ours. */

@@ -110,8 +110,9 @@ export const verifyEmailOperation = visitorOperation({
   return {};
 });
 
-function enter({ user, token }: SignedIn, browser: Browser, { secret }: Services): z.input<typeof Me> {
+function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: Services): z.input<typeof Me> {
   browser.keepSession(token);
+  browser.keepDevice(device);
   const { id: userId, accountId, email, emailVerified, operator } = user;
   return { userId, accountId, email, emailVerified, operator, csrfToken: csrfToken(secret, hashToken(token)) };
 }

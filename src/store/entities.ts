@@ -37,6 +37,7 @@ import { templates } from './templates-table.ts';
 import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
 import { sftpUsers } from './sftp-users-table.ts';
+import { signInPlaces } from './sign-in-places-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -418,5 +419,6 @@ export const entities = [
   wakePolicies,
   ...backupEntities,
   sftpUsers,
+  signInPlaces,
   serverMods,
 ];

@@ -1,6 +1,7 @@
 import type { Context } from 'koa';
 import type { Router } from '@koa/router';
 import { checkCsrfToken, refuseCrossSite } from '../access/csrf.ts';
+import { deviceCookie } from '../access/device-cookie.ts';
 import { clearedSessionCookie, sessionCookie } from '../access/session-cookie.ts';
 import { readBody } from '../api/body.ts';
 import { StatusError } from '../status.ts';
@@ -84,6 +85,7 @@ export function createServe(router: Router, deps: PageDeps): Serve {
     }
     if (answer.session === null) ctx.append('Set-Cookie', clearedSessionCookie(baseUrl));
     else if (answer.session !== undefined) ctx.append('Set-Cookie', sessionCookie(baseUrl, answer.session));
+    if (answer.device !== undefined) ctx.append('Set-Cookie', deviceCookie(baseUrl, answer.device));
     // RFC 9110 §15.4.4: whatever asked, the next request is a GET.
     ctx.status = 303;
     ctx.set('Location', answer.to);

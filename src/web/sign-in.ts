@@ -41,8 +41,8 @@ export function mountSignIn(serve: Serve, people: People): void {
   serve.submit('/sign-in', async (visit, form) => {
     const draft = draftOf(form);
     try {
-      const { token } = await signIn(people, credentialsOf(form), visit.visitor);
-      return { to: draft.next, session: token };
+      const { token, device } = await signIn(people, credentialsOf(form), visit.visitor);
+      return { to: draft.next, session: token, device };
     } catch (error) {
       return signInPage(visit, { ...draft, problem: problemOf(error) }, signup);
     }
@@ -54,8 +54,8 @@ export function mountSignIn(serve: Serve, people: People): void {
     const problem = whatIsWrong(form, credentials);
     if (problem) return signUpPage(visit, { ...draft, problem });
     try {
-      const { token } = await signUp(people, { ...credentials, invitation: draft.invitation }, visit.visitor);
-      return { to: draft.next, session: token };
+      const { token, device } = await signUp(people, { ...credentials, invitation: draft.invitation }, visit.visitor);
+      return { to: draft.next, session: token, device };
     } catch (error) {
       return signUpPage(visit, { ...draft, problem: problemOf(error) });
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import { csrfToken } from '../access/csrf.ts';
+import { deviceOf } from '../access/device-cookie.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { sessionToken } from '../access/session-cookie.ts';
 import { findSession } from '../access/sessions.ts';
@@ -45,6 +46,8 @@ export interface Redirect {
   to: string;
   /** The token of the session that begins; null: the one there is ends. */
   session?: string | null;
+  /** What the browser keeps past sessions (`device-cookie.ts`). */
+  device?: string;
 }
 
 export type Answer = Page | Redirect;
@@ -58,7 +61,11 @@ export async function visitOf(ctx: Context, { store, clock, config, secret, clie
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
   return {
     principal,
-    visitor: { address: clientAddress(ctx.req), userAgent: ctx.get('user-agent') },
+    visitor: {
+      address: clientAddress(ctx.req),
+      userAgent: ctx.get('user-agent'),
+      device: deviceOf(config.baseUrl, ctx.headers.cookie),
+    },
     query: new URLSearchParams(ctx.querystring),
     path: `${ctx.path}${ctx.search}`,
     now: clock.now(),

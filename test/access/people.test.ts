@@ -122,9 +122,9 @@ test('tries: free at first, then after growing waits, and never a lock', async (
 });
 
 test('tries: as many in a quarter of an hour as meant', async (t) => {
-  const tries = async (name: 'account' | 'address') => {
+  const tries = async (name: 'network' | 'address') => {
     const clock = fakeClock(0);
-    const limit = createAttemptLimit(LOGIN_RULES[name], clock);
+    const limit = createLoginLimits(clock)[name];
     let passed = 0;
     for (; clock.now() < 15 * MINUTE_MS; await clock.advance(1_000)) {
       try {
@@ -138,8 +138,8 @@ test('tries: as many in a quarter of an hour as meant', async (t) => {
     }
     return passed;
   };
-  const [account, address] = [await tries('account'), await tries('address')];
-  t.true(account >= 8 && account <= 15, String(account));
+  const [network, address] = [await tries('network'), await tries('address')];
+  t.true(network >= 8 && network <= 15, String(network));
   t.true(address >= 40 && address <= 60, String(address));
 });
 
@@ -220,12 +220,92 @@ test('guessing is slowed down, many at once gain nothing, and who is at home get
   const guesses = await Promise.all(
     Array.from({ length: 12 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, AWAY))),
   );
-  t.is(guesses.filter((reason) => reason === 'SIGN_IN_FAILED').length, LOGIN_RULES.account.free);
+  t.is(guesses.filter((reason) => reason === 'SIGN_IN_FAILED').length, LOGIN_RULES.network.burst);
   t.is(await reasonOf(signIn(it, steve, AWAY)), 'TOO_MANY_ATTEMPTS', 'even with the right one');
-  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'from where somebody is signed in');
-  await it.clock.advance(LOGIN_RULES.account.firstWaitMs);
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'from where somebody has signed in');
+  await it.clock.advance(1_000 / LOGIN_RULES.network.perSecond);
   t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'no lock');
 });
+
+test('whoever polls a known address keeps its owner out of nothing but the poller’s own network', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  const poller = { address: '203.0.113.9', userAgent: 'poller' };
+  const outcomes: string[] = [];
+  // Every other second, as fast as answers come; the owner is on the road, at a new place each time.
+  for (let round = 0; round < 20; round++) {
+    for (let n = 0; n < 15; n++) {
+      await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, poller));
+      await it.clock.advance(2_000);
+    }
+    outcomes.push(await reasonOf(signIn(it, steve, { address: `198.18.${round}.1`, userAgent: 'phone' })));
+  }
+  t.deepEqual(new Set(outcomes), new Set(['done']), `${outcomes.length} right passwords`);
+});
+
+test('a device that has signed in before gets in past a poller in its own network, and a made-up one does not', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const { device } = await signUp(it, steve, HOME);
+  const alex = await signUp(it, { email: 'alex@example.com', password: PASSWORD }, HOME);
+  const poll = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...HOME, address: '192.0.2.77' }));
+  while ((await poll()) !== 'TOO_MANY_ATTEMPTS');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'TOO_MANY_ATTEMPTS', 'the network has had its tries');
+  for (const forged of [`${device.slice(0, -1)}!`, `${'x'.repeat(22)}.${device.slice(23)}`, alex.device, 'x', '']) {
+    t.is(await reasonOf(signIn(it, steve, { ...HOME, device: forged })), 'TOO_MANY_ATTEMPTS', forged);
+  }
+  const familiar = await signIn(it, steve, { ...HOME, device });
+  t.is(familiar.device, device, 'it stays what it is');
+  const guess = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, device }));
+  const guesses = new Set<string>();
+  for (let n = 0; n <= LOGIN_RULES.own.burst; n++) guesses.add(await guess());
+  t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen one is slowed down too');
+});
+
+test('tries that are refused count against their address', async (t) => {
+  const it = await people(t);
+  const guess = (email: string) => reasonOf(signIn(it, { email, password: 'wrong password' }, AWAY));
+  for (let n = 0; n < LOGIN_RULES.address.burst; n++) await guess('steve@example.com');
+  t.is(await guess('alex@example.com'), 'TOO_MANY_ATTEMPTS', 'of any account');
+});
+
+test('guessing from many networks is slowed down together, and where the owner was before they get in', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  let looked = 0;
+  for (let n = 0; n < LOGIN_RULES.account.burst + 20; n++) {
+    const visitor = { address: `2001:db8:${n.toString(16)}::1`, userAgent: 'bot' };
+    if ((await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, visitor))) === 'SIGN_IN_FAILED') looked++;
+  }
+  t.is(looked, LOGIN_RULES.account.burst);
+  t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '192.0.2.200' })), 'done');
+});
+
+// Alone, as all tests of a file share the queue.
+test.serial(
+  'a full queue is no wrong password, and who fills it does not keep others waiting behind them',
+  async (t) => {
+    const it = await people(t);
+    const rule = { burst: 200, perSecond: 1e-9 };
+    it.loginLimits = createLoginLimits(it.clock, { network: rule, account: rule, address: rule });
+    const steve = { email: 'steve@example.com', password: PASSWORD };
+    await signUp(it, steve, HOME);
+    const flood = Array.from({ length: 80 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong' }, AWAY)));
+    // The flood has taken its tries.
+    await Promise.race(flood);
+    t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '198.18.0.1' })), 'done');
+    const reasons = await Promise.all(flood);
+    const wrong = reasons.filter((reason) => reason === 'SIGN_IN_FAILED').length;
+    t.true(wrong < 80);
+    t.is(reasons.filter((reason) => reason === 'BUSY').length, 80 - wrong);
+    let left = 0;
+    const takeOne = async () => it.loginLimits.network.take('198.51.100.0/24 steve@example.com');
+    while ((await reasonOf(takeOne())) === 'done') left++;
+    t.is(left, 200 - wrong, 'only those whose password was looked at have counted');
+  },
+);
 
 test('an old hash is made anew at sign-in, and a password changed meanwhile lets nobody in', async (t) => {
   const it = await people(t);

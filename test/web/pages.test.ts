@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Router } from '@koa/router';
 import test from 'ava';
 import * as fc from 'fast-check';
+import { LOGIN_RULES } from '../../src/access/login-limits.ts';
 import { sessionCookie } from '../../src/access/session-cookie.ts';
 import { pageHeaders } from '../../src/web/headers.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
@@ -372,7 +373,7 @@ test('too many wrong passwords: the page says for how long', async (t) => {
   await signedUp(site, 'reader@example.org');
   const { csrf, cookie } = await visitorForm(site);
   let reply: Response | undefined;
-  for (let i = 0; i < 4; i++) {
+  for (let i = 0; i <= LOGIN_RULES.network.burst; i++) {
     reply = await post(site, '/sign-in', { csrf, email: 'reader@example.org', password: `wrong ${i}` }, { cookie });
   }
   t.is(reply?.status, 429);
