@@ -29,7 +29,15 @@ const ROOMS: Room[] = [
   { name: 'sandbox', files: ['src/sandbox/'], imports: [], packages: ['*', 'game'] },
   {
     name: 'contracts',
-    files: ['src/ports.ts', 'src/status.ts', 'src/ids.ts', 'src/ip-address.ts', 'src/sleep.ts', 'src/turns.ts'],
+    files: [
+      'src/ports.ts',
+      'src/status.ts',
+      'src/ids.ts',
+      'src/ip-address.ts',
+      'src/sleep.ts',
+      'src/turns.ts',
+      'src/kernel/',
+    ],
     imports: [],
     packages: [],
   },

@@ -20,10 +20,17 @@ export interface Lease {
 export interface LeaseOptions {
   clock: Clock;
   log: Log;
-  /** Another process has taken over, which can happen to one that was suspended for 30 s: end now. Writes fail already. */
+  /** Another process has taken over, as nothing was heard of this one for 30 s: end now. Writes fail already. */
   onLost: () => void;
+  /**
+   * Called before the lease is taken, and rejects where this process could not do its work: then whoever holds it keeps it.
+   * Default: nothing is asked.
+   */
+  beforeTaking?: () => Promise<void>;
   /** Default: this process. */
   self?: ProcessIdentity;
+  /** Waits in real time, whoever sets clocks. */
+  pause?: (ms: number) => Promise<unknown>;
 }
 
 const NAME = 'control';
@@ -32,33 +39,41 @@ const RENEW_MS = 10_000;
 const LOOK_MS = 500;
 
 /**
- * Makes this process the only one that writes to the database, and lets no write through once another one is. Takes over
- * at once from a process of the same machine that is dead; from one that cannot be seen from here (another machine,
- * another container) when its 30 s run out, and waits for that. FAILED_PRECONDITION where the other one lives.
+ * Makes this process the only one that writes to the database, and lets no write through once another one is. A process of the
+ * same machine keeps the lease as long as it lives, be it stopped, and loses it at once when it is dead. One that cannot be seen
+ * from here (another machine, another container) loses it when it has not renewed it while it was looked at for 30 s. No clock of
+ * one process is compared with that of another, and time in which this one was stopped counts as one look. FAILED_PRECONDITION
+ * LEASE_HELD where the other one lives.
  */
 export async function acquireLease(store: Store, options: LeaseOptions): Promise<Lease> {
-  const { clock, log } = options;
+  const { clock, log, beforeTaking = async () => {}, pause = setTimeout } = options;
   const self = options.self ?? (await thisProcess());
   const token = randomBase62(16);
   const mine = (): LeaseRow => ({ ...self, name: NAME, token, expiresAt: clock.now() + HELD_MS });
   let seen: LeaseRow | undefined;
-  for (;;) {
+  for (let unchanged = 0; ; unchanged++) {
     const held = await getLease(store, NAME);
-    if (!held || (await isFree(held, self, clock))) {
-      if (await store.write((tx) => takeLease(tx, mine(), held?.token))) break;
-    } else {
-      const renewed = seen && (seen.token !== held.token || seen.expiresAt !== held.expiresAt);
-      if (renewed || (await isAlive(held, self))) throw refusal(held);
-      if (!seen) log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
-      await setTimeout(LOOK_MS);
+    const alive = held && (await isAlive(held, self));
+    if (held && alive !== false) {
+      // Where the system tells when processes started, this is surely the one.
+      if (alive === true && self.startedAt !== '') throw refusal(held);
+      if (seen && !sameBeat(seen, held)) throw refusal(held);
     }
+    if (!held || alive === false || unchanged * LOOK_MS >= HELD_MS) {
+      await beforeTaking();
+      if (await store.write((tx) => takeLease(tx, mine(), held))) return keep(store, token, options);
+      unchanged = 0;
+    } else if (!seen) {
+      log.info({ holder: held.hostname, pid: held.pid }, 'waiting for the lease of a process out of sight');
+    }
+    await pause(LOOK_MS);
     seen = held;
   }
-  return keep(store, token, options);
 }
 
-async function isFree(held: LeaseRow, self: ProcessIdentity, clock: Clock): Promise<boolean> {
-  return held.expiresAt <= clock.now() || (await isAlive(held, self)) === false;
+/** Whether it was not renewed in between: each renewal stores another instant. */
+function sameBeat(a: LeaseRow, b: LeaseRow): boolean {
+  return a.token === b.token && a.expiresAt === b.expiresAt;
 }
 
 function keep(store: Store, token: string, { clock, log, onLost }: LeaseOptions): Lease {

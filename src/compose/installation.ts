@@ -2,8 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../access/first-run.ts';
 import { acquireLease } from '../access/lease.ts';
 import { openSecret, type Secret } from '../access/secrets.ts';
+import type { Config } from '../config.ts';
 import { openWallet } from '../billing/ledger.ts';
 import { openStore, type Store, type Tx } from '../store/store.ts';
+import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
 import type { Startup } from './startup.ts';
 
 /** What outlives the process. */
@@ -31,7 +33,12 @@ export async function openInstallation(
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
   const store = await openStore(config.databaseUrl);
   onClose(() => store.close());
-  const lease = await acquireLease(store, { clock, log, onLost });
+  const lease = await acquireLease(store, {
+    clock,
+    log,
+    onLost,
+    beforeTaking: () => requireFreePorts(portsOf(config)),
+  });
   onClose(() => lease.release());
   await store.migrate();
   const secret = await openSecret(store, dataDir);
@@ -41,4 +48,13 @@ export async function openInstallation(
   const firstRunFile = await openFirstRunFile(dataDir, log);
   const rconPassword = (serverId: string) => secret.derive('rcon', serverId);
   return { store, secret, rconPassword, operator, firstRunFile, onAccount };
+}
+
+/** All that the service listens on. */
+function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config): Port[] {
+  return [
+    { host: httpHost, port: httpPort },
+    { host: proxyHost, port: proxyPort },
+    { host: sftpHost, port: sftpPort },
+  ];
 }

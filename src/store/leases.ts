@@ -8,9 +8,12 @@ export async function getLease(db: Sql, name: string): Promise<LeaseRow | undefi
   return row;
 }
 
-/** Puts `row` in the place of the lease with the token `from` (undefined: of none). False where it is another's by now. */
-export async function takeLease(tx: Tx, row: LeaseRow, from: string | undefined): Promise<boolean> {
-  if (from !== undefined) return (await tx.manager.update(leases, { name: row.name, token: from }, row)).affected === 1;
+/** Puts `row` in the place of the lease as it was read (undefined: of none). False where that is another one, or renewed, by now. */
+export async function takeLease(tx: Tx, row: LeaseRow, from: LeaseRow | undefined): Promise<boolean> {
+  if (from !== undefined) {
+    const { name, token, expiresAt } = from;
+    return (await tx.manager.update(leases, { name, token, expiresAt }, row)).affected === 1;
+  }
   const values = [row.name, row.token, row.hostname, row.scope, row.pid, row.startedAt, row.expiresAt];
   const inserted = await tx.run(
     `INSERT INTO "leases" ("name", "token", "hostname", "scope", "pid", "startedAt", "expiresAt")
@@ -27,8 +30,13 @@ export async function holdsLease(db: Sql, dialect: Dialect, name: string, token:
   return (await db.query(dialect === 'postgres' ? `${sql} FOR SHARE` : sql, [name, token])).length > 0;
 }
 
+/** Stores another instant than before, even where the clock was set back: whoever waits goes by the difference. */
 export async function renewLease(tx: Tx, name: string, token: string, expiresAt: number): Promise<void> {
-  await tx.run('UPDATE "leases" SET "expiresAt" = $1 WHERE "name" = $2 AND "token" = $3', [expiresAt, name, token]);
+  await tx.run(
+    `UPDATE "leases" SET "expiresAt" = CASE WHEN "expiresAt" >= $1 THEN "expiresAt" + 1 ELSE $1 END
+     WHERE "name" = $2 AND "token" = $3`,
+    [expiresAt, name, token],
+  );
 }
 
 export async function releaseLease(tx: Tx, name: string, token: string): Promise<void> {

@@ -25,6 +25,7 @@ import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { postgresUrl } from '../store/postgres.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 
 const log = createLog({ level: 'silent' });
@@ -122,64 +123,105 @@ test('lease: a second start is refused while the first one lives, whichever way 
   await (await acquireLease(other, options)).release();
 });
 
-/** Two machines, `north` and `south`, on one database and one clock. */
-async function twoMachines(t: ExecutionContext) {
+test('lease: a living process of this machine keeps it while it is stopped, whatever any clock says', async (t) => {
   const url = `sqlite:${join(await directory(t), 'store.db')}`;
-  const clock = fakeClock();
-  const lost: string[] = [];
-  const machine = async (hostname: string) => {
-    const store = await emptyStore(t, url);
-    const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
-    const options: LeaseOptions = { clock, log, onLost: () => lost.push(hostname), self };
-    return { store, options };
-  };
-  return { clock, lost, north: await machine('north'), south: await machine('south') };
-}
-
-test('lease: one of another machine is taken when it runs out, and its old holder cannot write any more', async (t) => {
-  const { clock, lost, north, south } = await twoMachines(t);
-  const first = await acquireLease(north.store, north.options);
-  await clock.advance(29_000);
-  await first.renew();
-  let taken = false;
-  const waiting = acquireLease(south.store, south.options).then((lease) => {
-    taken = true;
-    return lease;
-  });
-  await clock.advance(29_000);
-  t.false(taken);
-  await clock.advance(1_000);
-  const second = await waiting;
-  await refused(
-    t,
-    north.store.write((tx) => setMeta(tx, 'late', '')),
-    'LEASE_LOST',
-  );
-  await refused(t, first.renew(), 'LEASE_LOST');
-  await first.release();
-  t.deepEqual(lost, ['north']);
-  await south.store.write((tx) => setMeta(tx, 'mine', ''));
-  t.is(await getMeta(south.store, 'late'), undefined);
-  await second.release();
+  const child = await startChild(t, url);
+  const store = await emptyStore(t, url);
+  child.process.kill('SIGSTOP');
+  const late = fakeClock(Date.now() + 3_600_000);
+  await refused(t, acquireLease(store, { clock: late, log, onLost: () => t.fail() }), 'LEASE_HELD');
+  const before = child.acknowledged.length;
+  child.process.kill('SIGCONT');
+  await child.reaches(before + 20);
+  await kill(child);
+  await (await acquireLease(store, { clock: late, log, onLost: () => t.fail() })).release();
 });
 
-test('lease: one of another machine that is renewed refuses', async (t) => {
-  const { clock, north, south } = await twoMachines(t);
-  const first = await acquireLease(north.store, north.options);
-  const looked = Promise.withResolvers<void>();
-  const watched: Store = {
-    ...south.store,
-    async query<Row>(sql: string, parameters?: unknown[]) {
-      const rows = await south.store.query<Row>(sql, parameters);
-      looked.resolve();
-      return rows;
-    },
+/** Two machines, `north` and `south`, on one database; the clock of `south` is an hour ahead. */
+async function twoMachines(t: ExecutionContext, url?: string) {
+  const database = url ?? `sqlite:${join(await directory(t), 'store.db')}`;
+  const lost: string[] = [];
+  const machine = async (hostname: string, now: number) => {
+    const store = await emptyStore(t, database);
+    const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
+    const options: LeaseOptions = { clock: fakeClock(now), log, onLost: () => lost.push(hostname), self };
+    return { store, options };
   };
-  const second = acquireLease(watched, south.options);
-  await looked.promise;
-  await clock.advance(10_000);
+  const south = await machine('south', 1_700_003_600_000);
+  const waiting: (() => void)[] = [];
+  const asked: (() => void)[] = [];
+  south.options.pause = (ms) => {
+    t.is(ms, 500);
+    asked.shift()?.();
+    return new Promise<void>((resolve) => waiting.push(resolve));
+  };
+  /** Lets `south` look so many times; between two of them half a second passes. */
+  const looksAt = async (times: number) => {
+    for (let look = 0; look < times; look++) {
+      const next = new Promise<void>((resolve) => asked.push(resolve));
+      waiting.shift()?.();
+      await next;
+    }
+  };
+  const goOn = () => waiting.shift()?.();
+  return { lost, north: await machine('north', 1_700_000_000_000), south, looksAt, goOn };
+}
+
+for (const dialect of ['sqlite', 'postgres']) {
+  test(`lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`, async (t) => {
+    const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
+    if (dialect === 'postgres' && url === undefined) return;
+    const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
+    const first = await acquireLease(north.store, north.options);
+    let taken = false;
+    const waiting = acquireLease(south.store, south.options).then((lease) => {
+      taken = true;
+      return lease;
+    });
+    await looksAt(60);
+    t.false(taken);
+    await north.store.write((tx) => setMeta(tx, 'still mine', ''));
+    goOn();
+    const second = await waiting;
+    await refused(
+      t,
+      north.store.write((tx) => setMeta(tx, 'late', '')),
+      'LEASE_LOST',
+    );
+    await refused(t, first.renew(), 'LEASE_LOST');
+    await first.release();
+    t.deepEqual(lost, ['north']);
+    await south.store.write((tx) => setMeta(tx, 'mine', ''));
+    t.is(await getMeta(south.store, 'late'), undefined);
+    await second.release();
+  });
+}
+
+test('lease: one of another machine that is renewed refuses, although that machine has set its clock back', async (t) => {
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  const second = acquireLease(south.store, south.options);
+  await looksAt(59);
+  // To the very instant of the renewal before.
   await first.renew();
+  goOn();
   await refused(t, second, 'LEASE_HELD');
+  await north.store.write((tx) => setMeta(tx, 'mine', ''));
+  t.deepEqual(lost, []);
+  await first.release();
+});
+
+test('lease: a process that could not do its work takes none', async (t) => {
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  const beforeTaking = () => Promise.reject(new Error('my port is taken'));
+  const second = acquireLease(south.store, { ...south.options, beforeTaking });
+  await looksAt(60);
+  goOn();
+  await t.throwsAsync(second, { message: 'my port is taken' });
+  await first.renew();
+  await north.store.write((tx) => setMeta(tx, 'mine', ''));
+  t.deepEqual(lost, []);
   await first.release();
 });
 

@@ -1,11 +1,14 @@
 import test from 'ava';
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import { buildSandboxImage } from '../../src/sandbox/image.ts';
+import { openStore } from '../../src/store/store.ts';
 import { until } from '../conformance/engine.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { runningGames, startService, type Service } from '../support/service.ts';
@@ -116,7 +119,6 @@ test('killed at random, again and again: nothing that was acknowledged is lost, 
     t.is((await games(service)).length <= ids.length, true);
   }
   t.is(await service.stop(), 0);
-  const { openStore } = await import('../../src/store/store.ts');
   const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`);
   t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
   await store.close();
@@ -129,6 +131,29 @@ test('a second service on the same data is refused in a sentence', async (t) => 
   });
   const error = await t.throwsAsync<Error & { stderr: string }>(second);
   t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
+});
+
+test('a service that is stopped for longer than its lease runs on afterwards, and a second one on its ports is refused', async (t) => {
+  const service = await startService(t);
+  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`);
+  t.teardown(() => store.close());
+  const [lease] = await store.query<{ pid: number }>('SELECT "pid" FROM "leases"');
+  process.kill(lease!.pid, 'SIGSTOP');
+  // As 33 s later.
+  await store.write((tx) => tx.run('UPDATE "leases" SET "expiresAt" = "expiresAt" - 40000'));
+  const ports = { HTTP_PORT: new URL(service.baseUrl).port, PROXY_PORT: String(service.playersPort), SFTP_PORT: '0' };
+  const env = { PATH: process.env['PATH'], DATA_DIR: service.dataDir, PROXY_HOST: '127.0.0.1', ...ports };
+  const error = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
+  t.regex(error?.stderr ?? '', /^Another Dormouse .*stop that one first\.\n$/);
+  process.kill(lease!.pid, 'SIGCONT');
+  await service.create('still', '1.21.4');
+  await service.kill();
+  const stranger = createServer().listen(Number(ports.HTTP_PORT), '127.0.0.1');
+  await once(stranger, 'listening');
+  const taken = await t.throwsAsync<Error & { stderr: string }>(run(process.execPath, ['src/main.ts'], { env }));
+  t.regex(taken?.stderr ?? '', /^A port is in use already/);
+  t.like(await store.query('SELECT "pid" FROM "leases"'), [{ pid: lease!.pid }]);
+  stranger.close();
 });
 
 test('the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps', async (t) => {

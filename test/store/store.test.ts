@@ -409,18 +409,27 @@ onEachStore('a fence stops a whole commit, and only while it stands', async (t, 
 
 onEachStore('leases: taken from the expected holder only, held until taken', async (t, store) => {
   const lease = { name: 'x', hostname: 'h', scope: '', pid: 1, startedAt: '', expiresAt: 5 };
-  const take = (token: string, from?: string) => store.write((tx) => leases.takeLease(tx, { ...lease, token }, from));
+  const take = (token: string, from?: string, beat = lease.expiresAt) => {
+    const held = from === undefined ? undefined : { ...lease, token: from, expiresAt: beat };
+    return store.write((tx) => leases.takeLease(tx, { ...lease, token }, held));
+  };
   const holds = (token: string) => store.write((tx) => leases.holdsLease(tx, store.dialect, 'x', token));
   t.true(await take('a'));
   t.false(await take('b'));
   t.false(await take('b', 'z'));
   t.true(await holds('a'));
+  t.false(await take('b', 'a', 4), 'renewed since it was read');
   t.true(await take('b', 'a'));
   t.deepEqual([await holds('a'), await holds('b')], [false, true]);
   await store.write((tx) => leases.renewLease(tx, 'x', 'a', 9));
   t.deepEqual(await leases.getLease(store, 'x'), { ...lease, token: 'b' });
   await store.write((tx) => leases.renewLease(tx, 'x', 'b', 9));
   t.is((await leases.getLease(store, 'x'))?.expiresAt, 9);
+  // Another one each time, also by a clock that was set back.
+  for (const beat of [10, 11]) {
+    await store.write((tx) => leases.renewLease(tx, 'x', 'b', 9));
+    t.is((await leases.getLease(store, 'x'))?.expiresAt, beat);
+  }
   await store.write((tx) => leases.releaseLease(tx, 'x', 'b'));
   t.is(await leases.getLease(store, 'x'), undefined);
 });

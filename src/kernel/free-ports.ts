@@ -1,0 +1,29 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A TCP port of this machine; 0 stands for any free one. */
+export interface Port {
+  host: string;
+  port: number;
+}
+
+const NOT_TO_BE_HAD = new Set(['EADDRINUSE', 'EACCES']);
+
+/**
+ * Rejects with the system's own error (EADDRINUSE, EACCES) where one of these ports could not be listened on now. It says
+ * nothing of the next moment, and nothing of hosts that this machine does not have: the real listener tells of those.
+ */
+export async function requireFreePorts(ports: readonly Port[]): Promise<void> {
+  for (const { host, port } of ports) {
+    if (port === 0) continue;
+    const server = createServer();
+    try {
+      server.listen({ host, port, exclusive: true });
+      await once(server, 'listening');
+    } catch (error) {
+      if (NOT_TO_BE_HAD.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    } finally {
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    }
+  }
+}
