@@ -3,10 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { ContainerInspectInfo } from 'dockerode';
 import type { LogLine, LogQuery } from '../ports.ts';
+import { Pace } from '../kernel/pace.ts';
 import { ARCHIVED_LINES, type LogArchive } from './docker-archive.ts';
 import { statusOf } from './docker-errors.ts';
 import { behind, isLater, isPosition, logLines, newest, sinceFor } from './docker-log-lines.ts';
 import { openStream } from './docker-streams.ts';
+import { LOG_PACE, SKIP_TO_LINES, leftOut } from './log-pace.ts';
+
+/** What Docker puts in front of each line. */
+const STAMP_BYTES = 40;
+/** So long a game may print more than its budget before lines of it are left out: 5 s. */
+const MAX_FULL_WINDOWS = 25;
 
 /** A server's output, seamless over its removed containers (archive) and the present one. */
 export interface ServerLogs {
@@ -26,7 +33,7 @@ export function serverLogs(
   async function* printed(
     container: string,
     after: string | undefined,
-    how: { follow?: boolean; tail?: number; signal?: AbortSignal } = {},
+    how: { follow?: boolean; tail?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): AsyncGenerator<LogLine> {
     const opening = openLogs(docker, container, {
       follow: how.follow ?? false,
@@ -40,6 +47,39 @@ export function serverLogs(
       if (!how.signal?.aborted) throw error;
     } finally {
       stream.destroy();
+    }
+  }
+
+  /**
+   * What a container prints behind a position, as it prints it, until it ends. One that prints more than the budget of a game
+   * for five seconds on end is followed from near its end again.
+   */
+  async function* followed(
+    container: string,
+    after: string | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<LogLine> {
+    let last = after;
+    let tail: number | undefined;
+    for (;;) {
+      const pace = new Pace(LOG_PACE);
+      let isOverlap = tail !== undefined;
+      for await (const line of printed(container, tail === undefined ? last : undefined, {
+        follow: true,
+        tail,
+        signal,
+      })) {
+        isOverlap &&= last !== undefined && !isLater(line.position, last);
+        if (isOverlap) continue;
+        last = line.position;
+        yield line;
+        if (!pace.take(line.text.length + STAMP_BYTES)) continue;
+        await pace.rest(signal);
+        if (pace.fullWindows >= MAX_FULL_WINDOWS) break;
+      }
+      if (pace.fullWindows < MAX_FULL_WINDOWS || signal?.aborted) return;
+      yield { position: last!, text: leftOut() };
+      tail = SKIP_TO_LINES;
     }
   }
 
@@ -99,7 +139,7 @@ export function serverLogs(
         try {
           // What was printed before the container was made is not in it: waiting for it to turn up would hold back new lines.
           const from = last !== undefined && isLater(container.Created, last) ? undefined : last;
-          for await (const line of printed(container.Id, from, { follow: true, signal })) {
+          for await (const line of followed(container.Id, from, signal)) {
             last = line.position;
             yield line;
           }

@@ -7,7 +7,7 @@ import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } f
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
 import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
-import { rotateLogs } from './process-log-rotation.ts';
+import { LogRotation } from './process-log-rotation.ts';
 import { type Run, type Runs, gameOf, newRun } from './process-runs.ts';
 import { leadsGroup, send } from './process-signals.ts';
 import { socketsOf } from './process-sockets.ts';
@@ -17,7 +17,7 @@ const POLL_MS = 1_000;
 
 /** What a killed process may take to end; longer only while the kernel waits for a device. */
 const KILL_MS = 30_000;
-const ROTATE_EVERY_MS = 5_000;
+const ROTATE_EVERY_MS = 1_000;
 const FORGOTTEN_POLL_MS = 100;
 
 /** How long another instance's intent may stand without a process before it counts as one that was cut off. */
@@ -55,12 +55,14 @@ export class ProcessGames {
   readonly #unnoted = new Map<string, Run>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
+  readonly #rotation: LogRotation;
 
   constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger) {
     this.#runs = runs;
     this.#files = files;
     this.#clock = clock;
     this.#log = log;
+    this.#rotation = new LogRotation(files, log);
     this.events.setMaxListeners(0);
   }
 
@@ -325,11 +327,7 @@ export class ProcessGames {
     }
     if (this.#live.size > 0)
       this.#rotate ??= setInterval(() => {
-        void rotateLogs(
-          this.#files,
-          [...this.#live.values()].map((live) => live.run),
-          this.#log,
-        );
+        void this.#rotation.look([...this.#live.values()].map((live) => live.run));
       }, ROTATE_EVERY_MS).unref();
     else {
       clearInterval(this.#rotate);

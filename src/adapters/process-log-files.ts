@@ -10,12 +10,13 @@ import {
   statSync,
   truncateSync,
 } from 'node:fs';
-import { copyFile, mkdir, open, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, truncate, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkedServerId } from './server-id.ts';
 
 const NEWLINE = 0x0a;
 const CHUNK = 64 * 1024;
+const COPY_CHUNK = 1024 * 1024;
 
 /** A place in a server's log: the number of the file, and a byte in it. */
 export interface Spot {
@@ -31,10 +32,13 @@ export interface Spot {
 export class ProcessLogFiles {
   readonly #dir: string;
   readonly #maxBytes: number;
+  /** Who prints so much between two looks gets only the end of it kept. */
+  readonly #floodBytes: number;
 
-  constructor(dir: string, maxBytes = 10 * 1024 * 1024) {
+  constructor(dir: string, maxBytes = 10 * 1024 * 1024, floodBytes = 64 * 1024 * 1024) {
     this.#dir = dir;
     this.#maxBytes = maxBytes;
+    this.#floodBytes = floodBytes;
   }
 
   /** Opens the newest file for a game that is about to start. The caller closes it. */
@@ -97,26 +101,36 @@ export class ProcessLogFiles {
   /**
    * Begins a new file for a running game once its file is large. The game keeps writing to the same file, which gets the
    * next number and is emptied, while a copy takes the old one. `pause` stops the game's writing for that moment and tells
-   * whether it did; `resume` lets it go on.
+   * whether it did; `resume` lets it go on. Tells whether the file was large. Of a file that has grown far beyond its size only the end is kept, as a file of
+   * the number behind: a position in what is lost leads there.
    */
-  async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<void> {
+  async rotateIfLarge(serverId: string, pause: () => Promise<boolean>, resume: () => void): Promise<boolean> {
     const generation = this.generations(serverId).at(-1);
-    if (generation === undefined || this.size(serverId, generation) <= this.#maxBytes) return;
-    const part = this.#part(serverId, generation);
-    await copyFile(this.path(serverId, generation), part);
+    if (generation === undefined || this.size(serverId, generation) <= this.#maxBytes) return false;
+    const live = this.path(serverId, generation);
+    const size = this.size(serverId, generation);
+    const copied = size <= this.#floodBytes ? size : 0;
+    let kept = generation;
     try {
-      if (!(await pause())) return;
-      for (let offset = statSync(part).size; ;) {
-        const more = this.read(serverId, { generation, offset });
-        if (more.length === 0) break;
-        appendFileSync(part, more);
-        offset += more.length;
+      // What the game writes meanwhile comes behind, as it stands still.
+      if (copied > 0) await copyRange(live, this.#part(serverId, kept), 0, copied);
+      if (!(await pause())) return true;
+      const end = this.size(serverId, generation);
+      let from = copied;
+      if (end - copied > this.#floodBytes) {
+        rmSync(this.#part(serverId, kept), { force: true });
+        kept += 1;
+        from = this.#lineStart(live, end - this.#maxBytes);
       }
-      renameSync(this.path(serverId, generation), this.path(serverId, generation + 1));
+      await copyRange(live, this.#part(serverId, kept), from, end);
+      // What is given back of a file of gigabytes takes seconds; the rest of it goes in `heal`.
+      if (kept > generation) await truncate(live, end - from);
+      renameSync(live, this.path(serverId, kept + 1));
       this.heal(serverId);
+      return true;
     } finally {
       resume();
-      rmSync(part, { force: true });
+      rmSync(this.#part(serverId, kept), { force: true });
     }
   }
 
@@ -151,12 +165,23 @@ export class ProcessLogFiles {
 
   #parts(serverId: string): number[] {
     const last = this.generations(serverId).at(-1) ?? 0;
-    return [last - 1, last].filter((generation) => existsSync(this.#part(serverId, generation)));
+    return [last - 1, last, last + 1].filter((generation) => existsSync(this.#part(serverId, generation)));
   }
 
   #prune(serverId: string, newest: number): void {
     for (const generation of this.generations(serverId)) {
       if (generation < newest - 1) rmSync(this.path(serverId, generation), { force: true });
+    }
+  }
+
+  /** Behind the first line end from `offset` on, as far as it is near. */
+  #lineStart(path: string, offset: number): number {
+    const buffer = Buffer.alloc(CHUNK);
+    const fd = openSync(path, 'r');
+    try {
+      return offset + buffer.subarray(0, readSync(fd, buffer, 0, CHUNK, offset)).indexOf(NEWLINE) + 1;
+    } finally {
+      closeSync(fd);
     }
   }
 
@@ -169,5 +194,18 @@ export class ProcessLogFiles {
       closeSync(fd);
     }
     return buffer.subarray(buffer.lastIndexOf(NEWLINE) + 1);
+  }
+}
+
+/** Appends the bytes `from`–`end` of a file to another, which may not be there yet, without keeping the thread. */
+async function copyRange(source: string, target: string, from: number, end: number): Promise<void> {
+  await using input = await open(source, 'r');
+  await using output = await open(target, 'a', 0o600);
+  const buffer = Buffer.allocUnsafe(COPY_CHUNK);
+  for (let offset = from; offset < end;) {
+    const { bytesRead } = await input.read(buffer, 0, Math.min(COPY_CHUNK, end - offset), offset);
+    if (bytesRead === 0) return;
+    await output.writeFile(buffer.subarray(0, bytesRead));
+    offset += bytesRead;
   }
 }

@@ -1,16 +1,21 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { LogLine, LogQuery } from '../ports.ts';
+import { LOG_PACE, SKIP_TO_LINES, leftOut } from './log-pace.ts';
 import type { ProcessLogFiles, Spot } from './process-log-files.ts';
 
 const NEWLINE = 0x0a;
-const POLL_MS = 200;
+const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 
 /** A game that never ends its line gets it cut into pieces of this size. */
 const MAX_LINE = 64 * 1024;
 
+/** Whoever follows a log and is so far behind is taken to its end. */
+const MAX_BEHIND = 1024 * 1024;
+
 /**
  * Reads a server's log; positions are `<generation>:<offset>`, the place behind the line. While `isRunning`, an unfinished
- * last line is held back until it ends.
+ * last line is held back until it ends. Where a game prints faster than 640 KB a second, whoever follows gets the newest
+ * lines, and a line that says how much is left out.
  */
 export async function* readLog(
   files: ProcessLogFiles,
@@ -20,7 +25,8 @@ export async function* readLog(
 ): AsyncGenerator<LogLine> {
   const cursor = new Cursor(files, serverId, startOf(files, serverId, after, tail));
   let backlog: LogLine[] = [];
-  for await (const line of cursor.lines(() => !isRunning())) {
+  // What is printed from now on is followed, at its own pace.
+  for await (const line of cursor.lines(() => !isRunning(), cursor.behind())) {
     if (signal?.aborted) return;
     if (tail === undefined) yield line;
     else {
@@ -33,7 +39,9 @@ export async function* readLog(
   while (isRunning()) {
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     if (signal?.aborted) return;
-    yield* cursor.lines(() => !isRunning());
+    const running = isRunning();
+    if (running && cursor.behind() > MAX_BEHIND) yield cursor.skip();
+    yield* cursor.lines(() => !isRunning(), running ? LOOK_BYTES : MAX_BEHIND);
   }
 }
 
@@ -52,17 +60,46 @@ class Cursor {
     this.#spot = spot;
   }
 
-  /** The lines there are now. `ended` is asked at the end of the log: whether what is left is a line too. */
-  async *lines(ended: () => boolean): AsyncGenerator<LogLine> {
-    for (;;) {
+  /** How many bytes there are behind what was read. */
+  behind(): number {
+    const { generation, offset } = this.#spot;
+    const sizes = this.#files
+      .generations(this.#serverId)
+      .filter((each) => each >= generation)
+      .map((each) => this.#files.size(this.#serverId, each));
+    return Math.max(0, sizes.reduce((sum, size) => sum + size, 0) - offset - this.#rest.length);
+  }
+
+  /** Goes near the end of the log; the line that says so. */
+  skip(): LogLine {
+    const before = this.behind();
+    this.#rest = Buffer.alloc(0);
+    this.#spot = tailSpot(
+      this.#files,
+      this.#serverId,
+      this.#files.generations(this.#serverId).slice(-1),
+      SKIP_TO_LINES,
+    );
+    const { generation, offset } = this.#spot;
+    return { position: `${generation}:${offset}`, text: leftOut(before - this.behind()) };
+  }
+
+  /**
+   * The lines there are now, out of not many more than `most` bytes. `ended` is asked at the end of the log: whether what is
+   * left is a line too.
+   */
+  async *lines(ended: () => boolean, most: number): AsyncGenerator<LogLine> {
+    for (let read = 0; ;) {
       // Asked before the reading: a game that has ended by now has written everything that is then read.
       const last = ended();
       const { generation, offset } = this.#spot;
       const chunk = this.#files.read(this.#serverId, { generation, offset: offset + this.#rest.length });
       if (chunk.length > 0) {
+        read += chunk.length;
         this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
         yield* this.#whole();
         await nextTurn();
+        if (read >= most && !last) return;
       } else if (this.#files.exists(this.#serverId, generation + 1)) {
         const moved = movedBytes(this.#files, this.#serverId, { generation, offset: offset + this.#rest.length });
         const here = this.#rest.length - moved;
@@ -70,11 +107,20 @@ class Cursor {
         // What has moved is read again where it is now, with its end.
         this.#rest = Buffer.alloc(0);
         this.#spot = { generation: generation + 1, offset: Math.max(0, -here) };
+      } else if (this.#isLost(generation)) {
+        this.#rest = Buffer.alloc(0);
+        this.#spot = { generation: this.#files.generations(this.#serverId)[0]!, offset: 0 };
       } else {
         if (last && this.#rest.length > 0) yield this.#take(this.#rest.length, 0);
         return;
       }
     }
+  }
+
+  /** The file has gone, and so has the one behind it. */
+  #isLost(generation: number): boolean {
+    if (this.#files.exists(this.#serverId, generation)) return false;
+    return (this.#files.generations(this.#serverId)[0] ?? 0) > generation;
   }
 
   *#whole(): Generator<LogLine> {

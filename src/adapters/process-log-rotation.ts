@@ -5,19 +5,49 @@ import type { Run } from './process-runs.ts';
 import { send } from './process-signals.ts';
 import { processTable } from './process-table.ts';
 
+/** Games whose log is not large are looked at only so often. */
+const QUIET_EVERY = 5;
+
 /** Moves the large logs of running games aside, one after another; each game stands still for a few milliseconds. */
-export async function rotateLogs(files: ProcessLogFiles, runs: Iterable<Run>, log: Logger): Promise<void> {
-  for (const { serverId, pid } of runs) {
-    if (pid === null) continue;
+export class LogRotation {
+  readonly #files: ProcessLogFiles;
+  readonly #log: Logger;
+  /** Those whose log was large at the last look: they may print hundreds of megabytes a second. */
+  #loud = new Set<string>();
+  #looks = 0;
+  #busy = false;
+
+  constructor(files: ProcessLogFiles, log: Logger) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** To be called once a second. Never rejects; does nothing while the look before is not over. */
+  async look(runs: Iterable<Run>): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    const all = this.#looks++ % QUIET_EVERY === 0;
+    for (const run of runs) {
+      if (!all && !this.#loud.has(run.serverId)) continue;
+      if (await this.#rotate(run)) this.#loud.add(run.serverId);
+      else this.#loud.delete(run.serverId);
+    }
+    this.#busy = false;
+  }
+
+  /** Whether the log was large. */
+  async #rotate({ serverId, pid }: Run): Promise<boolean> {
+    if (pid === null) return false;
     const pause = async () => {
       send(-pid, 'SIGSTOP');
       for (let look = 0; look < 100 && !processTable.isStopped(pid); look += 1) await sleep(1);
       return processTable.isStopped(pid);
     };
     try {
-      await files.rotateIfLarge(serverId, pause, () => send(-pid, 'SIGCONT'));
+      return await this.#files.rotateIfLarge(serverId, pause, () => send(-pid, 'SIGCONT'));
     } catch (err) {
-      log.warn({ err, server: serverId }, 'a log was not moved aside');
+      this.#log.warn({ err, server: serverId }, 'a log was not moved aside');
+      return false;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -413,6 +413,43 @@ test('a follower that has read half of a line goes on with the whole of it where
   t.is(piece.text + rest.map(({ text }) => text).join(''), `${long}end`);
   const again = await collect(readLog(files, 'alpha', { after: piece.position }, () => false));
   t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'nor is it told again from the beginning');
+});
+
+test('a game that floods its log leaves the end of it, and whoever follows is taken there and told so', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 64 * 1024, 256 * 1024);
+  const out = await files.openForGame('alpha');
+  let running = true;
+  const lines = readLog(files, 'alpha', { follow: true }, () => running);
+  await out.appendFile('first\n');
+  t.is((await lines.next()).value?.text, 'first');
+  const flood = Array.from({ length: 300_000 }, (_, n) => `line ${n}\n`).join('');
+  await out.appendFile(flood);
+  const { value: told } = await lines.next();
+  t.regex(told!.text, /^\[\.\.\. 3\d{6} bytes of the log left out/);
+  t.is((await lines.next()).value?.text, 'line 299899');
+  // A follower in what is moved away next.
+  const late = readLog(files, 'alpha', { after: '1:6', follow: true }, () => running);
+  t.is((await late.next()).value?.text, 'line 0');
+  await files.rotateIfLarge(
+    'alpha',
+    async () => true,
+    () => {},
+  );
+  await out.appendFile('last\n');
+  await out.close();
+  t.deepEqual((await readdir(dir)).sort(), ['alpha.2.log', 'alpha.3.log']);
+  t.true((await stat(join(dir, 'alpha.2.log'))).size <= 64 * 1024);
+  running = false;
+  const rest = (await collect(late)).map(({ text }) => text);
+  t.is(rest.at(-1), 'last');
+  t.is(rest.at(-2), 'line 299999');
+  t.deepEqual((await collect(lines)).map(({ text }) => text).at(-1), 'last');
+  t.true(
+    rest.every((text) => /^(?:line \d{1,6}|last)$/.test(text)),
+    'no line is cut in two',
+  );
 });
 
 test('a rotation that was cut off is finished, and a line without end stays one line', async (t) => {

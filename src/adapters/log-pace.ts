@@ -1,0 +1,10 @@
+/** What whoever follows a game's log gets of it: so much in each window, which costs a few hundredths of a core. */
+export const LOG_PACE = { amount: 128 * 1024, windowMs: 200 } as const;
+/** Who has fallen behind is taken to so many lines before the end. */
+export const SKIP_TO_LINES = 100;
+
+/** The line that stands for those that were passed over. */
+export function leftOut(bytes?: number): string {
+  const what = bytes === undefined ? 'lines' : `${Math.max(0, bytes)} bytes`;
+  return `[... ${what} of the log left out: the game prints faster than it can be shown ...]`;
+}

@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface PaceOptions {
+  /** What may be taken in one window. */
+  amount: number;
+  windowMs: number;
+}
+
+/**
+ * A budget for each window of time. Whoever has used it up waits for the next window, so that one source that never ends
+ * leaves the thread to others. What is left of a window is lost.
+ */
+export class Pace {
+  readonly #amount: number;
+  readonly #windowMs: number;
+  #left: number;
+  #until = 0;
+  #full = 0;
+
+  constructor({ amount, windowMs }: PaceOptions) {
+    this.#amount = amount;
+    this.#windowMs = windowMs;
+    this.#left = amount;
+  }
+
+  /** How many windows in a row were used up; 0 once one was not. */
+  get fullWindows(): number {
+    return this.#full;
+  }
+
+  /** Takes a part of the budget; true where it is used up now: then `rest` must follow. */
+  take(amount: number): boolean {
+    const now = performance.now();
+    if (now >= this.#until) {
+      if (this.#left > 0) this.#full = 0;
+      this.#until = now + this.#windowMs;
+      this.#left = this.#amount;
+    }
+    this.#left -= amount;
+    return this.#left <= 0;
+  }
+
+  /** Resolves with the next window; never rejects, and at once where `signal` fires. */
+  async rest(signal?: AbortSignal): Promise<void> {
+    this.#full += 1;
+    await sleep(Math.max(0, this.#until - performance.now()), undefined, { signal }).catch(() => undefined);
+  }
+}
