@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { createArchives } from '../hosting/archives.ts';
 import type { Archives } from '../hosting/archives.ts';
+import type { ChangeLock } from '../hosting/change-lock.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
@@ -31,6 +32,8 @@ export interface BackupRoomOptions {
   quotaBytes: number;
   /** Default: no quota. */
   disk?: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
   /** See `Archives`. Default: turns of its own. */
   alone?: Turns;
   /** See ArchivesOptions. */

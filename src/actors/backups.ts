@@ -3,6 +3,7 @@ import { type Doer, recordDeed } from '../access/audit.ts';
 import type { Archives, Ref } from '../hosting/archives.ts';
 import { archivePath, exists, type Orphan, siblingsOf, sizeOf } from '../hosting/backup-files.ts';
 import { DEFAULT_RETENTION } from '../hosting/retention.ts';
+import { inProgress } from '../hosting/change-lock.ts';
 import type { Saving } from '../hosting/saving.ts';
 import { randomBase62 } from '../ids.ts';
 import type { Log } from '../log.ts';
@@ -20,7 +21,6 @@ import { createBackupRun } from './backup-run.ts';
 import type { ServerNow } from './effect-host.ts';
 import { jobStatus } from './job-failure.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
-import { inProgress } from './refusals.ts';
 import type { Servers } from './servers.ts';
 import { sleep } from '../sleep.ts';
 

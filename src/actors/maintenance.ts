@@ -1,5 +1,6 @@
 import type { Failure } from '../../machines/server-types.ts';
 import type { Archives } from '../hosting/archives.ts';
+import type { ChangeLock } from '../hosting/change-lock.ts';
 import type { Disk } from '../hosting/disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Log } from '../log.ts';
@@ -23,6 +24,8 @@ export interface MaintenanceOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
   /** Tells whoever watches the server how a restore or a backup comes along. */
   publish: (serverId: string, data: object) => void;
   /** Makes whoever holds the server's folder open let go of it: what they wrote later would be lost. */
@@ -58,11 +61,14 @@ export interface Tools extends MaintenanceOptions {
  * the server is exactly as it was or exactly what was asked for, and never lies between the two while it could start.
  */
 export function createMaintenance(options: MaintenanceOptions): (host: EffectHost) => Maintain {
-  const { store, archives, engine, log } = options;
+  const { store, archives, engine, lock, log } = options;
   const tools: Tools = {
     ...options,
     at: options.at ?? (() => {}),
-    release: options.release ?? (async () => {}),
+    release: async (serverId) => {
+      lock.replaced(serverId);
+      await options.release?.(serverId);
+    },
     attempt,
   };
   const { keepChanged, restore, undo } = createRestoreJobs(tools);
@@ -84,6 +90,8 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
     // Nothing may run on files that are being replaced, whoever started it.
     await engine.kill(serverId);
+    // The machine has the job, so no change begins any more; those that had begun are part of what the job finds.
+    await lock.settled(serverId);
     const work: Work = { job, row: now.row, host, signal };
     if (job.kind === 'world.reset') return await reset(work);
     if (job.kind === 'backup.restore' && job.target !== PREVIOUS) {

@@ -1,3 +1,4 @@
+import { inProgress } from '../hosting/change-lock.ts';
 import { onlinePlayers } from '../hosting/online-players.ts';
 import { commandOf, isAsWanted, kickCommand, PLAYER_LISTS, withChange } from '../hosting/player-changes.ts';
 import type { PlayerChange, PlayerList } from '../hosting/player-changes.ts';
@@ -220,7 +221,8 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
   };
 }
 
-function passing({ row, state }: ServerNow): StatusError {
+function passing({ row, state, context }: ServerNow): StatusError {
+  if (context.job !== null) return inProgress(row.id, context.job.kind);
   const sentence = `Something is going on with the server (${state}). Try again when it runs, or sleeps in peace.`;
   return new StatusError('FAILED_PRECONDITION', 'SERVER_PASSING', sentence, { metadata: { server: row.id, state } });
 }

@@ -1,4 +1,5 @@
 import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
+import { inProgress } from '../hosting/change-lock.ts';
 import { StatusError } from '../status.ts';
 import type { ServerNow } from './effect-host.ts';
 
@@ -29,7 +30,8 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
 }
 
 /** What a run is made and charged by does not change under it. */
-export function notStopped({ row, state }: ServerNow): StatusError {
+export function notStopped({ row, state, context }: ServerNow): StatusError {
+  if (context.job !== null) return inProgress(row.id, context.job.kind);
   return new StatusError(
     'FAILED_PRECONDITION',
     'SERVER_NOT_STOPPED',
@@ -44,15 +46,6 @@ export function notStopped({ row, state }: ServerNow): StatusError {
 export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
   return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
     metadata: { server: row.id, name },
-  });
-}
-
-/** Something else is being done with the server's files. */
-export function inProgress(server: string, operation: string): StatusError {
-  const sentence = `Wait until ${operation} has ended, then try again.`;
-  return new StatusError('ABORTED', 'OPERATION_IN_PROGRESS', sentence, {
-    metadata: { server, operation },
-    retryAfterSeconds: 5,
   });
 }
 

@@ -34,7 +34,7 @@ export interface ServerEntry {
 /** The actors of those servers that are not at rest, and their rows: in memory as they are stored, or about to be. */
 export interface ServerActors extends Pick<
   Servers,
-  'get' | 'patch' | 'tell' | 'observe' | 'restore' | 'live' | 'close'
+  'get' | 'patch' | 'tell' | 'observe' | 'restore' | 'live' | 'jobOf' | 'close'
 > {
   entries: ReadonlyMap<string, ServerEntry>;
   /** An entry that takes events now; undefined for unknown servers. */
@@ -63,6 +63,8 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
   const loading = new Map<string, Promise<ServerEntry | undefined>>();
   /** Of those being loaded, whose row has changed since it was asked for. */
   const outdated = new Set<string>();
+  /** Whose last change could not be stored, until what is stored is read. */
+  const goingBack = new Set<string>();
   const listeners = new Set<(id: string, now: ServerNow | null) => void>();
   const feed = createStepFeed();
   let closed = false;
@@ -106,6 +108,7 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     };
     actor.subscribe({ error: (error) => log.error({ server: id, err: error }, 'a machine failed') });
     entries.set(id, entry);
+    goingBack.delete(id);
     actor.start();
     return entry;
   }
@@ -189,10 +192,12 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
 
   /** Watchers were told of the change already: they are told of what is instead, as soon as that can be read. */
   function goBack(id: string): void {
+    goingBack.add(id);
     clock.at(clock.now() + RELOAD_MS, () => {
       if (closed) return;
       load(id).then(
         (entry) => {
+          goingBack.delete(id);
           if (closed) return;
           announce(id, entry === undefined ? null : nowOf(entry));
           entry?.commit.then(
@@ -292,6 +297,11 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
       for (const id of await listServersNotAtRest(store)) evict((await load(id))!);
     },
     live: () => [...entries.values()].map(nowOf),
+    jobOf(id) {
+      const entry = entries.get(id);
+      if (entry) return entry.actor.getSnapshot().context.job?.kind;
+      return goingBack.has(id) ? 'the change before it' : undefined;
+    },
     async close() {
       closed = true;
       const all = [...entries.values()];

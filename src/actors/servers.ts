@@ -62,6 +62,11 @@ export interface Servers {
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
   live(): ServerNow[];
+  /**
+   * The job on a server's files from the very turn in which it is accepted until it has ended, stored or not. A server whose
+   * last change could not be stored counts as having one until it is known what is.
+   */
+  jobOf(id: string): string | undefined;
   /** Stops all actors as they are, after their last change is stored; games run on. */
   close(): Promise<void>;
 }
@@ -90,7 +95,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
   const wakeChecks = createWakeChecks();
   const { send, intervene, patchAtRest } = createServerCommands({ actors, wakeChecks, onRefusal });
   const { listByAccount, inspect, until } = createServerReading({ store, clock, actors });
-  const { get, patch, tell, observe, feed, restore, live, close } = actors;
+  const { get, patch, tell, observe, feed, restore, live, jobOf, close } = actors;
 
   return {
     async create(row, cause) {
@@ -128,6 +133,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     checkWakes: wakeChecks.add,
     restore,
     live,
+    jobOf,
     close,
   };
 }

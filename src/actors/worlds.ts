@@ -2,6 +2,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import { type Doer, recordDeed } from '../access/audit.ts';
 import type { Archives } from '../hosting/archives.ts';
 import { exists, siblingsOf } from '../hosting/backup-files.ts';
+import type { ChangeLock } from '../hosting/change-lock.ts';
 import type { Disk } from '../hosting/disk.ts';
 import { type Jail, openJail } from '../hosting/jail.ts';
 import type { FileOwner } from '../hosting/properties.ts';
@@ -33,6 +34,8 @@ export interface WorldsOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
 }
 
 /** A world as its owner sees it. */
@@ -60,7 +63,9 @@ export interface Worlds {
   reset(id: string, by: By, signal: AbortSignal): Promise<void>;
 }
 
-export function createWorlds({ servers, backups, archives, clock, dataDir, owner, disk }: WorldsOptions): Worlds {
+export function createWorlds(options: WorldsOptions): Worlds {
+  const { servers, backups, archives, clock, dataDir, owner, disk, lock } = options;
+
   async function inFolder<T>(id: string, work: (jail: Jail | undefined) => Promise<T>): Promise<T> {
     const { root } = siblingsOf(dataDir, id);
     if (!(await exists(root))) return await work(undefined);
@@ -93,6 +98,11 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
     return { now, world, inUse: world.active || name === loaded };
   }
 
+  async function aloneOn(id: string, work: () => Promise<void>): Promise<void> {
+    lock.require(id);
+    await archives.alone(id, () => lock.change(id, work));
+  }
+
   return {
     list: async (id) => {
       const { worlds, loaded } = await look(id);
@@ -107,7 +117,7 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
     },
     setActive: (id, name, { doer }) =>
       // Not while it is being removed.
-      archives.alone(id, async () => {
+      aloneOn(id, async () => {
         const { now, world } = await find(id, name);
         if (world.active) return;
         const { accountId } = now.row;
@@ -116,12 +126,13 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
         await servers.patch(id, chosen, (tx) => recordDeed(tx, doer, deed));
       }),
     async remove(id, name, { doer, cause }, signal) {
+      lock.require(id);
       const { now, world } = await find(id, name);
       if (world.folders.length === 0) throw worldNotFound(name);
       if (RESTING.has(now.state)) {
         return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
       }
-      await archives.alone(id, async () => {
+      await aloneOn(id, async () => {
         const again = await find(id, name);
         if (again.inUse) throw worldActive(name);
         await inFolder(id, async (jail) => {
@@ -134,6 +145,7 @@ export function createWorlds({ servers, backups, archives, clock, dataDir, owner
       });
     },
     async reset(id, { cause }, signal) {
+      lock.require(id);
       const { now, worlds } = await look(id);
       const active = worlds.find((each) => each.active);
       if (active === undefined) throw outside();

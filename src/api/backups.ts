@@ -92,7 +92,7 @@ const restoreBackup = serverOperation({
     'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
     'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
     'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
-    'changed since, if anything has; restoring `previous` itself throws that away.',
+    'changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.',
   params: BackupParams,
   example: {},
   reply: Nothing,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { inProgress } from '../hosting/change-lock.ts';
 import { checkWebhookUrl } from '../hosting/webhook-url.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import type { Principal } from '../access/principal.ts';
@@ -40,6 +41,10 @@ export const setServerProperties = serverOperation({
   const { properties = {} } = body;
   const violations = [...checkProperties({ ...now.row, properties })];
   if (violations.length > 0) throw invalidFields(violations);
+  // The world is a restore's to say; the rest of what is set meanwhile stays.
+  const job = services.servers.jobOf(now.row.id);
+  const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
+  if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
   const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
   return change({ now, principal, services }, body, 'server.properties', names.join(', '));
 });

@@ -1188,7 +1188,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a backup
-         * @description All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away.
+         * @description All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.
          *
          *     Needs the scope `backups`. On the server, needs the role `member`.
          */

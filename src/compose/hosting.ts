@@ -5,6 +5,7 @@ import { isPortFree } from '../adapters/port-forwarder.ts';
 import { TELLS_OWNERS } from '../adapters/process-sockets.ts';
 import { type Disks, openDisks } from '../api/node-services.ts';
 import { createServerDatabases, type ServerDatabases } from '../hosting/databases.ts';
+import { type ChangeLock, createChangeLock } from '../hosting/change-lock.ts';
 import { createFiles, type Files } from '../hosting/files.ts';
 import { createMods, type Mods } from '../hosting/mods.ts';
 import { createOpenFiles } from '../hosting/open-files.ts';
@@ -29,13 +30,15 @@ export interface Hosting {
   serverPorts: ServerPorts;
   /** Turns of whatever replaces or archives a server's files whole, or changes its mods. */
   alone: Turns;
+  /** What keeps changes of a server's files and restores apart. */
+  lock: ChangeLock;
 }
 
 export interface HostingOptions extends Pick<GameHost, 'engine' | 'owner'> {
   store: Store;
   secret: Secret;
   /** The servers, once they are there. */
-  servers: () => Pick<Servers, 'get'>;
+  servers: () => Pick<Servers, 'get' | 'jobOf'>;
   /** Whether a server's files are out of reach for now. Not asked before somebody can connect. */
   closed: (serverId: string) => boolean;
 }
@@ -48,7 +51,8 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const openFiles = createOpenFiles();
   const disks = await openDisks({ store, clock, log, dataDir, openFiles, tiers: config.diskQuotaMb, servers });
   const disk = disks.quota;
-  const files = createFiles({ dataDir, owner, disk, openFiles, log });
+  const lock = createChangeLock((id) => servers().jobOf(id));
+  const files = createFiles({ dataDir, owner, disk, lock, openFiles, log });
   const hostKey = await openHostKey(dataDir);
   const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
   const databases = await openDatabases(startup, options);
@@ -56,7 +60,7 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const reserved = new Set([config.httpPort, config.proxyPort, config.sftpPort]);
   const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
   const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
-  return { disks, files, sftp, databases, serverPorts, alone: createTurns() };
+  return { disks, files, sftp, databases, serverPorts, alone: createTurns(), lock };
 }
 
 async function openDatabases(
@@ -81,11 +85,17 @@ export interface Content {
 /** The mod registries that are set up, as servers' mods and packs. */
 export function openContent(
   { config, clock }: Startup,
-  { store, disks, owner, alone }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone'>,
+  {
+    store,
+    disks,
+    owner,
+    alone,
+    lock,
+  }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone' | 'lock'>,
 ): Content {
   const registries = openModRegistries(config, clock);
   const content = { registries, disk: disks.quota, dataDir: config.dataDir, owner };
-  return { mods: createMods({ ...content, store, alone }), installPack: createPackInstaller(content) };
+  return { mods: createMods({ ...content, store, alone, lock }), installPack: createPackInstaller(content) };
 }
 
 /** Lets SFTP clients in. Rejects where the port cannot be had. */

@@ -28,7 +28,7 @@ export interface OpenServersOptions
   extends
     GameHost,
     Content,
-    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone'>,
+    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock'>,
     Pick<Money, 'sessions' | 'capacity'> {
   store: Store;
   rconPassword: (serverId: string) => string;
@@ -42,7 +42,7 @@ const INSTALL_MS = 30 * 60_000;
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
   const { store, engine, console, management, owner, rconPassword, sessions, telemetry } = options;
-  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone } = options;
+  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock } = options;
   const { dataDir } = config;
   let outages = 0;
   const backupRoom = createBackupRoom({
@@ -57,6 +57,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     quotaBytes: config.backupQuotaMb * 2 ** 20,
     disk: disks.quota,
     alone,
+    lock,
     release: (id) => sftp.cut(id),
   });
   const presence = createPresence(clock);

@@ -4,6 +4,7 @@ import { createPlayers } from '../actors/players.ts';
 import { createPublicBoard } from '../api/public-board.ts';
 import { createPeopleMemory, type Services } from '../api/services.ts';
 import { dataFrame } from '../api/sse.ts';
+import type { ChangeLock } from '../hosting/change-lock.ts';
 import { createLogStreams } from '../hosting/log-streams.ts';
 import { createPlayerListFiles } from '../hosting/player-list-files.ts';
 import type { FileOwner } from '../hosting/properties.ts';
@@ -27,13 +28,14 @@ export interface ServicesOptions extends Omit<Services, Derived> {
   grants: Grants;
   profiles: Profiles;
   dataDir: string;
+  lock: ChangeLock;
   owner?: FileOwner | undefined;
 }
 
 /** Completes what handlers and pages work with by what serves nobody else. */
-export function createServices({ profiles, dataDir, owner, ...given }: ServicesOptions): Services {
+export function createServices({ profiles, dataDir, lock, owner, ...given }: ServicesOptions): Services {
   const { store, clock, log, servers, files, console, rconPassword, engine, grants } = given;
-  const listFiles = createPlayerListFiles({ files, dataDir, owner });
+  const listFiles = createPlayerListFiles({ files, dataDir, lock, owner });
   return {
     ...given,
     ...createPeopleMemory(clock),

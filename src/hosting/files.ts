@@ -4,6 +4,7 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { unpack } from './archive-read.ts';
 import { archiveStream, packedPaths } from './archive-write.ts';
 import { formatOfName } from './archive-format.ts';
+import type { ChangeLock } from './change-lock.ts';
 import { dataRoot } from './data-root.ts';
 import { enterOne, spaceOf, withReserved } from './disk.ts';
 import type { Disk, Room } from './disk.ts';
@@ -13,7 +14,7 @@ import { isList } from './jail-secrets.ts';
 import { invalidPath, joinNames, parsePath } from './jail-path.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { FileOwner } from './properties.ts';
-import { createFolder, requireCurrent } from './server-folder.ts';
+import { createFolder } from './server-folder.ts';
 import type { Log } from '../log.ts';
 import { StatusError } from '../status.ts';
 
@@ -25,6 +26,8 @@ export interface FilesOptions {
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
   disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
   /** Told of what is open, so that it is measured when it has been deleted. */
   openFiles?: Pick<OpenFiles, 'add'> | undefined;
   log?: Pick<Log, 'warn'> | undefined;
@@ -37,12 +40,12 @@ export interface Patience {
 
 /**
  * Servers' files, whatever the servers do meanwhile: through the jail, and within the quota. Rejects as `Jail` does, and
- * with DISK_QUOTA_EXCEEDED before more lands than may.
+ * with DISK_QUOTA_EXCEEDED before more lands than may; changes also as `ChangeLock.of` does.
  */
 export interface Files {
   /** For work that is not here. Whoever opens it closes it. */
   jail(serverId: string): Promise<Jail>;
-  /** The same for one change. ABORTED FILES_REPLACED where a restore has put other files in place meanwhile. */
+  /** The same for one change. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
   /** By name. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
   list(serverId: string, path: string): Promise<Entry[]>;
@@ -73,24 +76,21 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk, openFiles, log }: FilesOptions): Files {
+export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: FilesOptions): Files {
   /** What is made in it is paid for by `room`, else as it is made. */
   async function jail(serverId: string, room?: Room): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
+    const change = lock.of(serverId);
     await createFolder(root, owner);
     const enter = room?.enter ?? (() => enterOne(disk, serverId));
     const opened = (file: FileHandle) => openFiles?.add(serverId, file);
-    return await openJail(root, { owner, log, enter, opened });
+    return await openJail(root, { owner, log, change, enter, opened });
   }
 
   async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+    lock.require(serverId);
     await using files = await jail(serverId, room);
-    try {
-      return await work(files);
-    } finally {
-      // Whatever became of it then: in the folder that is the server's now it has not happened.
-      await requireCurrent(files, dataRoot(dataDir, serverId));
-    }
+    return await work(files);
   }
 
   /** A change that adds to what the server takes. */
@@ -99,6 +99,8 @@ export function createFiles({ dataDir, owner, disk, openFiles, log }: FilesOptio
     bytes: number,
     work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
   ): Promise<T> {
+    // Before the server is measured for it.
+    lock.require(serverId);
     return await withReserved(disk, serverId, bytes, (room) => change(serverId, (files) => work(files, room), room));
   }
 

@@ -1,6 +1,7 @@
 import { rmdir } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
+import type { Change } from './change-lock.ts';
 import { hardLinked, refused } from './jail-errors.ts';
 import { at, kindOf, look, openPath } from './descriptors.ts';
 import type { Kind } from './descriptors.ts';
@@ -21,6 +22,8 @@ export interface Cell {
   guarded: boolean;
   /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
   durable: boolean;
+  /** Runs each change that whoever is outside would see, or refuses it. */
+  change: Change;
   /** Told of each file that is opened. */
   opened: ((file: FileHandle) => void) | undefined;
   /** Takes the room of a file or directory that has just been made; where it rejects, that is undone. */

@@ -31,6 +31,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     if (await look(dir, target.name)) throw refused('EEXIST', joinNames(to));
   });
   const { parent, name } = splitLast(from);
+  // The copy itself is out of sight: a job on the files need not wait for it.
   await using stage = await openStage(cell);
   const copied = await inDirectory(cell, parent, async (dir) => {
     const stats = await look(dir, name);
@@ -53,7 +54,7 @@ export async function copyPath(cell: Cell, from: Names, to: Names, options: Copy
     }
     return bytes;
   });
-  await stage.placeAt(name, to);
+  await cell.change(() => stage.placeAt(name, to));
   return copied;
 }
 

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs';
 import { open, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { at, SAFELY } from './descriptors.ts';
+import { at, look, SAFELY } from './descriptors.ts';
 import type { Name } from './descriptors.ts';
 import {
   enter,
@@ -30,7 +30,7 @@ const TRIES = 5;
 /** How a file is opened; without any of these to be read. */
 export interface OpenOptions {
   write?: boolean;
-  /** Makes it where it is not there. */
+  /** Makes it where it is not there, also to be read. */
   create?: boolean;
   /** It must not be there; means something only together with `create`. */
   exclusive?: boolean;
@@ -110,19 +110,28 @@ export async function setAttributes(cell: Cell, names: Names, attributes: Attrib
 }
 
 async function openIn(cell: Cell, dir: FileHandle, name: string, names: Names, options: OpenOptions) {
-  if (!options.write) return await openReadable(dir, name, names);
+  const openThere = () =>
+    options.write ? openWritable(dir, name, names, options.truncate ?? false) : openReadable(dir, name, names);
   for (let tries = 0; ; tries++) {
     try {
-      if (!options.create) return await openWritable(dir, name, names, options.truncate ?? false);
+      if (!options.create || (await mayOnlyBeRead(cell, dir, name, names, options))) return await openThere();
       return await makeFileIn(cell, dir, name, options.mode).catch((error) => {
         if (options.exclusive || (error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        return openWritable(dir, name, names, options.truncate ?? false);
+        return openThere();
       });
     } catch (error) {
       // Removed between the two: it is to be made after all.
       if (!options.create || tries >= TRIES || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
+}
+
+/** Whether a file that is to be made where it is missing is there, and opened only to be read. Refuses what may not be made. */
+async function mayOnlyBeRead(cell: Cell, dir: FileHandle, name: string, names: Names, options: OpenOptions) {
+  if (options.write) return false;
+  if (!options.exclusive && (await look(dir, name))) return true;
+  requireWritable(cell, names);
+  return false;
 }
 
 async function makeFileIn(cell: Cell, dir: FileHandle, name: string, mode = 0o640): Promise<FileHandle> {
@@ -176,18 +185,20 @@ function plainFile(cell: Cell, file: FileHandle, name: string): JailFile {
     },
     readInto: async (buffer, position) => (await file.read(buffer, 0, buffer.length, position)).bytesRead,
     stream: (options) => streamOf(file, options),
-    async write(position, data) {
-      for (let done = 0; done < data.byteLength;) {
-        const { bytesWritten } = await file.write(data, done, data.byteLength - done, position + done);
-        done += bytesWritten;
-      }
-    },
-    truncate: (sizeBytes) => file.truncate(sizeBytes),
-    setAttributes: async (attributes) => change(file, await file.stat(), attributes),
+    write: (position, data) => cell.change(() => writeAll(file, position, data)),
+    truncate: (sizeBytes) => cell.change(() => file.truncate(sizeBytes)),
+    setAttributes: (attributes) => cell.change(async () => change(file, await file.stat(), attributes)),
     sync: () => file.sync(),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function writeAll(file: FileHandle, position: number, data: Uint8Array): Promise<void> {
+  for (let done = 0; done < data.byteLength;) {
+    const { bytesWritten } = await file.write(data, done, data.byteLength - done, position + done);
+    done += bytesWritten;
+  }
 }
 
 /** Node's own streams of a file close it when they are destroyed, whatever they are told. */

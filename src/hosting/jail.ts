@@ -4,9 +4,10 @@
  * component is opened by the descriptor of the one before (`descriptors.ts`), and what is checked is what is open.
  */
 import { constants } from 'node:fs';
-import { lstat, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 
+import type { Change } from './change-lock.ts';
 import { foundIn, look, openPath, requireProc } from './descriptors.ts';
 import { entryOf, inDirectory, makeParents, requireVisible } from './jail-cell.ts';
 import type { Cell, Entry } from './jail-cell.ts';
@@ -38,6 +39,8 @@ export interface JailOptions {
   owner?: FileOwner | undefined;
   /** `open`: shows and changes what is kept from owners (`jail-secrets.ts`), for the service's own work, e.g. backups. */
   secrets?: 'guarded' | 'open';
+  /** Runs each change, or refuses it; see `ChangeLock`. Default: it is run. */
+  change?: Change | undefined;
   /** Told of each file that is opened. */
   opened?: ((file: FileHandle) => void) | undefined;
   /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
@@ -87,8 +90,6 @@ export interface Jail extends AsyncDisposable {
   /** All below a directory, each directory before what is in it. Links and the like are left out. */
   tree(path: string, options?: TreeOptions): AsyncGenerator<TreeEntry>;
   stage(): Promise<Staging>;
-  /** Whether its root is what lies at this path now: a restore puts another folder in its place. */
-  isAt(root: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -98,7 +99,7 @@ export interface Jail extends AsyncDisposable {
  */
 export async function openJail(
   root: string,
-  { owner, secrets = 'guarded', log, opened, enter }: JailOptions = {},
+  { owner, secrets = 'guarded', log, change = (work) => work(), opened, enter }: JailOptions = {},
 ): Promise<Jail> {
   requireProc();
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -109,7 +110,7 @@ export async function openJail(
     // It keeps nobody from the rest.
     log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
   }
-  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, opened, enter });
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
 }
 
 function jailOf(cell: Cell): Jail {
@@ -117,33 +118,30 @@ function jailOf(cell: Cell): Jail {
   /** Does something at a path, and says of errors that it is about this path. */
   const on = async <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
     await named(path, async () => work(parsePath(path)));
+  const changing = <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
+    on(path, (names) => cell.change(() => work(names)));
   return {
     stat: (path) => on(path, (names) => statPath(cell, names)),
     entries: (path) => namedEach(path, () => entriesAt(cell, parsePath(path))),
-    open: (path, options) => on(path, (names) => openFile(cell, names, options)),
+    open: (path, options) =>
+      (options?.write || options?.create ? changing : on)(path, (names) => openFile(cell, names, options)),
     replace: (path, options) =>
-      on(path, async (names) => {
+      changing(path, async (names) => {
         const replacement = await replaceFile(cell, names, options);
-        const commit = () => named(path, () => replacement.commit());
-        return { ...replacement, write: (chunk) => named(path, () => replacement.write(chunk)), commit };
+        const write = (chunk: Uint8Array) => changing(path, () => replacement.write(chunk));
+        return { ...replacement, write, commit: () => changing(path, () => replacement.commit()) };
       }),
-    mkdir: (path) => on(path, (names) => makeDirectoryAt(cell, names)),
-    rename: (from, to, options) => on(to, (names) => renamePath(cell, parsePath(from), names, options)),
+    mkdir: (path) => changing(path, (names) => makeDirectoryAt(cell, names)),
+    rename: (from, to, options) => changing(to, (names) => renamePath(cell, parsePath(from), names, options)),
     copy: (from, to, options) => on(to, (names) => copyPath(cell, parsePath(from), names, options)),
-    remove: (path) => on(path, (names) => removePath(cell, names)),
-    rmdir: (path) => on(path, (names) => removeEmptyDirectory(cell, names)),
-    setAttributes: (path, attributes) => on(path, (names) => setAttributes(cell, names, attributes)),
+    remove: (path) => changing(path, (names) => removePath(cell, names)),
+    rmdir: (path) => changing(path, (names) => removeEmptyDirectory(cell, names)),
+    setAttributes: (path, attributes) => changing(path, (names) => setAttributes(cell, names, attributes)),
     tree: (path, options) => namedEach(path, () => treeAt(cell, parsePath(path), options)),
     stage: () => named('', () => stagingOf(cell)),
-    isAt: (root) => isAt(cell, root),
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function isAt({ root: open }: Cell, root: string): Promise<boolean> {
-  const [ours, there] = [await open.stat(), await lstat(root).catch(() => undefined)];
-  return ours.ino === there?.ino && ours.dev === there.dev;
 }
 
 async function statPath(cell: Cell, names: Names): Promise<Entry> {
@@ -192,16 +190,17 @@ async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): Asy
 }
 
 async function stagingOf(cell: Cell): Promise<Staging> {
-  const stage = await openStage(cell);
+  const stage = await cell.change(() => openStage(cell));
+  const changing = <T>(path: string, work: () => Promise<T>) => named(path, () => cell.change(work));
   return {
-    mkdir: (path) => named(path, async () => makeParents(stage.cell, parsePath(path))),
+    mkdir: (path) => changing(path, async () => makeParents(stage.cell, parsePath(path))),
     create: (path, mode) =>
-      named(path, async () => {
+      changing(path, async () => {
         const names = parsePath(path);
         await makeParents(stage.cell, splitLast(names).parent);
         return await openFile(stage.cell, names, { write: true, create: true, truncate: true, mode });
       }),
-    mergeInto: (path) => named(path, () => stage.mergeInto(parsePath(path))),
+    mergeInto: (path) => changing(path, () => stage.mergeInto(parsePath(path))),
     [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
   };
 }

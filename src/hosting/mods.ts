@@ -4,6 +4,7 @@ import type { ServerRow } from '../store/rows.ts';
 import { listMods, replaceMods } from '../store/server-mods.ts';
 import type { ServerModRow } from '../store/server-mods-table.ts';
 import type { Store, Tx } from '../store/store.ts';
+import type { ChangeLock } from './change-lock.ts';
 import { dataRoot } from './data-root.ts';
 import type { Disk } from './disk.ts';
 import { openJail } from './jail.ts';
@@ -12,7 +13,7 @@ import { foldersOf } from './mod-folders.ts';
 import { keyOf, resolveMods } from './mod-resolution.ts';
 import type { Wish } from './mod-resolution.ts';
 import { findPack, makeOfPack, type PackRef } from './packs.ts';
-import { createFolder, requireCurrent } from './server-folder.ts';
+import { createFolder } from './server-folder.ts';
 import type { FileOwner } from './properties.ts';
 import { createTurns, type Turns } from '../turns.ts';
 
@@ -22,6 +23,8 @@ export interface ModsOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
   /** Where what replaces or archives a server's files whole has its turns too (`Archives.alone`). */
   alone?: Turns;
 }
@@ -74,7 +77,8 @@ export interface Mods {
   end(serverId: string): Promise<void>;
 }
 
-export function createMods({ store, registries, disk, dataDir, owner, alone = createTurns() }: ModsOptions): Mods {
+export function createMods(options: ModsOptions): Mods {
+  const { store, registries, disk, dataDir, owner, lock, alone = createTurns() } = options;
   const inTurn = createTurns();
   const under = new Map<string, Set<AbortController>>();
 
@@ -107,27 +111,27 @@ export function createMods({ store, registries, disk, dataDir, owner, alone = cr
   }
 
   async function apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+    const change = lock.of(server.id);
     const before = await listMods(store, server.id);
     const root = dataRoot(dataDir, server.id);
     await createFolder(root, owner);
     await using jail = await openJail(root, { owner, secrets: 'open' });
-    // A start waits for files being put in place, not for downloads.
-    const decide = (put: () => Promise<void>) =>
-      alone(server.id, async () => {
-        signal.throwIfAborted();
-        await requireCurrent(jail, root);
-        await store.write(async (tx) => {
-          await replaceMods(tx, server.id, rows);
-          await record(tx);
-        });
-        try {
-          await put();
-        } catch (error) {
-          // A folder that is a link, a disk that is full: the next start is not to stumble over it, too.
-          await store.write((tx) => replaceMods(tx, server.id, before));
-          throw error;
-        }
+    const replace = async (put: () => Promise<void>) => {
+      signal.throwIfAborted();
+      await store.write(async (tx) => {
+        await replaceMods(tx, server.id, rows);
+        await record(tx);
       });
+      try {
+        await put();
+      } catch (error) {
+        // A folder that is a link, a disk that is full: the next start is not to stumble over it, too.
+        await store.write((tx) => replaceMods(tx, server.id, before));
+        throw error;
+      }
+    };
+    // A start waits for files being put in place, not for downloads.
+    const decide = (put: () => Promise<void>) => alone(server.id, () => change(() => replace(put)));
     await placeMods({ serverId: server.id, jail, rows, disk, registry, signal, decide });
   }
 
@@ -142,6 +146,7 @@ export function createMods({ store, registries, disk, dataDir, owner, alone = cr
     list: (serverId) => listMods(store, serverId),
     add: (server, wish, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
+        lock.require(server.id);
         const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
         const rows = await listMods(store, server.id);
         const { projectId, title } = await registry(wish.source).project(wish.projectId, signal, kinds);
@@ -153,6 +158,7 @@ export function createMods({ store, registries, disk, dataDir, owner, alone = cr
       }),
     remove: (server, mod, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
+        lock.require(server.id);
         const rows = await listMods(store, server.id);
         const row = rows.find(
           (each) => each.source === mod.source && (each.projectId === mod.projectId || each.slug === mod.projectId),
@@ -166,6 +172,7 @@ export function createMods({ store, registries, disk, dataDir, owner, alone = cr
       }),
     update: (server, { projectIds, dryRun }, { signal: caller, record }) =>
       changing(server.id, caller, async (signal) => {
+        if (!dryRun) lock.require(server.id);
         const rows = await listMods(store, server.id);
         const meant = (row: ServerModRow) =>
           projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);

@@ -1,11 +1,12 @@
-import { chown, mkdir } from 'node:fs/promises';
 import { EngineError } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import type { ChangeLock } from './change-lock.ts';
 import { dataRoot } from './data-root.ts';
 import type { Files } from './files.ts';
 import { formatList, parseList, unreadable } from './player-changes.ts';
 import { keepProperty, nextProperties, readProperties } from './properties.ts';
 import type { FileOwner, PropertiesRow } from './properties.ts';
+import { createFolder } from './server-folder.ts';
 
 /** More would take the game itself long to read. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -13,6 +14,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 export interface PlayerListFilesOptions {
   files: Pick<Files, 'read' | 'change'>;
   dataDir: string;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
   /** The game's user, where this process is root. */
   owner?: FileOwner | undefined;
 }
@@ -32,7 +35,7 @@ export interface PlayerListFiles {
   keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;
 }
 
-export function createPlayerListFiles({ files, dataDir, owner }: PlayerListFilesOptions): PlayerListFiles {
+export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerListFilesOptions): PlayerListFiles {
   return {
     async read(serverId, file) {
       try {
@@ -62,10 +65,11 @@ export function createPlayerListFiles({ files, dataDir, owner }: PlayerListFiles
 
     async keepProperty(serverId, property) {
       const root = dataRoot(dataDir, serverId);
-      // A server that never started has none yet.
-      const made = await mkdir(root, { recursive: true, mode: 0o750 });
-      if (made !== undefined && owner) await chown(root, owner.uid, owner.gid);
-      await readable(() => keepProperty(root, property, owner));
+      await lock.change(serverId, async () => {
+        // A server that never started has none yet.
+        await createFolder(root, owner);
+        await readable(() => keepProperty(root, property, owner));
+      });
     },
   };
 }

@@ -115,7 +115,7 @@ export function createCommands(options: CommandOptions): (request: Request) => P
     const path = pathOf(given);
     const append = (flags & OPEN.append) !== 0;
     const write = append || (flags & OPEN.write) !== 0;
-    const create = write && (flags & OPEN.create) !== 0;
+    const create = (flags & OPEN.create) !== 0;
     const truncate = (flags & OPEN.truncate) !== 0;
     return handles.add(async () => {
       const file = await jail.open(path, {

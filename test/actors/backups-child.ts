@@ -11,6 +11,7 @@ import { createPresence } from '../../src/actors/presence.ts';
 import { createServers } from '../../src/actors/servers.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createManagement } from '../../src/adapters/management.ts';
+import { createChangeLock } from '../../src/hosting/change-lock.ts';
 import { createLog } from '../../src/log.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore } from '../../src/store/store.ts';
@@ -50,7 +51,8 @@ const at = async (step: string) => {
   process.kill(process.pid, 'SIGKILL');
   await new Promise(() => {});
 };
-const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, at });
+const lock = createChangeLock((id) => servers.jobOf(id));
+const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at });
 await room.recover();
 const servers = createServers({
   store,

@@ -31,6 +31,7 @@ import { createFiles } from '../../src/hosting/files.ts';
 import { StatusError } from '../../src/status.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import type { FakeDisk } from '../fakes/disk.ts';
+import { NO_JOBS } from '../support/no-jobs.ts';
 import { api } from './harness.ts';
 import type { Answer, ApiUnderTest, CallOptions } from './harness.ts';
 
@@ -55,7 +56,7 @@ interface FilesUnderTest extends ApiUnderTest {
 async function filesApi(t: ExecutionContext, limitBytes = 100 * 1024 * 1024): Promise<FilesUnderTest> {
   const disk = fakeDisk(limitBytes);
   const it = await api(t);
-  it.services.files = createFiles({ dataDir: it.dataDir, disk });
+  it.services.files = createFiles({ dataDir: it.dataDir, disk, lock: it.lock });
   await it.create('abc');
   const root = join(it.dataDir, 'servers/abc');
   mkdirSync(root, { recursive: true });
@@ -251,7 +252,7 @@ test('F-12: 200 000 entries are listed while others are served', async (t) => {
   // In memory, where so many are made in a second.
   const dataDir = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
-  services.files = createFiles({ dataDir, disk: fakeDisk(0) });
+  services.files = createFiles({ dataDir, disk: fakeDisk(0), lock: NO_JOBS });
   const root = join(dataDir, 'servers/abc');
   mkdirSync(join(root, 'many'), { recursive: true });
   // Names are what matters here, and links to few files are quickly made.

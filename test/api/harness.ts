@@ -223,7 +223,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   const hostKey = await openHostKey(base.dataDir);
-  const files = createFiles({ dataDir: base.dataDir, disk: disk.quota });
+  const files = createFiles({ dataDir: base.dataDir, disk: disk.quota, lock: base.lock });
   const sftp = createSftp({
     store,
     clock,
@@ -245,6 +245,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       log,
       secret,
       dataDir: base.dataDir,
+      lock: base.lock,
       mailer: { send: async (mail) => void letters.push(mail) },
       clientAddress: (request) => request.socket.remoteAddress ?? '',
       prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
@@ -257,6 +258,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
         disk: disk.quota,
         dataDir: base.dataDir,
         owner: undefined,
+        lock: base.lock,
       }),
       files,
       sftp,

@@ -32,11 +32,11 @@ async function bench(
   let mods: Mods | undefined;
   const it = await api(t, {
     world: {
-      content: ({ store, clock, dataDir }) => {
+      content: ({ store, clock, dataDir, lock }) => {
         const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
         const registries = openModRegistries(settings, clock);
         const options = { registries, disk, dataDir, owner: undefined };
-        mods = createMods({ ...options, store });
+        mods = createMods({ ...options, store, lock });
         return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
       },
     },

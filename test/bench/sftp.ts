@@ -12,6 +12,7 @@ import { issueSftpLogin } from '../../src/access/sftp-users.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
 import { createFiles } from '../../src/hosting/files.ts';
+import { NO_JOBS } from '../support/no-jobs.ts';
 import { createLog } from '../../src/log.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { createSftp } from '../../src/sftp/sftp.ts';
@@ -216,7 +217,7 @@ async function beOwn(folder: string): Promise<void> {
     log: createLog({ level: 'silent' }),
     dataDir,
     hostKey: await openHostKey(dataDir),
-    files: createFiles({ dataDir, disk: unlimitedDisk }),
+    files: createFiles({ dataDir, disk: unlimitedDisk, lock: NO_JOBS }),
     disk: unlimitedDisk,
   });
   await sftp.listen('127.0.0.1', 0);

@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process';
-import { readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { startService, type Service } from '../support/service.ts';
+import { plant } from '../support/tree.ts';
 
 interface Backup {
   id: string;
@@ -94,6 +95,56 @@ test('R-02 the service is killed while it backs a running game up: the game save
     t.log(`not listed: ${error.message}`),
   );
   if (listed) t.true(listed.stdout.split('\n').includes('world/level.dat'));
+});
+
+test('R-01 killed again and again during a restore: all that was said to be written is in a tree, before, during and after', async (t) => {
+  t.timeout(300_000);
+  const service = await startService(t);
+  await service.create('lobby', '1.20.4');
+  const root = join(service.dataDir, 'servers/lobby');
+  const many = Array.from({ length: 1_500 }, (_, n) => [`many/${n}`, `${n}`.padEnd(3_000)]);
+  await plant(root, { 'world/level.dat': 'saved', ...Object.fromEntries(many) });
+  const backup = await backUp(service);
+  await plant(root, { 'world/level.dat': 'played on' });
+
+  const written: string[] = [];
+  const told = new Set<string>();
+  async function write(name: string): Promise<void> {
+    const said = await service.call('POST', '/v1/servers/lobby/file', { path: name }).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    if (said === '') written.push(name);
+    else told.add(/OPERATION_IN_PROGRESS|FILES_REPLACED/.exec(said)?.[0] ?? said);
+  }
+  // Within the limit of calls.
+  const writeAfter = async (ms: number, name: string) => {
+    await delay(ms);
+    await write(name);
+  };
+  const here = async () => await readdir(join(service.dataDir, 'servers'));
+  const restoring = service.call('POST', `/v1/servers/lobby/backups/${backup.id}:restore`).catch(() => undefined);
+  for (let n = 0; !(await here()).includes('lobby.staged'); n++) await writeAfter(10, `early-${n}`);
+  for (let kills = 0; kills < 3 && (await here()).includes('lobby.staged'); kills++) {
+    for (let n = 0; n < 5; n++) await write(`during-${kills}-${n}`);
+    await service.kill();
+    await service.start();
+    await write(`resumed-${kills}`);
+  }
+  await restoring;
+  for (let n = 0; !written.some((name) => name.startsWith('late-')); n++) await writeAfter(100, `late-${n}`);
+
+  t.deepEqual([...told].toSorted(), ['OPERATION_IN_PROGRESS']);
+  t.is(await readFile(join(root, 'world/level.dat'), 'utf8'), 'saved');
+  const trees = new Set([...(await readdir(root)), ...(await readdir(`${root}.previous`))]);
+  t.deepEqual(
+    written.filter((name) => !trees.has(name)),
+    [],
+  );
+  t.false(
+    written.some((name) => /^(during|resumed)/.test(name)),
+    'nothing is taken while it works',
+  );
 });
 
 /** What the game was told over its console is in its log. */

@@ -11,6 +11,7 @@ import { measureTree } from '../../src/hosting/disk-walk.ts';
 import { withinFree } from '../../src/hosting/free-disk.ts';
 import { BEAT_MS, watchDisks } from '../../src/hosting/disk-watch.ts';
 import { createFiles } from '../../src/hosting/files.ts';
+import { NO_JOBS } from '../support/no-jobs.ts';
 import { createOpenFiles } from '../../src/hosting/open-files.ts';
 import { createLog } from '../../src/log.ts';
 import { StatusError } from '../../src/status.ts';
@@ -204,7 +205,7 @@ test('Q-02: files in which nothing is take room, too, so that there is an end to
 test('S-04: a file that is deleted while it is open makes room when it is closed, whoever deletes it', async (t) => {
   const { root, quota, dataDir, openFiles } = await disks(t);
   await fill(root, 'big', 6 * MIB);
-  const files = createFiles({ dataDir, disk: quota, openFiles });
+  const files = createFiles({ dataDir, disk: quota, lock: NO_JOBS, openFiles });
   await using jail = await files.jail('abc');
   await using one = await jail.open('big');
   const two = await jail.open('big', { write: true });

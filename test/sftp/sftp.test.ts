@@ -222,6 +222,28 @@ test('S-02: what OpenSSH adds to the protocol is announced and understood', asyn
   t.is(statusIn(await next()), STATUS.unsupported);
 });
 
+test('S-02: a file that must not be there yet is not opened where it is, nor where it is only to be read', async (t) => {
+  const it = await startSftp(t);
+  writeFileSync(join(it.root, 'there'), 'x');
+  const { send, next } = await byHand(t, it);
+  const opened = async (path: string, flags: number) => {
+    send(REQUEST.open, uint32(0), string(path), uint32(flags), uint32(0));
+    return statusIn(await next()) ?? 'opened';
+  };
+  const { read, write, create, exclusive, truncate } = OPEN;
+  for (const way of [0, read, write, read | write, write | truncate]) {
+    t.is(await opened('/there', way | create | exclusive), STATUS.failure, `${way}`);
+  }
+  t.is(await opened('/there', read | create), 'opened');
+  t.is(readFileSync(join(it.root, 'there'), 'utf8'), 'x');
+  t.is(await opened('/absent', read), STATUS.noSuchFile);
+  t.is(await opened('/made', read | create | exclusive), 'opened', 'as POSIX: made, to be read');
+  t.is(await opened('/made', read | create | exclusive), STATUS.failure);
+  t.is(await opened('/too', read | create), 'opened');
+  t.deepEqual([statSync(join(it.root, 'made')).size, statSync(join(it.root, 'too')).size], [0, 0]);
+  t.is(await opened('/bin.sh/start.sh', read | create), STATUS.noSuchFile, 'no directories are made');
+});
+
 test('S-03: a listing ends with EOF, also for who asks for several parts at once', async (t) => {
   const it = await startSftp(t);
   for (let index = 0; index < 150; index++) writeFileSync(join(it.root, `f${index}`), '');

@@ -11,6 +11,7 @@ import { systemClock } from '../../src/adapters/clock.ts';
 import { dataRoot } from '../../src/hosting/data-root.ts';
 import { unlimitedDisk } from '../../src/hosting/disk.ts';
 import { createFiles } from '../../src/hosting/files.ts';
+import { NO_JOBS } from '../support/no-jobs.ts';
 import type { FileOwner } from '../../src/hosting/properties.ts';
 import { createLog } from '../../src/log.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
@@ -55,7 +56,7 @@ export async function startSftp(
     if (errors.length > 0) throw new Error(`it logged errors: ${errors.join('')}`);
   });
   const hostKey = await openHostKey(dataDir);
-  const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk });
+  const files = createFiles({ dataDir, owner, disk: options.disk ?? unlimitedDisk, lock: NO_JOBS });
   const rest = { files, disk: unlimitedDisk, clock: systemClock };
   const sftp = createSftp({ store, log, dataDir, hostKey, ...rest, ...options });
   t.teardown(() => sftp.close());

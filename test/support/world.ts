@@ -10,6 +10,7 @@ import { createPresence, type Presence } from '../../src/actors/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/actors/reconcile.ts';
 import type { ServerNow } from '../../src/actors/effect-host.ts';
 import { createServers, type Servers, type ServersOptions } from '../../src/actors/servers.ts';
+import { type ChangeLock, createChangeLock } from '../../src/hosting/change-lock.ts';
 import { createManagement } from '../../src/adapters/management.ts';
 import { createLog } from '../../src/log.ts';
 import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
@@ -47,6 +48,7 @@ export interface World {
   servers: Servers;
   /** What belongs to the servers' backups and worlds; `open` it to use them. */
   room: () => BackupRoom;
+  lock: ChangeLock;
   dataDir: string;
   create(id: string, fields?: Partial<ServerRow>): Promise<ServerNow>;
   command(id: string, type: PlainCommand, cause?: Cause): Promise<ServerNow>;
@@ -74,7 +76,7 @@ export interface WorldOptions {
   /** What else is cleared away with a server. */
   erasers?: readonly ((id: string) => Promise<void>)[];
   /** What brings mods and packs into servers' folders. */
-  content?: (base: Pick<World, 'store' | 'clock' | 'dataDir'>) => Pick<EffectsOptions, 'mods' | 'installPack'>;
+  content?: (base: Pick<World, 'store' | 'clock' | 'dataDir' | 'lock'>) => Pick<EffectsOptions, 'mods' | 'installPack'>;
 }
 
 export async function world(t: ExecutionContext, options: WorldOptions = {}): Promise<World> {
@@ -92,6 +94,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const presence = createPresence(clock);
   let outages = 0;
 
+  const lock = createChangeLock((id) => it.servers.jobOf(id));
   let room = makeRoom();
   const it: World = {
     store,
@@ -108,6 +111,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     during,
     killAndRestart,
     room: () => room,
+    lock,
     servers: make(),
   };
   let endReconcile = await reconcile();
@@ -118,7 +122,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   });
 
   function makeRoom(): BackupRoom {
-    const rest = { dataDir, owner: undefined, quotaBytes: 0, rconPassword: () => 'secret' };
+    const rest = { dataDir, owner: undefined, quotaBytes: 0, lock, rconPassword: () => 'secret' };
     return createBackupRoom({ store, engine, console: games, clock, log, ...rest, ...options.room });
   }
 
@@ -140,7 +144,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       idleAfterMs: 600_000,
       outages: () => outages,
       maintain: room.maintain,
-      ...options.content?.({ store, clock, dataDir }),
+      ...options.content?.({ store, clock, dataDir, lock }),
       erasers: [room.erase, async (id) => void (await Promise.all(options.erasers?.map((each) => each(id)) ?? []))],
       rconPassword: () => 'secret',
       cpusFor: () => 1,

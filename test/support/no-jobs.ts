@@ -1,0 +1,4 @@
+import { createChangeLock } from '../../src/hosting/change-lock.ts';
+
+/** For servers on whose files nothing is ever done as a whole. */
+export const NO_JOBS = createChangeLock(() => undefined);
