@@ -1,0 +1,71 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FromWorker, ToWorker } from './worker-job.ts';
+import { usageOf } from './worker-process.ts';
+
+/** What a worker tells of one job, in order. */
+export interface Conversation {
+  send(message: ToWorker): void;
+  /** The next that it tells. Rejects with what `fail` was told, or where the worker has ended. */
+  next(): Promise<FromWorker>;
+  /** Nothing more is of interest, and this is why. */
+  fail(reason: Error): void;
+  close(): void;
+}
+
+/** A worker has ended in the middle of its work. */
+export class WorkerEnded extends Error {
+  override name = 'WorkerEnded';
+}
+
+/** Listens to a worker while it does one job. */
+export function converse(child: ChildProcess): Conversation {
+  const told: FromWorker[] = [];
+  let failed: Error | undefined;
+  let wake = () => {};
+  const hear = (message: unknown) => {
+    told.push(message as FromWorker);
+    wake();
+  };
+  const fail = (reason: Error) => {
+    failed ??= reason;
+    wake();
+  };
+  const ended = () => fail(new WorkerEnded('The worker ended before its work.'));
+  child.on('message', hear).on('exit', ended).on('error', fail);
+  if (child.exitCode !== null || child.signalCode !== null) ended();
+  return {
+    send: (message) => void child.send(message, (error) => error && fail(error)),
+    async next() {
+      // Only one waits at a time, and it is woken once there is something.
+      if (told.length === 0 && failed === undefined) await new Promise<void>((resolve) => (wake = resolve));
+      if (failed) throw failed;
+      return told.shift()!;
+    },
+    fail,
+    close: () => void child.off('message', hear).off('exit', ended).off('error', fail),
+  };
+}
+
+/** How much one job may take. CPU time is counted from what the worker has used before it. */
+export interface Budget {
+  usedCpuMs: number;
+  cpuMs: number;
+  memoryMb: number;
+}
+
+const LOOK_MS = 100;
+
+/** Looks at a worker until `signal` fires; calls `exceeded` once when it has taken more than it may. */
+export async function watchWorker(
+  child: ChildProcess,
+  { usedCpuMs, cpuMs, memoryMb }: Budget,
+  exceeded: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    const usage = signal.aborted ? undefined : await usageOf(child);
+    if (usage && (usage.cpuMs - usedCpuMs > cpuMs || usage.residentMb > memoryMb)) return exceeded();
+  }
+}

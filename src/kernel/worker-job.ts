@@ -1,0 +1,65 @@
+import { StatusError } from '../status.ts';
+import type { Code, StatusOptions } from '../status.ts';
+
+/**
+ * A piece of work that a worker process does. Its module is loaded there as well, so it imports little and does nothing by
+ * being loaded. Input and output are cloned on their way (structured clone: no functions, no classes but Node's own).
+ */
+export interface Job<Input, Output> {
+  /** URL of the module that exports it. */
+  readonly module: string;
+  /** What it is exported as. */
+  readonly name: string;
+  readonly work: (input: Input) => Output;
+}
+
+/**
+ * Declares a job, as `export const parseThing = job(import.meta.url, 'parseThing', (input: Thing) => …)`. The name is the
+ * export's own. The function may be async; an async generator is for `WorkerPool.stream`.
+ */
+export function job<Input, Output>(module: string, name: string, work: (input: Input) => Output): Job<Input, Output> {
+  return { module, name, work };
+}
+
+/** What a worker is told. `taken`: one item of its stream has been taken. */
+export type ToWorker =
+  | { kind: 'run'; module: string; name: string; input: unknown; streamed: boolean }
+  | { kind: 'taken' };
+
+/** What a worker tells. */
+export type FromWorker =
+  | { kind: 'item'; item: unknown }
+  | { kind: 'done'; result: unknown }
+  | { kind: 'failed'; error: WireError };
+
+/** As many items of a stream as are on their way at once. */
+export const ITEMS_AHEAD = 16;
+
+/** An error that can be cloned. */
+export interface WireError {
+  message: string;
+  name: string;
+  stack: string | undefined;
+  status: { code: Code; reason: string; options: Omit<StatusOptions, 'cause'> } | undefined;
+  /** The file system's, for example. */
+  code: string | undefined;
+}
+
+/** Takes an error apart. */
+export function toWire(thrown: unknown): WireError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const { message, name, stack } = error;
+  if (!(error instanceof StatusError))
+    return { message, name, stack, status: undefined, code: (error as NodeJS.ErrnoException).code };
+  const { cause: _, ...options } = error.options;
+  return { message, name, stack, status: { code: error.code, reason: error.reason, options }, code: undefined };
+}
+
+/** Puts it together again: a `StatusError` where it was one. */
+export function fromWire({ message, name, stack, status, code }: WireError): Error {
+  const error = status
+    ? new StatusError(status.code, status.reason, message, status.options)
+    : Object.assign(new Error(message), { name, ...(code !== undefined && { code }) });
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

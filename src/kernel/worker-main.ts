@@ -1,0 +1,45 @@
+import process from 'node:process';
+import { ITEMS_AHEAD, toWire } from './worker-job.ts';
+import type { FromWorker, Job, ToWorker } from './worker-job.ts';
+
+/**
+ * A worker's process: does one job after the other for the pool that started it, and ends with it. It must never write a
+ * file, nor hold anything of one job when the next begins.
+ */
+
+/** What is on its way of the stream that is passed on now. */
+const passing = { ahead: 0, taken: () => {} };
+
+process.on('message', (message: ToWorker) => {
+  if (message.kind === 'run') void run(message);
+  else {
+    passing.ahead -= 1;
+    passing.taken();
+  }
+});
+process.once('disconnect', () => process.exit());
+
+async function run({ module, name, input, streamed }: ToWorker & { kind: 'run' }): Promise<void> {
+  try {
+    const { [name]: found } = (await import(module)) as Record<string, Job<unknown, unknown> | undefined>;
+    if (found?.name !== name) throw new Error(`${module} exports no job ${name}`);
+    const result = found.work(input);
+    if (streamed) await passOn(result as AsyncIterable<unknown>);
+    tell({ kind: 'done', result: streamed ? undefined : await result });
+  } catch (error) {
+    tell({ kind: 'failed', error: toWire(error) });
+  }
+}
+
+async function passOn(items: AsyncIterable<unknown>): Promise<void> {
+  passing.ahead = 0;
+  for await (const item of items) {
+    tell({ kind: 'item', item });
+    passing.ahead += 1;
+    if (passing.ahead >= ITEMS_AHEAD) await new Promise<void>((resolve) => (passing.taken = resolve));
+  }
+}
+
+function tell(message: FromWorker): void {
+  process.send?.(message);
+}

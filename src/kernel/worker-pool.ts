@@ -1,0 +1,208 @@
+import type { ChildProcess } from 'node:child_process';
+import { StatusError } from '../status.ts';
+import { createFairSemaphore } from './fair-semaphore.ts';
+import { converse, watchWorker, WorkerEnded } from './worker-conversation.ts';
+import { fromWire } from './worker-job.ts';
+import type { Job } from './worker-job.ts';
+import { startWorkerProcess, usageOf } from './worker-process.ts';
+
+/** What a job may take, and for whom it is done. */
+export interface JobOptions {
+  /** Who must not keep others waiting: the account, else the server. */
+  tenant: string;
+  /** The job ends with it, and rejects with its reason. */
+  signal?: AbortSignal | undefined;
+  /** CPU time of all its threads. Default: 5 s. */
+  cpuMs?: number;
+  /** Memory beside what Node takes by itself. Default: 128 MB; JavaScript's heap has at most 256. */
+  memoryMb?: number;
+  /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
+  files?: readonly number[];
+}
+
+/**
+ * Works on bytes that others have made, in processes of their own, so that the thread that serves everybody goes on and no
+ * such bytes can end it. Processes rather than threads: a thread that runs out of memory can end all of them. They are started
+ * when there is work, serve one job at a time, and end when there has been none for a while.
+ *
+ * Rejects with what the job throws (a StatusError stays one), RESOURCE_EXHAUSTED WORK_TOO_LARGE for a job that takes more than
+ * it may, UNAVAILABLE BUSY where too many wait, or the signal's reason; in any case not before the job has really ended.
+ */
+export interface WorkerPool {
+  run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>>;
+  /** What a generator yields, no faster than it is taken. Whoever stops taking ends it. */
+  stream<Input, Item>(
+    job: Job<Input, AsyncIterable<Item>>,
+    input: Input,
+    options: JobOptions,
+  ): AsyncGenerator<Item, void>;
+  /** Ends the workers with whatever they do. */
+  close(): Promise<void>;
+}
+
+export interface WorkerPoolOptions {
+  /** Jobs with one result, at once; one fewer of a tenant. */
+  runs?: number;
+  /** Streams, which last as long as somebody reads them, at once; one fewer of a tenant. */
+  streams?: number;
+  /** A worker without work ends after so long. */
+  idleMs?: number;
+  /** Folders that jobs' modules are read from beside the program's own. */
+  modules?: readonly string[];
+}
+
+interface Worker {
+  child: ChildProcess;
+  /** CPU time before the job that it does now. */
+  usedCpuMs: number;
+  idle: NodeJS.Timeout | undefined;
+  /** Told once the process is gone. */
+  exited: Promise<void>;
+}
+
+const WAITING = { mostWaiting: 256, mostWaitingPerTenant: 32 };
+const CPU_MS = 5_000;
+const MEMORY_MB = 128;
+/** What Node takes before it does anything. */
+const NODE_CPU_MS = 1_000;
+const NODE_MEMORY_MB = 96;
+/** A worker that has used so much makes way for a new one, well before the kernel ends it. */
+const WORN_CPU_MS = 60_000;
+const KERNEL_FACTOR = 4;
+
+/** Makes a pool, which costs nothing until it has work. */
+export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
+  const { runs = 2, streams = 3, idleMs = 20_000, modules = [] } = options;
+  const [forRuns, forStreams] = [slots(runs), slots(streams)];
+  const workers = createWorkers(idleMs, modules);
+  return {
+    async run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>> {
+      const leave = await forRuns.enter(options.tenant, options.signal);
+      try {
+        for await (const result of perform(workers, job, input, options, false)) return result as Awaited<Output>;
+        throw new Error(`${job.name} gave no result`);
+      } finally {
+        leave();
+      }
+    },
+    async *stream<Input, Item>(job: Job<Input, AsyncIterable<Item>>, input: Input, options: JobOptions) {
+      const leave = await forStreams.enter(options.tenant, options.signal);
+      try {
+        yield* perform(workers, job, input, options, true) as AsyncGenerator<Item, void>;
+      } finally {
+        leave();
+      }
+    },
+    close: () => workers.close(),
+  };
+}
+
+function slots(atOnce: number) {
+  return createFairSemaphore({ atOnce, atOncePerTenant: Math.max(1, atOnce - 1), ...WAITING });
+}
+
+/** Has a worker do a job: its items as they come, or its one result. */
+async function* perform<Input>(
+  workers: Workers,
+  { module, name }: Job<Input, unknown>,
+  input: Input,
+  { signal, cpuMs = CPU_MS, memoryMb = MEMORY_MB, files = [] }: JobOptions,
+  streamed: boolean,
+): AsyncGenerator<unknown, void> {
+  signal?.throwIfAborted();
+  const worker = workers.take(files, cpuMs);
+  const { child, usedCpuMs } = worker;
+  const conversation = converse(child);
+  const over = new AbortController();
+  const abort = () => conversation.fail(signal?.reason as Error);
+  signal?.addEventListener('abort', abort, { once: true });
+  const budget = { usedCpuMs, cpuMs, memoryMb: NODE_MEMORY_MB + memoryMb };
+  void watchWorker(child, budget, () => conversation.fail(tooLarge(name)), over.signal);
+  let finished = false;
+  try {
+    conversation.send({ kind: 'run', module, name, input, streamed });
+    let message = await conversation.next();
+    for (; message.kind === 'item'; message = await conversation.next()) {
+      yield message.item;
+      conversation.send({ kind: 'taken' });
+    }
+    finished = true;
+    if (message.kind === 'failed') throw fromWire(message.error);
+    if (!streamed) yield message.result;
+  } catch (error) {
+    // Of its own accord it ends only where its memory does, or when the kernel ends it for what it took.
+    throw error instanceof WorkerEnded ? tooLarge(name, error) : error;
+  } finally {
+    over.abort();
+    signal?.removeEventListener('abort', abort);
+    conversation.close();
+    await (finished && files.length === 0 ? workers.giveBack(worker) : workers.end(worker));
+  }
+}
+
+interface Workers {
+  /** One that waits for work, or a new one. Those with descriptors of a job are started for it. */
+  take(files: readonly number[], cpuMs: number): Worker;
+  giveBack(worker: Worker): Promise<void>;
+  end(worker: Worker): Promise<void>;
+  close(): Promise<void>;
+}
+
+function createWorkers(idleMs: number, modules: readonly string[]): Workers {
+  const all = new Set<Worker>();
+  const idle = new Set<Worker>();
+  let closed = false;
+
+  function start(files: readonly number[], cpuMs: number): Worker {
+    if (closed) throw new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is stopping.');
+    const child = startWorkerProcess({ files, modules, mostCpuMs: KERNEL_FACTOR * Math.max(cpuMs, WORN_CPU_MS) });
+    const { promise: exited, resolve } = Promise.withResolvers<void>();
+    const worker: Worker = { child, usedCpuMs: NODE_CPU_MS, idle: undefined, exited };
+    all.add(worker);
+    const gone = () => {
+      clearTimeout(worker.idle);
+      all.delete(worker);
+      idle.delete(worker);
+      resolve();
+    };
+    // One that could not be started has no exit.
+    child.once('exit', gone).on('error', () => child.pid === undefined && gone());
+    return worker;
+  }
+
+  async function end({ child, exited }: Worker): Promise<void> {
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  return {
+    take(files, cpuMs) {
+      const [waiting] = files.length === 0 ? idle : [];
+      const worker = waiting ?? start(files, cpuMs);
+      idle.delete(worker);
+      clearTimeout(worker.idle);
+      worker.child.ref();
+      worker.child.channel?.ref();
+      return worker;
+    },
+    async giveBack(worker) {
+      const usage = await usageOf(worker.child);
+      if (closed || !all.has(worker) || usage === undefined || usage.cpuMs > WORN_CPU_MS) return await end(worker);
+      worker.usedCpuMs = usage.cpuMs;
+      worker.child.unref();
+      worker.child.channel?.unref();
+      worker.idle = setTimeout(() => void end(worker), idleMs).unref();
+      idle.add(worker);
+    },
+    end,
+    async close() {
+      closed = true;
+      await Promise.all([...all].map(end));
+    },
+  };
+}
+
+function tooLarge(name: string, cause?: Error): StatusError {
+  const sentence = 'This takes more computing time or memory than one piece of work may take here.';
+  return new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', sentence, { metadata: { job: name }, cause });
+}

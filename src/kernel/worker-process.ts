@@ -1,0 +1,78 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+/** What a worker has used so far. */
+export interface Usage {
+  cpuMs: number;
+  /** Memory that it holds now. */
+  residentMb: number;
+}
+
+/** The heap of a worker, whatever a job may take beside it. */
+const HEAP_MB = 256;
+/** Lower than the service: who waits for foreign bytes waits before who plays. */
+const NICE = 10;
+/** The kernel ends workers before anything else where memory runs out. */
+const OOM_SCORE = '1000';
+const CLOCK_TICKS = 100;
+const PAGE_BYTES = 4096;
+
+export interface WorkerProcessOptions {
+  /** Descriptors that it has as 4, 5 and so on. */
+  files: readonly number[];
+  /** Folders that it may read beside the program's own. */
+  modules: readonly string[];
+  /** The kernel ends it after so much CPU time, also where the service has been killed meanwhile. */
+  mostCpuMs: number;
+}
+
+/**
+ * Starts a worker (`worker-main.ts`). It sees neither the environment nor, where Node can see to that, any file but the
+ * program's own and those it was given open, and it may not write.
+ */
+export function startWorkerProcess({ files, modules, mostCpuMs }: WorkerProcessOptions): ChildProcess {
+  const node = [process.execPath, `--max-old-space-size=${HEAP_MB}`, ...permissions(modules), MAIN];
+  // A shell, for Node has no call for it; it makes way for Node at once.
+  const child = spawn('/bin/sh', ['-c', 'ulimit -t "$0" && exec "$@"', String(Math.ceil(mostCpuMs / 1000)), ...node], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', ...files],
+    serialization: 'advanced',
+    env: {},
+  });
+  const { pid } = child;
+  // It may be gone already, and where neither can be had it works without.
+  if (pid !== undefined) {
+    try {
+      setPriority(pid, NICE);
+    } catch {}
+    writeFile(`/proc/${pid}/oom_score_adj`, OOM_SCORE).catch(() => undefined);
+  }
+  return child;
+}
+
+/** What a worker has used; undefined where the system does not tell, or it has ended. */
+export async function usageOf({ pid }: ChildProcess): Promise<Usage | undefined> {
+  try {
+    // The name, in parentheses, may hold anything. Behind it: proc(5), fields 3 and on.
+    const stat = (await readFile(`/proc/${pid}/stat`, 'latin1')).replace(/^.*\) /s, '').split(' ');
+    const [user, system, pages] = [11, 12, 21].map((field) => Number(stat[field]));
+    if (user === undefined || system === undefined || pages === undefined) return undefined;
+    return { cpuMs: ((user + system) * 1000) / CLOCK_TICKS, residentMb: (pages * PAGE_BYTES) / 2 ** 20 };
+  } catch {
+    return undefined;
+  }
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(import.meta.dirname, 'worker-main.ts');
+
+/** Node's permission model: nothing is allowed but to read these. */
+function permissions(modules: readonly string[]): string[] {
+  if (!process.allowedNodeEnvironmentFlags.has('--permission')) return [];
+  const folders = [join(ROOT, 'src'), join(ROOT, 'node_modules'), ...modules, '/proc/self/fd'];
+  const readable = [...folders.map((folder) => join(folder, '*')), join(ROOT, 'package.json')];
+  return ['--permission', ...readable.map((path) => `--allow-fs-read=${path}`)];
+}
