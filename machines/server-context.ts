@@ -1,5 +1,5 @@
 /** What a server's statechart reads from its context, and the contexts it begins the stretches of its life with. */
-import type { Address, Cause, Reading, ServerContext, ServerInput } from './server-types.ts';
+import type { Address, Cause, Live, Reading, ServerContext, ServerInput } from './server-types.ts';
 
 const HOUR_MS = 3_600_000;
 /** So often within an hour a game that ended by itself is started again. */
@@ -11,7 +11,14 @@ export const FALSE_WAKE_MS = 180_000;
 export const KNOCK_MS = 60_000;
 
 /** What the context has gained since 0.1: snapshots stored before lack it. */
-export const GAINED = { job: null, maintained: null, crashes: [], logAfter: null } satisfies Partial<ServerContext>;
+export const GAINED = {
+  job: null,
+  maintained: null,
+  crashes: [],
+  hangs: [],
+  answered: false,
+  logAfter: null,
+} satisfies Partial<ServerContext>;
 
 /** Asleep, and nothing has happened yet. */
 export function initialContext({ id, limits, cause }: ServerInput): ServerContext {
@@ -50,7 +57,15 @@ export function awakening(context: ServerContext, at: number, cause: Cause) {
     readyAt: null,
     keepAwakeUntil: 0,
     played: false,
-    live: { ...context.live, phase: 'starting' as const, percent: 0, players: null, lastActiveAt: at },
+    answered: false,
+    live: {
+      ...context.live,
+      phase: 'starting' as const,
+      percent: 0,
+      players: null,
+      lastActiveAt: at,
+      silentSince: null,
+    },
   };
 }
 
@@ -77,8 +92,14 @@ export function restedFor(context: ServerContext, { at, players, joined }: Readi
   return at - since - (joined !== undefined && joined.knocking > 0 ? KNOCK_MS : 0);
 }
 
+/** Whether a game that used to answer has been silent for too long. */
+export function hangs({ answered }: ServerContext, { silentMs = null, hungAfterMs = 0 }: Reading): boolean {
+  return answered && hungAfterMs > 0 && silentMs !== null && silentMs >= hungAfterMs;
+}
+
 /** What a reading adds to what is known of the run. */
-export function sampled(context: ServerContext, { at, players, joined }: Reading) {
+export function sampled(context: ServerContext, reading: Reading) {
+  const { at, players, joined } = reading;
   const { played, readyAt, live } = context;
   const isSomebodyIn = (players ?? 0) > 0 || (joined?.inside ?? 0) > 0;
   const left = joined?.insideAt ?? null;
@@ -87,12 +108,21 @@ export function sampled(context: ServerContext, { at, players, joined }: Reading
   const isUncountable = players === null && live.players === null && at - (readyAt ?? at) >= FALSE_WAKE_MS;
   return {
     played: played || lastIn !== null || isUncountable,
+    // A line in its log shows that it lives, not that it would answer.
+    answered: context.answered || (reading.silentMs === null && players !== null),
     live: {
       ...live,
       players,
+      silentSince: silentSince(live, reading),
       lastActiveAt: lastIn === null ? live.lastActiveAt : Math.max(lastIn, live.lastActiveAt ?? 0),
     },
   };
+}
+
+/** Where nobody can tell, what was known stays. */
+export function silentSince(live: Pick<Live, 'silentSince'>, { at, silentMs }: Reading): number | null {
+  if (silentMs === undefined) return live.silentSince ?? null;
+  return silentMs === null ? null : at - silentMs;
 }
 
 /** Those retries of a failed start that still count. */
@@ -110,9 +140,23 @@ export function mayCrash(context: ServerContext, now: number): boolean {
   return recentCrashes(context, now).length < RESTARTS_AN_HOUR;
 }
 
-/** Whether its game has ended by itself so often that only its owner can mend it. */
+/** Whether its game has ended by itself, or hung, so often that only its owner can mend it. */
 export function loops(context: ServerContext, now: number): boolean {
-  return recentCrashes(context, now).length > RESTARTS_AN_HOUR;
+  return recentCrashes(context, now).length > RESTARTS_AN_HOUR || recentHangs(context, now).length > 1;
+}
+
+/** The hangs of its game that still count, and one more. */
+export function withHang(context: ServerContext, at: number): number[] {
+  return [...recentHangs(context, at), at].slice(-2);
+}
+
+/** Whether its game has hung before within the hour: once it is started again. */
+export function hungBefore(context: ServerContext, now: number): boolean {
+  return recentHangs(context, now).length > 0;
+}
+
+function recentHangs({ hangs: all }: ServerContext, now: number): number[] {
+  return all.filter((at) => at > now - HOUR_MS);
 }
 
 function recentCrashes({ crashes }: ServerContext, now: number): number[] {

@@ -1,10 +1,28 @@
 /** Why a server did what nobody asked for, and why it could not do what it should. */
-import type { Cause, Ending, Failure } from './server-types.ts';
+import type { Cause, Ending, Failure, Reading } from './server-types.ts';
 
 export const IDLE: Cause = { kind: 'system', id: 'idle', note: 'nobody online' };
 export const FALSE_WAKE: Cause = { kind: 'system', id: 'false_wake', note: 'woken, but nobody came in' };
 export const INSIDE: Cause = { kind: 'system', id: 'stopped_inside', note: 'stopped by a command in the game' };
 export const UNEXPECTED: Cause = { kind: 'system', id: 'unexpected', note: 'ran though it should be asleep' };
+
+/** A game that does not answer is ended. */
+export const HUNG: Cause = { kind: 'system', id: 'hung', note: 'did not answer any more' };
+export const AGAIN_AFTER_HUNG: Cause = { ...HUNG, note: 'started again as it did not answer any more' };
+
+/** What is said of it. `silentMs`: for how long. */
+export function hung({ silentMs, lastLines = '' }: Pick<Reading, 'silentMs' | 'lastLines'>): Failure {
+  const minutes = Math.round((silentMs ?? 0) / 60_000);
+  const span = minutes < 2 ? `${Math.round((silentMs ?? 0) / 1_000)} seconds` : `${minutes} minutes`;
+  return {
+    code: 'hung',
+    summary: `Hung: the game ran but did not answer for ${span}, so it was ended.`,
+    suggestion:
+      'Read the log for the last thing it did. A mod or plugin that waits for something, or a machine that is too busy, does ' +
+      'this. Then start it yourself: a game that hangs twice within an hour is not started again by itself.',
+    raw: lastLines,
+  };
+}
 
 /** Why a server is started again whose game has ended so. */
 export function againAfter(how: Ending): Cause {

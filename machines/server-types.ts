@@ -84,6 +84,10 @@ export interface ServerContext {
   retries: number[];
   /** When its game last ended though nobody wanted it to; of the last hour, and at most as many as make a loop. */
   crashes: number[];
+  /** In this run the game has answered a question: that it does not any more says something. */
+  answered: boolean;
+  /** When its game last hung and was ended for it; of the last hour. */
+  hangs: number[];
   /** When the present passing state is given up; null where there is no limit. */
   deadlineAt: number | null;
   /** No idle stop before. */
@@ -101,6 +105,8 @@ export interface Live {
   players: number | null;
   /** Last time anybody was in, or came to, the game. */
   lastActiveAt: number | null;
+  /** Since when nothing of the game has answered; null or absent: it answers, or that is not known. */
+  silentSince?: number | null;
 }
 
 export interface ServerInput {
@@ -141,6 +147,12 @@ export interface Reading {
   joined?: JoinedPlayers;
   /** 0: never idle. */
   idleAfterMs: number;
+  /** How long all of the game has been silent (status, consoles, log); null: something answered; absent: nobody can tell. */
+  silentMs?: number | null;
+  /** A silence this long is a hang; 0 or absent: none is. */
+  hungAfterMs?: number;
+  /** The last lines of the log of a silent game. */
+  lastLines?: string;
 }
 
 /** The connections of players to a game. */

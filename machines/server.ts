@@ -10,6 +10,8 @@ import type { SnapshotFrom } from 'xstate';
 import {
   awakening,
   FALSE_WAKE_MS,
+  hangs,
+  hungBefore,
   initialContext,
   installing,
   loops,
@@ -18,15 +20,20 @@ import {
   restedFor,
   sameAddress,
   sampled,
+  silentSince,
   unclaimed,
   withCrash,
+  withHang,
 } from './server-context.ts';
 import {
+  AGAIN_AFTER_HUNG,
   againAfter,
   CANCELLED,
   crashLoop,
   failureOf,
   FALSE_WAKE,
+  HUNG,
+  hung,
   IDLE,
   INSIDE,
   INSTALL_TIMEOUT,
@@ -104,6 +111,10 @@ export const serverMachine = setup({
       params.how !== 'lost' && !mayCrash(context, params.at),
     nobodyCame: ({ context }, params: { at: number }) => unclaimed(context) && params.at >= context.keepAwakeUntil,
     unclaimed: ({ context }) => unclaimed(context),
+    hung: ({ context }, params: Reading) => hangs(context, params),
+    hungAgain: ({ context }, params: Reading) => hangs(context, params) && hungBefore(context, params.at),
+    hungUnclaimed: ({ context }, params: Reading) =>
+      hangs(context, params) && unclaimed(context) && params.at >= context.keepAwakeUntil,
     idle: ({ context }, params: Reading) => params.idleAfterMs > 0 && restedFor(context, params) >= params.idleAfterMs,
     falseWake: ({ context }, params: Reading) => unclaimed(context) && restedFor(context, params) >= FALSE_WAKE_MS,
   },
@@ -122,6 +133,11 @@ export const serverMachine = setup({
     noteCrash: assign(({ context }, params: { at: number; how: Ending }) =>
       params.how === 'lost' ? {} : { crashes: withCrash(context, params.at) },
     ),
+    noteHang: assign(({ context }, params: Reading) => ({
+      cause: HUNG,
+      hangs: withHang(context, params.at),
+      live: { ...context.live, silentSince: silentSince(context.live, params) },
+    })),
     noteActive: assign(({ context }, params: { at: number }) => ({
       live: { ...context.live, lastActiveAt: params.at },
     })),
@@ -387,6 +403,33 @@ export const serverMachine = setup({
         JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
         KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
         SAMPLE: [
+          {
+            guard: { type: 'hungAgain', params: ({ event }) => event },
+            target: 'startFailed',
+            actions: [
+              { type: 'noteHang', params: ({ event }) => event },
+              { type: 'failStart', params: ({ event }) => ({ failure: hung(event) }) },
+            ],
+          },
+          {
+            guard: { type: 'hungUnclaimed', params: ({ event }) => event },
+            target: 'stopping',
+            actions: [
+              { type: 'noteHang', params: ({ event }) => event },
+              { type: 'leave', params: ({ event }) => ({ at: event.at, cause: HUNG }) },
+              { type: 'hurry', params: ({ event }) => event },
+            ],
+          },
+          {
+            guard: { type: 'hung', params: ({ event }) => event },
+            target: 'stopping',
+            actions: [
+              { type: 'noteHang', params: ({ event }) => event },
+              { type: 'leave', params: ({ event }) => ({ at: event.at, cause: HUNG }) },
+              { type: 'hurry', params: ({ event }) => event },
+              { type: 'queue', params: { cause: AGAIN_AFTER_HUNG } },
+            ],
+          },
           {
             guard: { type: 'falseWake', params: ({ event }) => event },
             target: 'stopping',

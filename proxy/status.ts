@@ -156,7 +156,7 @@ function overlay(route: Route): string {
     case 'start_failed':
       return TEXTS.needsOwner;
     case 'running':
-      return '';
+      return route.refusal === '' ? '' : TEXTS.silent;
     default:
       return route.state satisfies never;
   }

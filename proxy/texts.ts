@@ -19,4 +19,5 @@ export const TEXTS = {
   stopping: '§7Saving and going to sleep',
   needsOwner: '§cThis server needs its owner',
   unavailable: '§7Not available right now',
+  silent: '§cDoes not answer right now',
 } as const;

@@ -12,7 +12,7 @@ import { openInstallation } from './compose/installation.ts';
 import { listenPlayers, openJoining } from './compose/joining.ts';
 import { openMailer } from './compose/mailer.ts';
 import { openAllowance, openMoney, startCharging } from './compose/money.ts';
-import { openObservation, watchService } from './compose/observation.ts';
+import { openObservation, openWebhooks, watchService } from './compose/observation.ts';
 import { openServers } from './compose/servers.ts';
 import { createClosers } from './compose/startup.ts';
 import type { Config } from './config.ts';
@@ -72,6 +72,7 @@ export async function startApp(
     const { sessions, capacity } = money;
     const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
     const telemetry = createTelemetry();
+    const { outbox, webhook } = openWebhooks(startup, installation);
     const { servers, serverEvents, presence, backupRoom, engineReturned } = openServers(startup, {
       ...installation,
       ...gameHost,
@@ -79,9 +80,10 @@ export async function startApp(
       ...money,
       ...content,
       telemetry,
+      outbox,
     });
     const around = { store, servers, serverEvents, engine, console, rconPassword };
-    const { outbox, alerts, metrics, webhook } = openObservation(startup, around);
+    const { alerts, metrics } = openObservation(startup, { ...around, outbox });
     const joining = await openJoining(startup, { store, servers, presence });
     const { proxy } = joining;
     const joined = (serverId: string) => proxy.players(serverId);

@@ -54,6 +54,12 @@ export const settings = {
   pricePerGbMonthMicros: setting('PRICE_PER_GB_MONTH_MICROS', kind.price, '3000000', 'Flat plan, per 30 days.'),
   signupCreditMicros: setting('SIGNUP_CREDIT_MICROS', kind.credit, '', 'Empty: 5000000 in CHECKOUT=test, else 0.'),
   idleTimeoutMinutes: setting('IDLE_TIMEOUT_MINUTES', kind.integer(1, 1_440), '10', 'Awake without players so long.'),
+  hungAfterSeconds: setting(
+    'HUNG_AFTER_SECONDS',
+    kind.integer(0, 86_400),
+    '180',
+    'A game silent on all its ports and in its log for so long is ended and started again, once an hour. 0: never.',
+  ),
   startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
   maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
   maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "Of an account's awake servers together."),

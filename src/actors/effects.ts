@@ -53,6 +53,8 @@ export interface EffectsOptions {
   owner: FileOwner | undefined;
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
+  /** How long a game that used to answer may be silent before it is ended and started again; 0: for ever. */
+  hungAfterMs: number;
   rconPassword: (serverId: string) => string;
   /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
   mods?: Pick<Mods, 'settle' | 'pack'> | undefined;

@@ -1,3 +1,4 @@
+import { hung } from '../../machines/server-reasons.ts';
 import { serverState } from '../../machines/server.ts';
 import type { Ending, Failure } from '../../machines/server-types.ts';
 import type { ServerSnapshot } from '../../machines/server.ts';
@@ -12,6 +13,9 @@ interface FailingEvent {
   type: string;
   how?: Ending;
   failure?: Told;
+  /** Of a game that hangs. */
+  silentMs?: number | null;
+  lastLines?: string;
   /** What an effect rejected with. */
   error?: unknown;
 }
@@ -25,9 +29,11 @@ export function failureIn(
 ): NewDiagnostic | undefined {
   const [from, to] = [serverState(before), serverState(after)];
   if (from === to) return undefined;
-  const { startFailure, installFailure } = after.context;
+  const { startFailure, installFailure, hangs } = after.context;
   const insights = insightsIn(event);
   if (from === 'running' && event.how === 'crashed') return diagnostic('crash', event.failure, insights, at);
+  if (to === 'stopping' && hangs.length > 0 && hangs !== before.context.hangs)
+    return diagnostic('crash', hung(event), [], at);
   if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, insights, at);
   return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
 }

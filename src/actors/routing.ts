@@ -22,6 +22,8 @@ export interface RoutingOptions {
 }
 
 const DEFAULT_MAX_PLAYERS = 20;
+/** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
+const SILENT_MS = 25_000;
 /** Whoever comes now wakes nobody; the game itself decides. */
 const AWAKE = new Set<ServerState>(['starting', 'running']);
 /** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
@@ -165,7 +167,7 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     percent: passing ? context.live.percent : 0,
     etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
-    refusal: state === 'installing' || state === 'install_failed' ? kickTextFor(now) : '',
+    refusal: refusalText(now, at),
     ...asleep(policy, state),
   };
 }
@@ -189,8 +191,14 @@ function maxPlayers(properties: Record<string, string>): number {
   return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
 }
 
-function kickTextFor(now: ServerNow): string {
-  return now.state === 'installing' ? kickText(now) : (REFUSALS['SERVER_INSTALL_FAILED'] ?? '');
+/** What whoever comes now is told; '' where they may come in, or wake it. */
+function refusalText(now: ServerNow, at: number): string {
+  const { row, state, context } = now;
+  if (state === 'installing') return kickText(now);
+  if (state === 'install_failed') return REFUSALS['SERVER_INSTALL_FAILED'] ?? '';
+  const { silentSince = null } = context.live;
+  if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
+  return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;
 }
 
 /** What is left by this server's own median cold start; null for a first start or one that takes longer than usual. */

@@ -1,10 +1,12 @@
 import type { ServerEvent } from '../../machines/server-types.ts';
-import type { Console, GameStatus, Pinger } from '../ports.ts';
+import type { Log } from '../log.ts';
+import { type Console, ConsoleError, type GameStatus, type Pinger } from '../ports.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { ServerNow } from './effect-host.ts';
 import { managedPlayers } from './managed-players.ts';
 import type { ManagedPlayersOptions } from './managed-players.ts';
 import type { Presence } from './presence.ts';
+import { listenFor, type Silence, type SilenceOptions } from './silence.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;
@@ -19,6 +21,10 @@ interface SamplingOptions extends ManagedPlayersOptions {
   console: Console;
   presence: Pick<Presence, 'of' | 'forget'>;
   idleAfterMs: number;
+  /** How long a game that used to answer may be silent; 0: for ever. */
+  hungAfterMs: number;
+  engine: SilenceOptions['engine'];
+  log: Log;
 }
 
 /**
@@ -32,46 +38,49 @@ export function sampleEvery(
   id: string,
   send: (event: ServerEvent) => void,
 ): () => void {
-  const { pinger, console, presence, clock, idleAfterMs, rconPassword } = options;
+  const { pinger, console, presence, clock, log, idleAfterMs, hungAfterMs, rconPassword } = options;
+  const listen = listenFor(options, id);
   const managed = managedPlayers(options, id, gather);
   let cancel = () => {};
   let gathering: (() => void) | undefined;
   let over = false;
 
-  async function players(now: ServerNow): Promise<number | null> {
+  async function players(now: ServerNow): Promise<{ online: number | null; answered: boolean }> {
     const status = await ping(now);
-    return (await managed.count(now.row)) ?? status?.playersOnline ?? (await listed(now));
+    const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
+    return online === null ? await listed(now) : { online, answered: true };
   }
 
   async function ping({ row, context }: ServerNow): Promise<GameStatus | undefined> {
     if (context.address === null) return undefined;
-    try {
-      const status = await pinger.status(context.address, PING_TIMEOUT_MS);
-      if (status.raw.length <= MAX_STATUS_CHARS) await remember(row.lastStatus, status.raw);
-      return status;
-    } catch {
-      return undefined;
-    }
+    const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
+    if (status !== undefined && status.raw.length <= MAX_STATUS_CHARS) await remember(row.lastStatus, status.raw);
+    return status;
   }
 
-  async function listed({ context }: ServerNow): Promise<number | null> {
-    if (context.rcon === null) return null;
-    const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(() => '');
-    const count = /There are (\d+)/.exec(reply)?.[1];
-    return count === undefined ? null : Number(count);
+  async function listed({ context }: ServerNow): Promise<{ online: number | null; answered: boolean }> {
+    if (context.rcon === null) return { online: null, answered: false };
+    const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(saidNo);
+    const count = /There are (\d+)/.exec(reply ?? '')?.[1];
+    return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
   }
 
-  /** The status without who is online is what the server list shows while the server sleeps. */
+  /** The status without who is online is what the server list shows while the server sleeps. It serves nothing else. */
   async function remember(before: string, raw: string): Promise<void> {
-    const status = JSON.parse(raw) as { players?: { max?: number } };
-    const lasting = JSON.stringify({ ...status, players: { max: status.players?.max ?? 0, online: 0 } });
-    if (lasting !== before) await host.patch(id, { lastStatus: lasting });
+    try {
+      const status = JSON.parse(raw) as { players?: { max?: number } };
+      const lasting = JSON.stringify({ ...status, players: { max: status.players?.max ?? 0, online: 0 } });
+      if (lasting !== before) await host.patch(id, { lastStatus: lasting });
+    } catch (error) {
+      log.debug({ server: id, err: error }, 'a status could not be kept');
+    }
   }
 
   async function sample(): Promise<void> {
     const now = host.now(id);
     if (now === undefined || over) return;
-    tell(await players(now));
+    const { online, answered } = await players(now);
+    tell(online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
   }
 
@@ -83,10 +92,10 @@ export function sampleEvery(
     gathering = undefined;
     const now = host.now(id);
     const online = now === undefined ? null : await managed.count(now.row);
-    if (online !== null) tell(online);
+    if (online !== null) tell(online, { silentMs: null });
   }
 
-  function tell(online: number | null): void {
+  function tell(online: number | null, silence: Silence): void {
     if (over) return;
     const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
     send({
@@ -95,6 +104,8 @@ export function sampleEvery(
       players: online,
       joined: presence.of(id),
       idleAfterMs: minutes > 0 ? minutes * 60_000 : idleAfterMs,
+      hungAfterMs,
+      ...silence,
     });
   }
 
@@ -106,4 +117,9 @@ export function sampleEvery(
     managed.end();
     presence.forget(id);
   };
+}
+
+/** That a game refuses is an answer too. */
+function saidNo(error: unknown): string | undefined {
+  return error instanceof ConsoleError && error.reason === 'refused' ? '' : undefined;
 }

@@ -1,6 +1,13 @@
 import type { Log } from '../log.ts';
 import type { Clock, Engine, Game } from '../ports.ts';
-import { listMetered, proveSession, proveSessions, writeOff, type MeteredSession } from '../store/awake-sessions.ts';
+import {
+  listMetered,
+  openSession,
+  proveSession,
+  proveSessions,
+  writeOff,
+  type MeteredSession,
+} from '../store/awake-sessions.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { chargeNext, purgeTicks } from '../store/ticks.ts';
 import { chargeAllFlat, type UnpaidFlat } from './flat.ts';
@@ -9,7 +16,7 @@ import type { LiveServers } from './live.ts';
 import { monthOf, type Prices, TICK_MS } from './prices.ts';
 import type { Sessions } from './sessions.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import { GAP_MS, recordWriteOff, type RecordWriteOff } from './write-off.ts';
+import { GAP_MS, recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;
@@ -56,6 +63,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   let cancel = () => {};
   let closed = false;
   let rounds = 0;
+  /** Games that did not answer at the last round, and since when. */
+  let wasSilent: ReadonlyMap<string, number> = new Map();
 
   async function round(): Promise<void> {
     const until = steady.now();
@@ -69,14 +78,18 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     else sessions.outOfSight();
     const gap = until - provenAt > GAP_MS;
     const doubts = up && gap ? await doubtful(up, until) : [];
+    const silent = silentIn(until);
     const unpaid = await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
-      else if (up) await proveSessions(tx, until, missing);
+      else if (up) await proveSessions(tx, until, [...missing, ...silent.keys()]);
+      if (up && !gap) await leaveOut(tx, silent, until);
+      await tellRecovered(tx, silent, until);
       const at = clock.now();
       while ((await chargeNext(tx, at, monthOf(at))) > 0);
       return chargeAllFlat(tx, prices, at);
     });
     if (up) provenAt = until;
+    wasSilent = silent;
     await afterRound(unpaid);
     endedAt = steady.now();
   }
@@ -87,6 +100,34 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
       .live()
       .filter(({ state, context }) => state === 'running' && steady.at(context.readyAt ?? 0) < at);
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
+  }
+
+  /** Running games that do not answer, with since when on the steady clock. */
+  function silentIn(until: number): Map<string, number> {
+    const silent = servers.live().flatMap(({ row, state, context: { live } }) => {
+      const since = state === 'running' ? (live.silentSince ?? null) : null;
+      return since === null ? [] : [[row.id, Math.min(steady.at(since), until)] as const];
+    });
+    return new Map(silent);
+  }
+
+  /** They were up until they fell silent; what came after is free. */
+  async function leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
+    for (const [serverId, since] of silent) {
+      const session = await openSession(tx, serverId);
+      if (session !== undefined) await proveSession(tx, session.id, since);
+    }
+    await writeOff(tx, until, [...silent.keys()]);
+  }
+
+  /** Of a game that is ended while it is silent, the end of its session says so. */
+  async function tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
+    for (const [serverId, since] of wasSilent) {
+      const session = silent.has(serverId) ? undefined : await openSession(tx, serverId);
+      const isSameRun = session !== undefined && steady.at(session.startedAt) < since;
+      const lost = { lostMs: until - since, at: clock.now(), why: SILENT };
+      if (isSameRun) await recordWriteOff(record, tx, session, lost);
+    }
   }
 
   /** Sessions whose game is up now, with whether it is still the run of which the session knows. */

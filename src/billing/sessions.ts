@@ -17,7 +17,7 @@ import { chargeFlat } from './flat.ts';
 import type { LiveServer, LiveStep } from './live.ts';
 import { monthOf, type Prices } from './prices.ts';
 import type { SteadyClock } from './steady-clock.ts';
-import { recordWriteOff, type RecordWriteOff } from './write-off.ts';
+import { recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
 
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
 export interface Sessions {
@@ -69,7 +69,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
       return;
     }
     if (to === 'running') return ready(tx, now, at);
-    if (AWAKE.has(from)) await end(tx, id, step);
+    if (AWAKE.has(from)) await end(tx, now, step);
     if (to === 'starting') await begin(tx, now.row, now.context.cause, at);
   }
 
@@ -117,17 +117,22 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     await chargeFlat(tx, await openSession(tx, id), prices, clock.now());
   }
 
-  async function end(tx: Tx, id: string, step: LiveStep): Promise<void> {
+  async function end(tx: Tx, { row: { id }, context }: LiveServer, step: LiveStep): Promise<void> {
     const session = await openSession(tx, id);
     if (session === undefined) return;
     const exit = exits.get(id);
     exits.delete(id);
-    const until = exit === undefined ? provenUntil(id, step) : steady.at(exit);
-    if (until !== undefined) await proveSession(tx, session.id, until);
     const now = clock.now();
-    if (exit === undefined && session.readyAt !== null) {
+    const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
+    if (silentSince !== null) {
+      await proveSession(tx, session.id, steady.at(silentSince));
+      await recordWriteOff(record, tx, session, { lostMs: step.at - silentSince, at: now, why: SILENT });
+    } else {
+      const until = exit === undefined ? provenUntil(id, step) : steady.at(exit);
+      if (until !== undefined) await proveSession(tx, session.id, until);
       const lostMs = steady.at(step.at) - Math.max(session.provenAt, until ?? 0);
-      await recordWriteOff(record, tx, session, { lostMs, at: now });
+      const isUnseen = exit === undefined && session.readyAt !== null;
+      if (isUnseen) await recordWriteOff(record, tx, session, { lostMs, at: now });
     }
     while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
     await endSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));

@@ -2,7 +2,7 @@ import type { AwakeSessionRow } from '../store/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { TICK_MS } from './prices.ts';
 
-/** Time of a server that nobody can prove, and that is therefore free. */
+/** Time of a server that nobody can prove, or in which it did not answer, and that is therefore free. */
 export interface WriteOffDeed {
   accountId: string;
   serverId: string;
@@ -17,14 +17,18 @@ export type RecordWriteOff = (tx: Tx, deed: WriteOffDeed) => Promise<void>;
 /** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
 export const GAP_MS = 150_000;
 
-/** Says of a metered session what of its time is not charged, as nobody saw its game; of a minute or two it says nothing. */
+const UNSEEN = 'in which nobody saw whether it ran';
+/** Why the time of a game that ran is free all the same. */
+export const SILENT = 'in which its game ran but did not answer';
+
+/** Says of a metered session what of its time is not charged, and why; of a minute or two it says nothing. */
 export async function recordWriteOff(
   record: RecordWriteOff,
   tx: Tx,
   { accountId, serverId, plan }: Pick<AwakeSessionRow, 'accountId' | 'serverId' | 'plan'>,
-  { lostMs, at }: { lostMs: number; at: number },
+  { lostMs, at, why = UNSEEN }: { lostMs: number; at: number; why?: string },
 ): Promise<void> {
   if (plan !== 'metered' || lostMs <= GAP_MS) return;
-  const detail = `${Math.round(lostMs / TICK_MS)} minutes in which nobody saw whether it ran; not charged`;
+  const detail = `${Math.round(lostMs / TICK_MS)} minutes ${why}; not charged`;
   await record(tx, { accountId, serverId, action: 'usage.writeOff', detail, at });
 }

@@ -788,7 +788,8 @@ export interface paths {
          *
          *     `quota`, when it is exceeded or no longer: `diskUsageMb`, `diskQuotaEffectiveMb`, `quotaExceeded`. `backup`: `id`, `state`,
          *     `percent`, and, where it failed, `error`. `alert`: `alert` is `tps.low`; or `tps.recovered` with `slowSeconds`; both with
-         *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops.
+         *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops; or `game.hung`, where one that does not
+         *     answer any more is ended.
          *
          *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Without, or where it is not
          *     known any more, the stream begins with a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of

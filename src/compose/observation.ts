@@ -18,30 +18,40 @@ import { recordThrough } from './system-deeds.ts';
 
 /** What owners are told of how their servers run. */
 export interface Observation {
-  outbox: WebhookOutbox;
   alerts: Alerts;
   metrics: Metrics;
+}
+
+/** The way to owners' webhooks. */
+export interface Webhooks {
+  outbox: WebhookOutbox;
   webhook: Webhook;
 }
 
 export interface ObservationOptions extends Pick<GameHost, 'engine' | 'console'> {
   store: Store;
+  outbox: WebhookOutbox;
   servers: Servers;
   serverEvents: ServerEvents;
   rconPassword: (serverId: string) => string;
 }
 
-/** Reads running servers each minute from now on, and tells their webhooks what is amiss. */
-export function openObservation({ log, clock, onClose }: Startup, options: ObservationOptions): Observation {
-  const { store, servers, serverEvents, engine, console, rconPassword } = options;
+/** Sends what waits for webhooks from now on. */
+export function openWebhooks({ log, clock, onClose }: Startup, { store }: { store: Store }): Webhooks {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
   const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordThrough('system') });
   onClose(() => outbox.close());
+  return { outbox, webhook };
+}
+
+/** Reads running servers each minute from now on, and tells their webhooks what is amiss. */
+export function openObservation({ log, clock, onClose }: Startup, options: ObservationOptions): Observation {
+  const { store, servers, serverEvents, engine, console, rconPassword, outbox } = options;
   const alerts = createAlerts({ outbox, serverEvents, log });
   const onMinute = alerts.minute;
   const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
-  return { outbox, alerts, metrics, webhook };
+  return { alerts, metrics };
 }
 
 /** Lets operators read, beside what is counted as it happens, what can be asked at any time. */

@@ -6,7 +6,9 @@ import { createEffects } from '../actors/effects.ts';
 import { createPresence, type Presence } from '../actors/presence.ts';
 import { createServerEvents, type ServerEvents } from '../actors/server-events.ts';
 import { createServers, type Servers } from '../actors/servers.ts';
+import { alertStep, followAlerts } from '../actors/step-alerts.ts';
 import type { Config } from '../config.ts';
+import type { WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Store } from '../store/store.ts';
 import type { GameHost } from './game-host.ts';
@@ -33,6 +35,7 @@ export interface OpenServersOptions
   store: Store;
   rconPassword: (serverId: string) => string;
   telemetry: Pick<Telemetry, 'stepped' | 'refusedWake'>;
+  outbox: Pick<WebhookOutbox, 'add'>;
 }
 
 /** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
@@ -41,7 +44,7 @@ const INSTALL_MS = 30 * 60_000;
 
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
-  const { store, engine, console, management, owner, rconPassword, sessions, telemetry } = options;
+  const { store, engine, console, management, owner, rconPassword, sessions, telemetry, outbox } = options;
   const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock } = options;
   const { dataDir } = config;
   let outages = 0;
@@ -78,6 +81,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     sandboxFaults: config.sandboxFaults,
     owner,
     idleAfterMs: config.idleTimeoutMinutes * 60_000,
+    hungAfterMs: config.hungAfterSeconds * 1_000,
     outages: () => outages,
     maintain: backupRoom.maintain,
     mods,
@@ -97,6 +101,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     log,
     onStep: async (tx, now, step) => {
       await sessions.onStep(tx, now, step);
+      await alertStep(outbox, tx, now, step);
       telemetry.stepped(step, startMs(now));
     },
     onRefusal: telemetry.refusedWake,
@@ -108,6 +113,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
   const serverEvents = createServerEvents(servers, clock);
   onClose(() => serverEvents.close());
+  onClose(followAlerts(servers, serverEvents));
   return { servers, serverEvents, presence, backupRoom, engineReturned: () => void outages++ };
 }
 

@@ -5,6 +5,7 @@ export type Notice =
   | { event: 'tps.low'; at: number; tps: number; mspt: number; players: number }
   | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
   | { event: 'tps.ended'; at: number; openedAt: number }
+  | { event: 'game.hung'; at: number; silentMs: number; restarts: boolean }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
 /** A notice on its way: its id, and whose it is. */
@@ -58,6 +59,12 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
         title: `${name} was stopped while it was slow`,
         text: `It was slow for ${duration(notice.at - notice.openedAt)}.`,
         isGood: true,
+      };
+    case 'game.hung':
+      return {
+        title: `${name} did not answer any more and was ended`,
+        text: `It was silent for ${duration(notice.silentMs)}. ${notice.restarts ? 'It is started again, once.' : 'It is not started again by itself.'}`,
+        isGood: false,
       };
     case 'spendCap.reached': {
       const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers run on.';

@@ -72,6 +72,7 @@ const servers = createServers({
     sandboxImage: '',
     sandboxFaults: {},
     idleAfterMs: 0,
+    hungAfterMs: 180_000,
     outages: () => 0,
     maintain: room.maintain,
     cpusFor: () => 1,

@@ -4,6 +4,7 @@ import type { EffectHost, ServerNow } from '../../src/actors/effect-host.ts';
 import { REST_MS } from '../../src/actors/managed-players.ts';
 import { createPresence } from '../../src/actors/presence.ts';
 import { SAMPLE_MS, sampleEvery } from '../../src/actors/sampling.ts';
+import { createLog } from '../../src/log.ts';
 import { type Game, type Management, ManagementError } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { serverRow } from '../support/store.ts';
@@ -36,11 +37,13 @@ test('the management port counts before the status, which counts again where the
     {
       clock,
       management,
-      engine: { inspect: async () => ({ management: address }) as Game },
+      engine: { inspect: async () => ({ management: address }) as Game, logs: async function* () {} },
       console: { run: async () => '', release() {}, close() {} },
       pinger: { status: async () => ({ playersOnline: 9, playersMax: 20, versionName: '', protocol: 0, raw: '{}' }) },
       presence: createPresence(clock),
       idleAfterMs: 0,
+      hungAfterMs: 0,
+      log: createLog({ level: 'silent' }),
       rconPassword: () => 'secret',
     },
     host,

@@ -61,6 +61,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     sandboxFaults: {},
     owner: undefined,
     idleAfterMs: 600_000,
+    hungAfterMs: 180_000,
     rconPassword: () => 'secret',
     cpusFor: () => 1,
     portsOf: () => [],

@@ -43,6 +43,27 @@ test('B-01: a server that is created and never started costs nothing', async (t)
   t.is(await it.balance(), CREDIT);
 });
 
+test('minutes in which a game does not answer are free, whether it comes back or is ended for it', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(3);
+  t.is(await it.balance(), CREDIT - cost(3));
+  it.games.silent.add('abc');
+  await it.minutes(2);
+  it.games.silent.delete('abc');
+  await it.minutes(3);
+  const [session] = await it.sessions();
+  const paidMs = (session?.awakeMs ?? 0) / 60_000;
+  t.true(paidMs > 5.5 && paidMs < 7, `${paidMs} of 8 minutes`);
+  it.games.silent.add('abc');
+  await it.minutes(6);
+  const [first] = await it.sessions();
+  t.is(first?.ending, 'hung');
+  t.true((first?.awakeMs ?? 0) / 60_000 < paidMs + 0.6, 'the minutes of its hanging are free');
+  const audit = await it.store.query<AuditRow>('SELECT * FROM "audit"', []);
+  t.true(audit.some(({ action, detail }) => action === 'usage.writeOff' && detail.includes('did not answer')));
+});
+
 test('B-02: each minute is charged once, whatever restarts and however the clock is set', async (t) => {
   const it = await metered(t);
   await awake(it);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { until } from '../conformance/engine.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
-import { startService } from '../support/service.ts';
+import { runningGames, startService } from '../support/service.ts';
 import { words } from '../support/wake-and-play.ts';
 
 test('an empty server goes to sleep by itself', async (t) => {
@@ -26,6 +26,26 @@ test('an empty server goes to sleep by itself', async (t) => {
     '/v1/servers/nap/machine',
   );
   t.is(transitions.find(({ to }) => to === 'stopping')?.cause.id, 'idle');
+});
+
+test('a game that hangs is ended and started again, and its player is let in again', async (t) => {
+  t.timeout(180_000);
+  const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '6'];
+  const service = await startService(t, { HUNG_AFTER_SECONDS: '60', START_TIMEOUT_SECONDS: '7200' }, hurried);
+  await service.create('stuck', '1.20.4');
+  const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'stuck.localhost' };
+  const steve = await joinRaw({ ...address, name: 'Steve' });
+  const [game] = await runningGames(service);
+  if (game === undefined) throw new Error('no game');
+  const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/stuck/metrics')).players;
+  await until(async () => (await online()) === 1);
+  process.kill(game.pid, 'SIGSTOP');
+  await until(async () => (await runningGames(service)).some(({ pid }) => pid !== game.pid));
+  await steve.end();
+  const again = await joinRaw({ ...address, name: 'Steve' });
+  await again.end();
+  const { entries } = await service.call<{ entries: { code: string }[] }>('GET', '/v1/servers/stuck/diagnostics');
+  t.is(entries[0]?.code, 'hung');
 });
 
 test('a start that fails kicks the waiting player at once, with the cause', async (t) => {

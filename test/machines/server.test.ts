@@ -39,6 +39,9 @@ const maintain = (kind: Job['kind'] = 'backup.restore', at = 1_000) =>
   ({ type: 'MAINTAIN', at, cause: KEY, job: { id: `job_${kind}`, kind, target: 'x' } }) as const;
 const sample = (at: number, players: number | null, idleAfterMs = 600_000) =>
   ({ type: 'SAMPLE', at, players, idleAfterMs }) as const;
+/** The game says nothing, on any of its ports and in its log; or it answers after all. */
+const silent = (at: number, silentMs: number | null) =>
+  ({ ...sample(at, silentMs === null ? 1 : null), silentMs, hungAfterMs: 180_000 }) as const;
 const down = (at: number, how: Ending = 'crashed') => ({ type: 'DOWN', at, how, failure: FAILURE }) as const;
 const up = (at: number) => ({ type: 'UP', at, address: ADDRESS, rcon: null }) as const;
 
@@ -53,6 +56,8 @@ const ALL: Step[] = [
   sample(10_000 + FALSE_WAKE_MS, 0),
   sample(10_000 + 600_000, 0),
   sample(20_000, 1),
+  silent(20_000, null),
+  silent(200_000, 180_000),
   up(1_000),
   down(20_000),
   down(10_000 + CRASH_GRACE_MS),
@@ -105,6 +110,7 @@ function invariants(snapshot: ServerSnapshot): string[] {
   const holds = Object.keys(snapshot.children).length > 0 && !maintaining;
   expect(!atRest || (context.wokenAt !== null) === holds, 'at rest it holds a place until nothing of it can run');
   expect(atRest || tags[0] === 'deleting' || context.wokenAt !== null || tags[0] === 'stopping', 'awake it holds one');
+  expect(context.hangs.length <= 2, 'hangs are not counted for ever');
   expect(context.crashes.length <= 3, 'crashes are not counted for ever');
   expect(snapshot.status !== 'active' || can(snapshot, command('DELETE')), 'deletion is always possible');
   return broken;
@@ -132,6 +138,8 @@ const paths = getShortestPaths(serverMachine, {
       bakedAt !== null,
       job?.kind,
       context.maintained?.failure === null,
+      context.answered,
+      context.hangs.length,
     ];
     return JSON.stringify([value, facts, cause.kind, keepAwakeUntil > 0]);
   },
@@ -303,6 +311,36 @@ test('a crash soon after the start fails it with its own cause, however many the
   const now = run(command('START'), ...crashes, ...endsAfter(600_000, 1_000));
   t.is(now.context.startFailure?.code, FAILURE.code);
   t.false(can(next(now, done('halt')), command('JOIN', 700_000)));
+});
+
+test('a game that answers no more is ended and started again once; then it has failed', (t) => {
+  const answers = [command('START'), booted(10_000), silent(20_000, null)];
+  t.is(serverState(run(...answers, silent(200_000, 179_999))), 'running');
+  t.is(run(...answers, silent(100_000, 79_000)).context.live.silentSince, 21_000);
+  t.is(run(...answers, silent(100_000, 79_000), silent(115_000, null)).context.live.silentSince, null);
+  const ended = run(...answers, silent(200_000, 180_000));
+  t.is(serverState(ended), 'stopping');
+  t.true(ended.context.kill, 'what hangs is not waited for');
+  t.like(ended.context, { cause: { kind: 'system', id: 'hung' }, queued: { kind: 'system', id: 'hung' } });
+  const again = [...answers, silent(200_000, 180_000), done('halt', { at: 210_000 }), booted(220_000)];
+  t.is(serverState(run(...again, silent(500_000, 180_000))), 'running', 'it has not answered in this run');
+  const failed = run(...again, silent(235_000, null), silent(500_000, 180_000));
+  t.like(failed.context.startFailure, { code: 'hung' });
+  t.is(serverState(failed), 'start_failed');
+  t.false(can(next(failed, done('halt')), command('JOIN', 600_000)), 'nor do players start it for now');
+  t.true(can(next(failed, done('halt')), command('START', 600_000)));
+  const later = run(...again, silent(235_000, null), silent(4_000_000, 180_000));
+  t.is(serverState(later), 'stopping', 'the first is an hour ago');
+  const woken = [command('JOIN'), booted(10_000), { ...silent(20_000, null), players: 0 }];
+  t.is(run(...woken, silent(200_000, 180_000)).context.queued, null, 'nobody had come in');
+});
+
+test('a game that has never answered is not one that hangs, and where nobody can tell, nothing is concluded', (t) => {
+  t.is(serverState(run(command('START'), booted(10_000), silent(9_999_999, 9_000_000))), 'running');
+  const never = { ...silent(9_999_999, 9_000_000), hungAfterMs: 0 };
+  t.is(serverState(run(command('START'), booted(10_000), silent(20_000, null), never)), 'running');
+  const unknown = run(command('START'), booted(10_000), silent(20_000, null), sample(9_999_999, null));
+  t.is(serverState(unknown), 'running');
 });
 
 test('what a player woke and nobody has entered is not started again, and nobody else becomes its cause', (t) => {

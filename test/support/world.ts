@@ -142,6 +142,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       sandboxFaults: {},
       owner: undefined,
       idleAfterMs: 600_000,
+      hungAfterMs: 180_000,
       outages: () => outages,
       maintain: room.maintain,
       ...options.content?.({ store, clock, dataDir, lock }),

@@ -1,0 +1,34 @@
+import type { ServerStep } from '../access/audit.ts';
+import type { WebhookOutbox } from '../hosting/webhook-outbox.ts';
+import type { Tx } from '../store/store.ts';
+import type { ServerNow } from './effect-host.ts';
+import type { ServerEvents } from './server-events.ts';
+import type { Servers } from './servers.ts';
+
+/** Whether a step ends a game that hangs. */
+function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 'to' | 'cause'>): boolean {
+  return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
+}
+
+/** Tells a server's webhook what its owner would want to be told of at once, in the write of the step that it is about. */
+export async function alertStep(
+  outbox: Pick<WebhookOutbox, 'add'>,
+  tx: Tx,
+  { row, context }: ServerNow,
+  step: ServerStep,
+): Promise<void> {
+  if (!isHang(step)) return;
+  const { at } = step;
+  const silentMs = at - (context.live.silentSince ?? at);
+  await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
+}
+
+/** Tells the same to who follows the server, once it is stored. Returns the cancellation. */
+export function followAlerts(
+  servers: Pick<Servers, 'follow'>,
+  serverEvents: Pick<ServerEvents, 'publish'>,
+): () => void {
+  return servers.follow((step) => {
+    if (step.kind === 'server' && isHang(step)) serverEvents.publish(step.id, 'alert', { alert: 'game.hung' });
+  });
+}
