@@ -18,6 +18,7 @@ import { Restores1796515200000 } from './1796515200000-restores.ts';
 import { Insights1796601600000 } from './1796601600000-insights.ts';
 import { Usage1796608800000 } from './1796608800000-usage.ts';
 import { SignInPlaces1796695200000 } from './1796695200000-sign-in-places.ts';
+import { CredentialAges1796697000000 } from './1796697000000-credential-ages.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   Insights1796601600000,
   Usage1796608800000,
   SignInPlaces1796695200000,
+  CredentialAges1796697000000,
 ];

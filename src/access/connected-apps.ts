@@ -1,14 +1,16 @@
 import { StatusError } from '../status.ts';
 import { listConnectedApps } from '../store/app-tokens.ts';
 import type { ConnectedApp } from '../store/app-tokens.ts';
-import type { Store } from '../store/store.ts';
 import { revokeApp } from './app-tokens.ts';
 import type { SessionPrincipal } from './principal.ts';
 import type { SessionServices } from './sessions.ts';
 
 /** The apps the caller has let in, in the order they were. */
-export async function connectedAppsOf(store: Store, { userId }: SessionPrincipal): Promise<ConnectedApp[]> {
-  return listConnectedApps(store, userId);
+export async function connectedAppsOf(
+  { store, clock }: Pick<SessionServices, 'store' | 'clock'>,
+  { userId }: SessionPrincipal,
+): Promise<ConnectedApp[]> {
+  return listConnectedApps(store, userId, clock.now());
 }
 
 /** Ends all that an app holds of the caller: once this resolves, no call passes with it. NOT_FOUND APP_NOT_FOUND. */

@@ -4,8 +4,11 @@ import type { ApiKeyRow } from '../store/rows.ts';
 import { getServer } from '../store/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit.ts';
+import { requireFreshPassword } from './fresh-password.ts';
 import { mintKey, revokeKey } from './keys.ts';
 import { roleOn } from './members.ts';
+import { noticeNewKey } from './notices.ts';
+import type { People } from './people.ts';
 import type { SessionServices } from './sessions.ts';
 import type { SessionPrincipal } from './principal.ts';
 import type { Scope } from './scopes.ts';
@@ -29,14 +32,17 @@ export async function keysOf(store: Store, { accountId }: SessionPrincipal): Pro
 }
 
 /**
- * Makes a key that may do what its owner may at most. The key itself is told this once. PERMISSION_DENIED SCOPE_NOT_ALLOWED
- * for a scope the caller cannot give away; NOT_FOUND SERVER_NOT_FOUND; RESOURCE_EXHAUSTED MAX_KEYS.
+ * Makes a key that may do what its owner may at most, and writes to them. The key itself is told this once. PERMISSION_DENIED
+ * PASSWORD_REQUIRED, or SCOPE_NOT_ALLOWED for a scope the caller cannot give away; NOT_FOUND SERVER_NOT_FOUND;
+ * RESOURCE_EXHAUSTED MAX_KEYS.
  */
 export async function mintOwnKey(
-  { store, clock }: SessionServices,
+  people: People,
   principal: SessionPrincipal,
   wanted: WantedKey,
 ): Promise<{ key: string; row: ApiKeyRow }> {
+  const { store, clock } = people;
+  requireFreshPassword(principal, clock.now());
   const refused = wanted.scopes.find((scope) => !principal.scopes.has(scope));
   if (refused !== undefined) {
     throw new StatusError('PERMISSION_DENIED', 'SCOPE_NOT_ALLOWED', `You cannot give the scope ${refused}.`, {
@@ -52,6 +58,7 @@ export async function mintOwnKey(
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
     await recordDeed(tx, doerOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
+  noticeNewKey(people, principal, 'An API key was made for your account');
   return minted;
 }
 

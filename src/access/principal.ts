@@ -31,6 +31,8 @@ export interface SessionPrincipal extends Standing {
   sessionId: string;
   email: string;
   emailVerified: boolean;
+  /** When its user last gave the password. */
+  provedAt: number;
 }
 
 /** Who calls. */

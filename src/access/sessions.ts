@@ -51,6 +51,7 @@ export async function openSession(tx: Tx, userId: string, visitor: Visitor, now:
       .toWellFormed()
       .replaceAll(/\p{Cc}/gu, ' ')
       .slice(0, USER_AGENT_CHARS),
+    provedAt: now,
   });
   await pruneSessions(tx, userId, MOST_SESSIONS, now);
   return token;
@@ -76,6 +77,7 @@ export async function findSession(store: Store, clock: Clock, token: string): Pr
     email: row.email,
     emailVerified: row.emailVerified,
     operator: row.operator,
+    provedAt: row.provedAt,
     scopes: new Set(row.operator ? KEY_SCOPES : FULL_SCOPES),
     serverIds: null,
   };

@@ -2,12 +2,13 @@ import { newId } from '../ids.ts';
 import { StatusError } from '../status.ts';
 import { getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from '../store/accounts.ts';
 import type { UserRow } from '../store/rows.ts';
-import { deleteOtherSessions } from '../store/sessions.ts';
+import { deleteOtherSessions, proveSession } from '../store/sessions.ts';
 import type { Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit.ts';
 import { addressKey } from './client-address.ts';
 import { deviceId, newDevice } from './device-cookie.ts';
 import { newVerification, postVerification } from './email-verification.ts';
+import { noticeNewPlace } from './notices.ts';
 import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
@@ -113,6 +114,7 @@ export async function signIn(people: People, { email, password }: Credentials, v
     return { user: { ...known, passwordHash: rehashed }, token, device };
   });
   await people.firstRunFile?.signedIn(signedIn.user.accountId);
+  noticeNewPlace(people, signedIn.user, from, visitor.address);
   return signedIn;
 }
 
@@ -134,6 +136,7 @@ export async function changePassword(
     const after = await hashPassword(replacement, caller);
     await store.write(async (tx) => {
       if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
+      await proveSession(tx, sessionId, clock.now());
       const ended = await deleteOtherSessions(tx, userId, sessionId);
       const detail = `${ended} other sessions ended`;
       await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });

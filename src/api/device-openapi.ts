@@ -38,6 +38,12 @@ export function devicePaths(): Record<string, Json> {
       reply: TOKEN,
       errors: [...POLL_ERRORS, 'invalid_client', 'invalid_grant', 'invalid_request', 'unsupported_grant_type'],
     }),
+    '/oauth/revoke': endpoint('RevokeToken', 'End a token, as RFC 7009 has it', {
+      description: 'RFC 7009 §2.1, for an app that signs its user out. A token that is none is answered alike.',
+      body: [FORM_TYPE, object({ token: text, token_type_hint: text, client_id: text }, ['token', 'client_id'])],
+      reply: object({}),
+      errors: ['invalid_client', 'invalid_request', 'unsupported_token_type'],
+    }),
     '/.well-known/oauth-authorization-server': {
       get: {
         operationId: 'OAuthMetadata',
@@ -71,6 +77,11 @@ const TOKEN = object(
     access_token: text,
     token_type: { ...text, description: '`Bearer`; `ApiKey` for the command line.' },
     scope: text,
+    expires_in: {
+      type: 'integer',
+      description:
+        'Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire.',
+    },
     api_key: {
       ...text,
       description: 'For the command line only: the same as `access_token`, for the header x-api-key.',

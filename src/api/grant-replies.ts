@@ -1,9 +1,11 @@
 import type { Context, Middleware } from 'koa';
+import { APP_TOKEN_MS } from '../access/app-tokens.ts';
 import type { GrantedToken } from '../access/grant-tokens.ts';
 import type { StartLimit } from '../access/start-limit.ts';
 import type { Grants, StartedGrant } from '../actors/grants.ts';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { Store } from '../store/store.ts';
 import type { Services } from './services.ts';
@@ -14,6 +16,7 @@ export interface DeviceDeps {
   /** One for both shapes. */
   startLimit: StartLimit;
   store: Store;
+  clock: Clock;
   clientAddress: Services['clientAddress'];
   config: Pick<Config, 'baseUrl'>;
   log: Log;
@@ -68,7 +71,7 @@ export function startedReply({ deviceCode, userCode, expiresInMs, intervalMs }: 
 /** RFC 6749 §5.1. An API key is no bearer token: it goes into the header `x-api-key`. */
 export function tokenReply({ kind, token, scope }: GrantedToken): object {
   return kind === 'app'
-    ? { access_token: token, token_type: 'Bearer', scope }
+    ? { access_token: token, token_type: 'Bearer', expires_in: APP_TOKEN_MS / 1_000, scope }
     : { access_token: token, api_key: token, token_type: 'ApiKey', scope };
 }
 

@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
+import { revokeAppToken } from '../access/app-tokens.ts';
 import { addressKey } from '../access/client-address.ts';
 import { findClient } from '../access/clients.ts';
 import { APP_SCOPES } from '../access/scopes.ts';
+import { parseToken } from '../ids.ts';
 import { readBody } from './body.ts';
 import { DEVICE_BODY_BYTES, GrantError, serveDevice, startedReply, tokenReply } from './grant-replies.ts';
 import type { DeviceDeps } from './grant-replies.ts';
@@ -17,13 +19,15 @@ const FORM = 'application/x-www-form-urlencoded';
  * RFC 8414 metadata. Apps are public clients: they have no secret.
  */
 export function mountOAuth(router: Router, deps: DeviceDeps): void {
-  const { grants, startLimit, store, clientAddress, config, log } = deps;
+  const { grants, startLimit, store, clock, clientAddress, config, log } = deps;
   const { baseUrl } = config;
   const metadata = {
     issuer: baseUrl,
     device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
     token_endpoint: `${baseUrl}/oauth/token`,
     token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint: `${baseUrl}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: ['none'],
     grant_types_supported: [DEVICE_CODE_GRANT],
     response_types_supported: [],
     scopes_supported: APP_SCOPES,
@@ -33,6 +37,7 @@ export function mountOAuth(router: Router, deps: DeviceDeps): void {
   });
   router.post('/oauth/device_authorization', serveDevice(log, start));
   router.post('/oauth/token', serveDevice(log, token));
+  router.post('/oauth/revoke', serveDevice(log, revoke));
 
   async function start(ctx: Context): Promise<object> {
     const ip = clientAddress(ctx.req);
@@ -54,6 +59,18 @@ export function mountOAuth(router: Router, deps: DeviceDeps): void {
     const polled = await grants.poll(deviceCode, clientId);
     if ('error' in polled) throw new GrantError(polled.error);
     return tokenReply(polled);
+  }
+
+  /** RFC 7009 §2.2: for a token that is none, or ended already, the answer is the same. */
+  async function revoke(ctx: Context): Promise<object> {
+    const form = await readForm(ctx);
+    const given = required(form, 'token');
+    const clientId = required(form, 'client_id');
+    if (!(await findClient(store, clientId))) throw new GrantError('invalid_client');
+    // Of the command line: its user revokes it in the browser. To say that it is done would be a lie.
+    if (parseToken(given) === 'key') throw new GrantError('unsupported_token_type');
+    await revokeAppToken({ store, clock }, clientId, given);
+    return {};
   }
 }
 

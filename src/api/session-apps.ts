@@ -12,6 +12,7 @@ const ConnectedApp = z
     scopes: z.array(z.string()).default([]),
     connectedAt: reply.timestamp,
     lastUsedAt: reply.timestamp.describe('To the minute; null: never.'),
+    expiresAt: reply.timestamp.describe('Moves on with each use.'),
   })
   .meta({ id: 'ConnectedApp' });
 
@@ -22,7 +23,7 @@ export const listConnectedAppsOperation = sessionOperation({
   summary: 'List connected apps',
   description: 'The apps you have let in, in the order you did.',
   reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
-}).handle(async ({ principal }, { store }) => ({ apps: await connectedAppsOf(store, principal) }));
+}).handle(async ({ principal }, services) => ({ apps: await connectedAppsOf(services, principal) }));
 
 export const disconnectAppOperation = sessionOperation({
   id: 'DisconnectApp',

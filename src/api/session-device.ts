@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { requireFreshPassword } from '../access/fresh-password.ts';
+import { noticeNewKey } from '../access/notices.ts';
+import type { People } from '../access/people.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import type { ConsentRequest } from '../actors/grants.ts';
 import { grantNotFound } from '../actors/grant-actors.ts';
@@ -40,6 +43,20 @@ async function waiting(
   return request;
 }
 
+/**
+ * Lets a device in. What gets full access needs the password once more, and a letter tells of it. PERMISSION_DENIED
+ * PASSWORD_REQUIRED, and as `Grants.approve`.
+ */
+export async function approveGrant(
+  services: People & Pick<Services, 'grants'>,
+  principal: SessionPrincipal,
+  { id, client }: Pick<ConsentRequest, 'id' | 'client'>,
+): Promise<void> {
+  if (client === null) requireFreshPassword(principal, services.clock.now());
+  await services.grants.approve(id, principal);
+  if (client === null) noticeNewKey(services, principal, 'A command line was given full access to your account');
+}
+
 const lookUp = sessionOperation({
   id: 'LookUpDevice',
   method: 'post',
@@ -58,12 +75,13 @@ const approve = sessionOperation({
   method: 'post',
   path: '/v1/session/device:approve',
   summary: 'Let a device in',
-  description: 'It gets its token with its next poll.',
+  description:
+    'It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the ' +
+    'password lately (`ProvePassword`).',
   body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
   reply: Nothing,
 }).handle(async ({ body, principal, browser }, services) => {
-  const { id } = await waiting(services, body.userCode, principal, browser);
-  await services.grants.approve(id, principal);
+  await approveGrant(services, principal, await waiting(services, body.userCode, principal, browser));
   return {};
 });
 

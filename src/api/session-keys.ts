@@ -38,7 +38,9 @@ export const mintKeyOperation = sessionOperation({
   method: 'post',
   path: '/v1/session/keys',
   summary: 'Make an API key',
-  description: 'The key is in the reply, and is never shown again.',
+  description:
+    'The key is in the reply, and is never shown again. PASSWORD_REQUIRED where the password was given more than a quarter ' +
+    'of an hour ago: see `ProvePassword`.',
   body: message({
     name: line(64).trim().min(1, 'is required'),
     scopes: z

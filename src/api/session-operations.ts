@@ -4,6 +4,7 @@ import type { SessionOperation } from './session-operation.ts';
 import {
   changePasswordOperation,
   getMe,
+  provePasswordOperation,
   sendVerification,
   signInOperation,
   signOut,
@@ -21,6 +22,7 @@ export const sessionOperations: readonly SessionOperation[] = [
   signInOperation,
   signOut,
   changePasswordOperation,
+  provePasswordOperation,
   sendVerification,
   verifyEmailOperation,
   listSessions,

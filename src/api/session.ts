@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { csrfToken } from '../access/csrf.ts';
+import { provePassword } from '../access/fresh-password.ts';
 import { resendVerification, verifyEmail } from '../access/email-verification.ts';
 import { endSession } from '../access/sessions.ts';
 import { changePassword, signIn, signUp } from '../access/users.ts';
@@ -82,6 +83,21 @@ export const changePasswordOperation = sessionOperation({
   reply: Nothing,
 }).handle(async ({ principal, body, browser }, services) => {
   await changePassword(services, principal, body, browser);
+  return {};
+});
+
+export const provePasswordOperation = sessionOperation({
+  id: 'ProvePassword',
+  method: 'post',
+  path: '/v1/session/me:provePassword',
+  summary: 'Give the password once more',
+  description:
+    'For a quarter of an hour this session may then make keys and let a command line in, as after a sign-in. Tries are ' +
+    'slowed down like those of a sign-in.',
+  body: message({ password: Password }).meta({ id: 'ProvePasswordRequest' }),
+  reply: Nothing,
+}).handle(async ({ principal, body, browser }, services) => {
+  await provePassword(services, principal, body.password, browser);
   return {};
 });
 

@@ -2526,6 +2526,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/me:provePassword": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the password once more
+         * @description For a quarter of an hour this session may then make keys and let a command line in, as after a sign-in. Tries are slowed down like those of a sign-in.
+         */
+        post: operations["ProvePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/me:sendVerification": {
         parameters: {
             query?: never;
@@ -2641,7 +2661,7 @@ export interface paths {
         put?: never;
         /**
          * Make an API key
-         * @description The key is in the reply, and is never shown again.
+         * @description The key is in the reply, and is never shown again. PASSWORD_REQUIRED where the password was given more than a quarter of an hour ago: see `ProvePassword`.
          */
         post: operations["MintKey"];
         delete?: never;
@@ -2801,7 +2821,7 @@ export interface paths {
         put?: never;
         /**
          * Let a device in
-         * @description It gets its token with its next poll.
+         * @description It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the password lately (`ProvePassword`).
          */
         post: operations["ApproveDevice"];
         delete?: never;
@@ -3004,6 +3024,26 @@ export interface paths {
          * @description RFC 8628 §3.4, for registered apps.
          */
         post: operations["DeviceToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a token, as RFC 7009 has it
+         * @description RFC 7009 §2.1, for an app that signs its user out. A token that is none is answered alike.
+         */
+        post: operations["RevokeToken"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5086,6 +5126,9 @@ export interface components {
             current: string;
             replacement: string;
         };
+        ProvePasswordRequest: {
+            password: string;
+        };
         VerifyEmailRequest: {
             token: string;
         };
@@ -5215,6 +5258,11 @@ export interface components {
              * @description To the minute; null: never.
              */
             lastUsedAt: string | null;
+            /**
+             * Format: date-time
+             * @description Moves on with each use.
+             */
+            expiresAt: string | null;
         };
         DisconnectAppRequest: {
             clientId: string;
@@ -8978,6 +9026,31 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    ProvePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProvePasswordRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     SendVerification: {
         parameters: {
             query?: never;
@@ -9588,6 +9661,8 @@ export interface operations {
                         /** @description `Bearer`; `ApiKey` for the command line. */
                         token_type: string;
                         scope: string;
+                        /** @description Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire. */
+                        expires_in?: number;
                         /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
                         api_key?: string;
                     };
@@ -9723,6 +9798,8 @@ export interface operations {
                         /** @description `Bearer`; `ApiKey` for the command line. */
                         token_type: string;
                         scope: string;
+                        /** @description Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire. */
+                        expires_in?: number;
                         /** @description For the command line only: the same as `access_token`, for the header x-api-key. */
                         api_key?: string;
                     };
@@ -9737,6 +9814,58 @@ export interface operations {
                     "application/json": {
                         /** @enum {string} */
                         error: "authorization_pending" | "slow_down" | "access_denied" | "expired_token" | "invalid_client" | "invalid_grant" | "invalid_request" | "unsupported_grant_type";
+                    };
+                };
+            };
+            /** @description Trouble here; try again. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "server_error";
+                    };
+                };
+            };
+        };
+    };
+    RevokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/x-www-form-urlencoded": {
+                    token: string;
+                    token_type_hint?: string;
+                    client_id: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description Refused, or not decided yet. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        error: "invalid_client" | "invalid_request" | "unsupported_token_type";
                     };
                 };
             };

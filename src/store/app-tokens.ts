@@ -20,6 +20,8 @@ export interface ConnectedApp {
   connectedAt: number;
   /** Null: never. */
   lastUsedAt: number | null;
+  /** When the last of them ends unless it is used before. */
+  expiresAt: number;
 }
 
 const USE_NOTED_EVERY_MS = 60_000;
@@ -38,10 +40,17 @@ export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppToken
   return row;
 }
 
-/** Notes a use, at most one a minute. */
-export async function touchAppToken(tx: Tx, id: string, at: number): Promise<void> {
-  const sql = 'UPDATE "app_tokens" SET "lastUsedAt" = $1 WHERE "id" = $2 AND COALESCE("lastUsedAt", 0) <= $3';
-  await tx.run(sql, [at, id, at - USE_NOTED_EVERY_MS]);
+/** Notes a use and until when the token is good by it, at most one a minute. */
+export async function touchAppToken(tx: Tx, id: string, at: number, expiresAt: number): Promise<void> {
+  const sql =
+    'UPDATE "app_tokens" SET "lastUsedAt" = $1, "expiresAt" = $2 WHERE "id" = $3 AND COALESCE("lastUsedAt", 0) <= $4';
+  await tx.run(sql, [at, expiresAt, id, at - USE_NOTED_EVERY_MS]);
+}
+
+/** Marks one token; false where it is revoked already. Use `revokeAppToken` of `access/app-tokens.ts`. */
+export async function markAppTokenRevoked(tx: Tx, id: string, at: number): Promise<boolean> {
+  const sql = 'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "id" = $2 AND "revokedAt" IS NULL';
+  return (await tx.run(sql, [at, id])) > 0;
 }
 
 /** Marks all tokens that an app has of a user, and says how many those were. Use `revokeApp` of `access/app-tokens.ts`. */
@@ -52,19 +61,20 @@ export async function markAppTokensRevoked(tx: Tx, userId: string, clientId: str
 }
 
 /** The apps that hold live tokens of a user, in the order they were connected; disabled ones too. */
-export async function listConnectedApps(db: Sql, userId: string): Promise<ConnectedApp[]> {
+export async function listConnectedApps(db: Sql, userId: string, now: number): Promise<ConnectedApp[]> {
   const rows = await db.query<AppTokenRow & { name: string; homepage: string }>(
     `SELECT t.*, c."name", c."homepage" FROM "app_tokens" t JOIN "clients" c ON c."id" = t."clientId"
-       WHERE t."userId" = $1 AND t."revokedAt" IS NULL ORDER BY t."createdAt", t."id"`,
-    [userId],
+       WHERE t."userId" = $1 AND t."revokedAt" IS NULL AND t."expiresAt" > $2 ORDER BY t."createdAt", t."id"`,
+    [userId, now],
   );
   const apps = new Map<string, ConnectedApp>();
-  for (const { clientId, name, homepage, scope, createdAt, lastUsedAt } of rows) {
+  for (const { clientId, name, homepage, scope, createdAt, lastUsedAt, expiresAt } of rows) {
     const known = apps.get(clientId);
     const scopes = [...new Set([...(known?.scopes ?? []), ...scope.split(' ')])];
     const used = Math.max(known?.lastUsedAt ?? 0, lastUsedAt ?? 0) || null;
     const connectedAt = known?.connectedAt ?? createdAt;
-    apps.set(clientId, { clientId, name, homepage, scopes, connectedAt, lastUsedAt: used });
+    const until = Math.max(known?.expiresAt ?? 0, expiresAt);
+    apps.set(clientId, { clientId, name, homepage, scopes, connectedAt, lastUsedAt: used, expiresAt: until });
   }
   return [...apps.values()];
 }

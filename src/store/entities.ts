@@ -168,7 +168,16 @@ const ofUser = { target: 'users', columnNames: ['userId'], referencedColumnNames
 
 export const sessions = new EntitySchema<SessionRow>({
   name: 'sessions',
-  columns: { id, userId: text, createdAt: bigint, seenAt: bigint, expiresAt: bigint, ip: text, userAgent: text },
+  columns: {
+    id,
+    userId: text,
+    createdAt: bigint,
+    seenAt: bigint,
+    expiresAt: bigint,
+    ip: text,
+    userAgent: text,
+    provedAt: { ...bigint, default: 0 },
+  },
   indices: [{ columns: ['userId'] }, { columns: ['expiresAt'] }],
   foreignKeys: [ofUser],
 });
@@ -223,6 +232,7 @@ export const appTokens = new EntitySchema<AppTokenRow>({
     createdAt: bigint,
     lastUsedAt: maybeAt,
     revokedAt: maybeAt,
+    expiresAt: { ...bigint, default: 0 },
   },
   uniques: [{ columns: ['hash'] }],
   indices: [{ columns: ['userId', 'clientId'] }],

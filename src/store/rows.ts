@@ -156,6 +156,8 @@ export interface SessionRow {
   expiresAt: number;
   ip: string;
   userAgent: string;
+  /** When the user last gave the password. */
+  provedAt: number;
 }
 
 /** A link sent to an address, to show that mail to it arrives. */
@@ -220,6 +222,8 @@ export interface AppTokenRow {
   createdAt: number;
   lastUsedAt: number | null;
   revokedAt: number | null;
+  /** Moves on with each use. */
+  expiresAt: number;
 }
 
 /** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */

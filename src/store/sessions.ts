@@ -37,6 +37,11 @@ export async function touchSession(
   await tx.run(sql, [seenAt, expiresAt, id, unlessSince]);
 }
 
+/** Notes that the session's user has given the password. */
+export async function proveSession(tx: Tx, id: string, provedAt: number): Promise<void> {
+  await tx.run('UPDATE "sessions" SET "provedAt" = $1 WHERE "id" = $2', [provedAt, id]);
+}
+
 /** Ends a session of the user; false where there is none of that id. */
 export async function deleteSession(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "sessions" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;

@@ -1,8 +1,9 @@
 import type { ConsentRequest } from '../actors/grants.ts';
 import { isScope, SCOPES } from '../access/scopes.ts';
-import { csrfField, hidden } from './form.ts';
+import { csrfField, hidden, passwordAgain, problemNote } from './form.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
+import type { Problem } from './problem.ts';
 import { agoText, homepageLink, instantText, plainName } from './text.ts';
 import type { Page, SignedInVisit } from './visit.ts';
 
@@ -10,7 +11,7 @@ import type { Page, SignedInVisit } from './visit.ts';
  * The question whether a device may be let in: who asks, for which account, for what, from where, and the code to compare
  * (RFC 8628 §5.4). To decline is as easy as to approve (RFC 10027), and neither is chosen beforehand.
  */
-export function consentPage(visit: SignedInVisit, grant: ConsentRequest): Page {
+export function consentPage(visit: SignedInVisit, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;
   const main = html`<section class="card consent">
     ${client ? appHeading(client) : COMMAND_LINE_HEADING}
@@ -23,9 +24,10 @@ export function consentPage(visit: SignedInVisit, grant: ConsentRequest): Page {
       <strong>Only continue if you started this yourself.</strong> If somebody sent you the code or the link to this
       page, decline: you would let them in.
     </p>
+    ${problemNote(problem)}
     <form class="choice" method="post" action="/device">
-      ${csrfField(visit.csrf)}${hidden('code', userCode)}
-      <button class="decline" type="submit" name="decision" value="deny">Decline</button>
+      ${csrfField(visit.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(visit, problem)}
+      <button class="decline" type="submit" formnovalidate name="decision" value="deny">Decline</button>
       <button type="submit" name="decision" value="approve">Approve</button>
     </form>
     <form class="aside" method="post" action="/sign-out">

@@ -1,16 +1,19 @@
 import type { ConsentRequest } from '../actors/grants.ts';
 import { StatusError } from '../status.ts';
+import { approveGrant } from '../api/session-device.ts';
 import { consentPage } from './consent.ts';
 import type { PageDeps } from './deps.ts';
 import { problemNote, textField } from './form.ts';
 import { html } from './html.ts';
 import { invalid, problemOf, withProblem } from './problem.ts';
 import type { Problem } from './problem.ts';
-import type { Serve } from './serve.ts';
-import type { Page, SignedInVisit } from './visit.ts';
+import { proved } from './proved.ts';
+import type { Form, Serve } from './serve.ts';
+import type { Answer, Page, SignedInVisit } from './visit.ts';
 
 /** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
-export function mountDevice(serve: Serve, { grants, guessLimit }: PageDeps): void {
+export function mountDevice(serve: Serve, deps: PageDeps): void {
+  const { grants, guessLimit } = deps;
   serve.signedIn('/device', async (visit) => {
     const code = visit.query.get('code');
     if (code === null) return codePage('');
@@ -25,14 +28,13 @@ export function mountDevice(serve: Serve, { grants, guessLimit }: PageDeps): voi
   serve.submitSignedIn('/device', async (visit, form) => {
     const code = form.get('code') ?? '';
     try {
-      const { id } = await waitingGrant(visit, code);
+      const grant = await waitingGrant(visit, code);
       // Anything but a plain yes is a no.
       if (form.get('decision') !== 'approve') {
-        await grants.deny(id, visit.principal);
+        await grants.deny(grant.id, visit.principal);
         return { to: '/device/declined' };
       }
-      await grants.approve(id, visit.principal);
-      return { to: '/device/approved' };
+      return await approved(visit, form, grant);
     } catch (error) {
       return codePage(code, problemOf(error));
     }
@@ -40,6 +42,18 @@ export function mountDevice(serve: Serve, { grants, guessLimit }: PageDeps): voi
 
   serve.open('/device/approved', approvedPage);
   serve.open('/device/declined', declinedPage);
+
+  async function approved(visit: SignedInVisit, form: Form, grant: ConsentRequest): Promise<Answer> {
+    try {
+      await approveGrant(deps, await proved(deps, visit, form), grant);
+      return { to: '/device/approved' };
+    } catch (error) {
+      // The question stays where it was only the password.
+      if (!(error instanceof StatusError && OF_PASSWORD.has(error.reason))) throw error;
+      const problem = problemOf(error);
+      return withProblem(consentPage(visit, grant, problem), problem);
+    }
+  }
 
   /** One answer for unknown, expired and used codes: which of them it is, is nobody's business who guesses. */
   async function waitingGrant({ principal, visitor }: SignedInVisit, code: string): Promise<ConsentRequest> {
@@ -51,6 +65,9 @@ export function mountDevice(serve: Serve, { grants, guessLimit }: PageDeps): voi
     return grant;
   }
 }
+
+/** Why a password that is asked for once more was not taken. */
+const OF_PASSWORD: ReadonlySet<string> = new Set(['PASSWORD_REQUIRED', 'WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS', 'BUSY']);
 
 const UNKNOWN_CODE = 'No device waits with this code. It may be mistyped, used, or too old: they last ten minutes.';
 

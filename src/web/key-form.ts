@@ -1,7 +1,7 @@
 import type { WantedKey } from '../access/own-keys.ts';
 import { isScope, SCOPES } from '../access/scopes.ts';
 import type { Scope } from '../access/scopes.ts';
-import { csrfField, problemNote, textField } from './form.ts';
+import { csrfField, passwordAgain, problemNote, textField } from './form.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
 import { invalid } from './problem.ts';
@@ -64,7 +64,7 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
 
 /** The form of a new key. `scopes` are those its maker may give away, `servers` those they reach. */
 export function keyForm(
-  { csrf }: SignedInVisit,
+  visit: SignedInVisit,
   {
     draft,
     scopes,
@@ -76,7 +76,7 @@ export function keyForm(
     <h2>Make a key</h2>
     ${problemNote(problem)}
     <form method="post" action="/profile/keys#new">
-      ${csrfField(csrf)}
+      ${csrfField(visit.csrf)}
       ${textField({
         name: 'name',
         label: 'Name',
@@ -106,6 +106,7 @@ export function keyForm(
         <legend>How long it works</legend>
         ${wrong(problem, 'expiry')} ${EXPIRIES.map(([value, text]) => radio('expiry', value, text, draft.expiry))}
       </fieldset>
+      ${passwordAgain(visit, problem)}
       <button type="submit">Make the key</button>
     </form>
   </section>`;

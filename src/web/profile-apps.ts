@@ -14,14 +14,15 @@ const DONE: Record<string, string> = { revoked: 'The app is signed out: its next
 /** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
 export function mountApps(serve: Serve, people: PageDeps): void {
   serve.signedIn('/profile/apps', async (visit) => {
-    const apps = await connectedAppsOf(people.store, visit.principal);
+    const apps = await connectedAppsOf(people, visit.principal);
     const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
       <section class="card">
         <p class="kicker">Integrations</p>
         <h2>Connected apps</h2>
         <p>
           These apps may read your e-mail address and the list of your servers. They cannot start, stop, change or
-          delete servers, nor see billing. Changing your password does not sign them out; this page does.
+          delete servers, nor see billing. Changing your password does not sign them out; this page does, and so does
+          half a year without use.
         </p>
         ${
           apps.length === 0

@@ -10,6 +10,7 @@ import type { Draft } from './key-form.ts';
 import { problemOf } from './problem.ts';
 import { profilePage } from './profile-frame.ts';
 import { reachableServers } from './reachable-servers.ts';
+import { proved } from './proved.ts';
 import { createReveals, REVEAL_MS } from './reveal.ts';
 import type { Serve } from './serve.ts';
 import { agoText, dateText, plainName } from './text.ts';
@@ -35,7 +36,7 @@ export function mountKeys(serve: Serve, people: PageDeps): void {
     const wanted = wantedKey(draft, visit.now);
     if ('problem' in wanted) return listPage(visit, { ...draft, problem: wanted.problem });
     try {
-      const { key, row } = await mintOwnKey(people, visit.principal, wanted);
+      const { key, row } = await mintOwnKey(people, await proved(people, visit, form), wanted);
       reveals.put(visit.principal.sessionId, { key, name: row.name });
       return { to: '/profile/keys/new' };
     } catch (error) {

@@ -25,7 +25,7 @@ import { changePassword, signIn, signUp } from '../../src/access/users.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
 import { StatusError } from '../../src/status.ts';
-import { getUser } from '../../src/store/accounts.ts';
+import { getUser, markEmailVerified } from '../../src/store/accounts.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import type { FakeClock } from '../fakes/clock.ts';
 import { freshStore } from '../support/store.ts';
@@ -261,6 +261,29 @@ test('a device that has signed in before gets in past a poller in its own networ
   const guesses = new Set<string>();
   for (let n = 0; n <= LOGIN_RULES.own.burst; n++) guesses.add(await guess());
   t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen one is slowed down too');
+});
+
+test('a sign-in from where somebody never was is told to them, and one from where they were is not', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const { user, device } = await signUp(it, steve, HOME);
+  const told = () => it.letters.splice(0).map(({ text }) => /from (a \w+) that/.exec(text)?.[1] ?? 'other');
+  told();
+  await signIn(it, steve, AWAY);
+  t.deepEqual(told(), [], 'the address is not known to be theirs');
+  await it.store.write((tx) => markEmailVerified(tx, user.id));
+  await signIn(it, steve, { ...HOME, address: '192.0.2.99', device });
+  t.deepEqual(told(), [], 'the same browser in the same network');
+  await signIn(it, steve, { ...AWAY, address: '203.0.113.1', device });
+  t.deepEqual(told(), ['a network']);
+  await signIn(it, steve, { ...HOME, address: '203.0.113.2', device });
+  t.deepEqual(told(), [], 'known from now on');
+  const elsewhere = await signIn(it, steve, HOME);
+  t.deepEqual(told(), ['a browser']);
+  await signIn(it, steve, { ...HOME, device: elsewhere.device });
+  t.deepEqual(told(), []);
+  await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, address: '198.18.0.1' }));
+  t.deepEqual(told(), [], 'nobody has come in');
 });
 
 test('tries that are refused count against their address', async (t) => {

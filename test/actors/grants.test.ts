@@ -156,7 +156,7 @@ test('PostgreSQL holds grants as well', async (t) => {
   t.is((await authenticateApp(it.store, it.clock, token))?.clientId, it.clientId);
   t.is(answerOf(await it.grants.poll(cli.deviceCode)), 'key');
   t.is(answerOf(await it.grants.poll(declined.deviceCode)), 'access_denied');
-  const [connected] = await listConnectedApps(it.store, 'usr_test');
+  const [connected] = await listConnectedApps(it.store, 'usr_test', it.clock.now());
   t.is(connected?.connectedAt, it.clock.now());
   await disableClient(it, OPERATOR, it.clientId);
   t.is(await authenticateApp(it.store, it.clock, token), undefined);
@@ -361,7 +361,11 @@ test('24, 25: revoking an app ends its tokens at once, for this user only; a new
   await it.store.write((tx) => tx.run('UPDATE "users" SET "passwordHash" = $1', ['changed']));
   t.true(await works(first), 'a changed password does not matter');
   t.deepEqual(
-    (await listConnectedApps(it.store, 'usr_test')).map(({ clientId, name, scopes }) => [clientId, name, scopes]),
+    (await listConnectedApps(it.store, 'usr_test', it.clock.now())).map(({ clientId, name, scopes }) => [
+      clientId,
+      name,
+      scopes,
+    ]),
     [[it.clientId, 'Launcher', ['servers:list']]],
   );
   t.true(await revokeApp(services, USER, it.clientId));
@@ -369,7 +373,7 @@ test('24, 25: revoking an app ends its tokens at once, for this user only; a new
   t.false(await works(second));
   t.true(await works(others));
   t.false(await revokeApp(services, USER, it.clientId), 'there is nothing left to revoke');
-  t.deepEqual(await listConnectedApps(it.store, 'usr_test'), []);
+  t.deepEqual(await listConnectedApps(it.store, 'usr_test', it.clock.now()), []);
   const third = await connect('usr_test', 'acc_test');
   t.true(await works(third));
   t.false(await works(first));

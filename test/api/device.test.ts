@@ -7,7 +7,7 @@ import * as oauth from 'oauth4webapi';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
-import { authenticateApp } from '../../src/access/app-tokens.ts';
+import { APP_TOKEN_MS, authenticateApp } from '../../src/access/app-tokens.ts';
 import { createClientAddress } from '../../src/access/client-address.ts';
 import { authenticate } from '../../src/access/keys.ts';
 import { createStartLimit } from '../../src/access/start-limit.ts';
@@ -71,6 +71,7 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
     grants,
     startLimit: createStartLimit({ store, clock, limit: options.starts ?? 1_000 }),
     store,
+    clock,
     clientAddress: createClientAddress(options.trusted ?? new BlockList()),
     config: { baseUrl: ORIGIN },
     log,
@@ -157,7 +158,13 @@ test('an app signs somebody in, and reads what it may', async (t) => {
   const granted = await it.post(POLL, { device_code: code });
   t.is(granted.status, 200);
   const token = String(granted.json['access_token']);
-  t.deepEqual(granted.json, { access_token: token, token_type: 'Bearer', scope: 'servers:list' });
+  const expiresIn = 180 * 86_400;
+  t.deepEqual(granted.json, {
+    access_token: token,
+    token_type: 'Bearer',
+    expires_in: expiresIn,
+    scope: 'servers:list',
+  });
   t.is(errorOf(t, await it.post(POLL, { device_code: code })), '400 expired_token');
 
   const bearer = { key: null, headers: { authorization: `Bearer ${token}` } };
@@ -397,6 +404,70 @@ test('24: after an app is revoked its next call is refused', async (t) => {
   t.deepEqual([await whoami(second), await whoami(first)], [200, 401]);
 });
 
+test('an app’s token ends half a year after its last use, and every use begins that anew', async (t) => {
+  const it = await device(t);
+  const half = APP_TOKEN_MS;
+  const connectApp = async () => {
+    const { id, code } = await it.begin();
+    await it.grants.approve(id, USER);
+    return String((await it.post(POLL, { device_code: code })).json['access_token']);
+  };
+  const works = async (token: string) => {
+    const answer = await it.call('GET', '/v1/whoami', { key: null, headers: { authorization: `Bearer ${token}` } });
+    // The use is noted behind the call.
+    await it.store.write(async () => {});
+    return answer.status === 200;
+  };
+  const [used, unused] = [await connectApp(), await connectApp()];
+  for (let n = 0; n < 5; n++) {
+    await it.clock.advance(half / 2);
+    t.true(await works(used));
+  }
+  t.false(await works(unused));
+  const browser = await it.browser('usr_test');
+  const [app] = (await browser.ok('GET', '/v1/session/apps'))['apps'] as { expiresAt: string }[];
+  t.is(app?.expiresAt, new Date(it.clock.now() + half).toISOString());
+  await it.clock.advance(half - 1);
+  t.deepEqual((await (await it.browser('usr_test')).ok('GET', '/v1/session/apps'))['apps'], [
+    { ...app, lastUsedAt: new Date(it.clock.now() - half + 1).toISOString() },
+  ]);
+  await it.clock.advance(1);
+  t.false(await works(used));
+  t.deepEqual((await (await it.browser('usr_test')).ok('GET', '/v1/session/apps'))['apps'], []);
+});
+
+test('an app ends its own token (RFC 7009), and nobody else’s', async (t) => {
+  const it = await device(t);
+  await it.store.write((tx) =>
+    insertClient(tx, { id: 'app_other', name: '', homepage: '', scopes: [], createdAt: 0, disabledAt: null }),
+  );
+  const connectApp = async () => {
+    const { id, code } = await it.begin();
+    await it.grants.approve(id, USER);
+    return String((await it.post(POLL, { device_code: code })).json['access_token']);
+  };
+  const works = async (token: string) =>
+    (await it.call('GET', '/v1/whoami', { key: null, headers: { authorization: `Bearer ${token}` } })).status === 200;
+  const [token, other] = [await connectApp(), await connectApp()];
+  t.true(await works(token));
+  const revoke = (fields: Record<string, string>) => it.form('/oauth/revoke', fields);
+  t.is((await revoke({ token, client_id: 'app_other' })).status, 200, 'tells nothing');
+  t.true(await works(token), 'not its own');
+  t.is(errorOf(t, await revoke({ token })), '400 invalid_request');
+  t.is(errorOf(t, await revoke({ client_id: APP })), '400 invalid_request');
+  t.is(errorOf(t, await revoke({ token, client_id: 'nobody' })), '400 invalid_client');
+  t.is(errorOf(t, await revoke({ token: it.key, client_id: APP })), '400 unsupported_token_type');
+  const done = await revoke({ token, client_id: APP, token_type_hint: 'refresh_token' });
+  t.deepEqual([done.status, done.json], [200, {}]);
+  t.deepEqual([await works(token), await works(other)], [false, true]);
+  for (const again of [token, mintToken('app'), 'garbage']) {
+    t.is((await revoke({ token: again, client_id: APP })).status, 200);
+  }
+  const { entries } = (await it.call('GET', '/v1/accounts/acc_test/audit')).json as { entries: { action: string }[] };
+  t.is(entries.filter(({ action }) => action === 'app.revoke').length, 1);
+  t.is((await it.call('GET', '/v1/servers')).status, 200, 'the key is as it was');
+});
+
 test('27: no code and no token is in the log, the audit log, or an error', async (t) => {
   const it = await device(t);
   const [app, cli] = [await it.begin(), await it.begin({})];
@@ -460,6 +531,8 @@ test('the shape of RFC 8628: forms, and the errors of RFC 6749', async (t) => {
     device_authorization_endpoint: `${ORIGIN}/oauth/device_authorization`,
     token_endpoint: `${ORIGIN}/oauth/token`,
     token_endpoint_auth_methods_supported: ['none'],
+    revocation_endpoint: `${ORIGIN}/oauth/revoke`,
+    revocation_endpoint_auth_methods_supported: ['none'],
     grant_types_supported: [grant.grant_type],
     response_types_supported: [],
     scopes_supported: ['servers:list'],
@@ -639,6 +712,9 @@ test('an OAuth library signs somebody in, knowing only the issuer', async (t) =>
   t.deepEqual([type, granted], ['bearer', 'servers:list']);
   const headers = { authorization: `Bearer ${token}` };
   t.is((await it.call('GET', '/v1/whoami', { key: null, headers })).status, 200);
+  const ended = await oauth.revocationRequest(server, client, oauth.None(), token, options);
+  await oauth.processRevocationResponse(ended);
+  t.is((await it.call('GET', '/v1/whoami', { key: null, headers })).status, 401);
   t.is(await told(), 'expired_token');
   const declined = await oauth.deviceAuthorizationRequest(server, { client_id: 'x' }, oauth.None(), scope, options);
   const refusal = oauth.processDeviceAuthorizationResponse(server, client, declined);

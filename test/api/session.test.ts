@@ -1,5 +1,8 @@
 import test from 'ava';
+import { PASSWORD_FRESH_MS } from '../../src/access/fresh-password.ts';
+import { LOGIN_RULES } from '../../src/access/login-limits.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
+import { createGrants } from '../../src/actors/grants.ts';
 import { sessionOperations } from '../../src/api/session-operations.ts';
 import { api } from './harness.ts';
 import type { ApiUnderTest } from './harness.ts';
@@ -229,6 +232,43 @@ test('keys: what is asked for is checked, and there are not more than fifty', as
   const { keys } = (await browser.ok('GET', '/v1/session/keys')) as { keys: unknown[] };
   for (let n = keys.length - 1; n < 50; n++) t.is(await mint({}), 200);
   t.is(await mint({}), 'MAX_KEYS', 'expired ones not counted');
+});
+
+test('keys and full access are given away only by who has given the password lately, and a letter tells of them', async (t) => {
+  const it = await api(t);
+  const browser = await it.browser();
+  await browser.ok('POST', '/v1/session/me:signUp', STEVE);
+  await browser.ok('POST', '/v1/session/me:verifyEmail', { token: tokenOf(it) });
+  const mint = () => browser.call('POST', '/v1/session/keys', { body: { name: 'x', scopes: ['servers:read'] } });
+  const grants = createGrants({ ...it.services, secret: it.services.secret });
+  const approve = async (clientId: string | null) => {
+    const started = await grants.start({ clientId, scope: '', ip: '', userAgent: '' });
+    const userCode = 'userCode' in started ? started.userCode : '';
+    return browser.call('POST', '/v1/session/device:approve', { body: { userCode } });
+  };
+  const prove = (password: string) => browser.call('POST', '/v1/session/me:provePassword', { body: { password } });
+  await it.connect('usr_test', 'app_1');
+  const letters = () => it.letters.splice(0).map(({ to, subject }) => `${to}: ${subject}`);
+  letters();
+  t.is((await mint()).status, 200, 'right after the sign-up');
+  t.deepEqual(letters(), ['steve@example.com: A new key to your Dormouse account']);
+  await it.clock.advance(PASSWORD_FRESH_MS);
+  const refused = await mint();
+  t.deepEqual([refused.status, refused.reason], [403, 'PASSWORD_REQUIRED']);
+  t.is((await approve(null)).reason, 'PASSWORD_REQUIRED');
+  t.is((await approve('app_1')).status, 200, 'an app only reads a little');
+  t.is((await prove('wrong password')).reason, 'WRONG_PASSWORD');
+  t.is((await mint()).reason, 'PASSWORD_REQUIRED');
+  t.deepEqual(letters(), []);
+  t.is((await prove(STEVE.password)).status, 200);
+  t.is((await mint()).status, 200);
+  t.is((await approve(null)).status, 200);
+  t.is(letters().length, 2);
+  await it.clock.advance(PASSWORD_FRESH_MS);
+  t.is((await mint()).reason, 'PASSWORD_REQUIRED');
+  const guesses = new Set<string>();
+  for (let n = 0; n <= LOGIN_RULES.own.burst; n++) guesses.add((await prove('wrong password')).reason);
+  t.deepEqual([...guesses], ['WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS']);
 });
 
 test('an operator can give the scope of operators away, as long as they are one', async (t) => {

@@ -6,7 +6,7 @@ import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
-import { accounts, awakeSessions, servers, users } from '../../src/store/entities.ts';
+import { accounts, appTokens, awakeSessions, clients, servers, sessions, users } from '../../src/store/entities.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/store/diagnostics.ts';
 import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
 import * as leases from '../../src/store/leases.ts';
@@ -107,6 +107,47 @@ onEach(
       lasts: 100,
       other: 0,
     });
+  },
+);
+
+onEach(
+  'apps that were connected before tokens ended keep theirs for half a year from the update on',
+  async (t, url) => {
+    const sources = await openDataSources(url);
+    t.teardown(() => sources.close());
+    const { writer } = sources;
+    await writer.runMigrations({ transaction: 'all' });
+    await writer.manager.insert(accounts, { id: 'acc_1', name: 'Alex', createdAt: 1 });
+    const user = { id: 'usr_1', email: 'a@example.org', emailVerified: true, passwordHash: '', operator: false };
+    await writer.manager.insert(users, { ...user, accountId: 'acc_1', createdAt: 1 });
+    const app = {
+      id: 'app_1',
+      name: 'Launcher',
+      homepage: '',
+      scopes: ['servers:list'],
+      createdAt: 1,
+      disabledAt: null,
+    };
+    await writer.manager.insert(clients, app);
+    const token = { id: 'tok_1', hash: 'x', clientId: 'app_1', userId: 'usr_1', scope: 'servers:list', createdAt: 1 };
+    await writer.manager.insert(appTokens, { ...token, lastUsedAt: 2, revokedAt: null, expiresAt: 3 });
+    const browser = { id: 'ses_1', userId: 'usr_1', createdAt: 5, seenAt: 6, expiresAt: 7, ip: '', userAgent: '' };
+    await writer.manager.insert(sessions, { ...browser, provedAt: 6 });
+    const knows = async () => {
+      const runner = writer.createQueryRunner();
+      const has = await runner.hasColumn('app_tokens', 'expiresAt');
+      await runner.release();
+      return has;
+    };
+    while (await knows()) await writer.undoLastMigration({ transaction: 'all' });
+    const before = Date.now();
+    await writer.runMigrations({ transaction: 'all' });
+    const [{ expiresAt } = { expiresAt: 0 }] =
+      await writer.query<{ expiresAt: number }[]>('SELECT * FROM "app_tokens"');
+    const days = 180 * 86_400_000;
+    t.true(expiresAt >= before + days && expiresAt <= Date.now() + days, String(expiresAt));
+    const [session] = await writer.query<{ provedAt: number }[]>('SELECT * FROM "sessions"');
+    t.is(session?.provedAt, 5);
   },
 );
 

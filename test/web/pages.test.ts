@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Router } from '@koa/router';
 import test from 'ava';
 import * as fc from 'fast-check';
+import { PASSWORD_FRESH_MS } from '../../src/access/fresh-password.ts';
 import { LOGIN_RULES } from '../../src/access/login-limits.ts';
 import { sessionCookie } from '../../src/access/session-cookie.ts';
 import { pageHeaders } from '../../src/web/headers.ts';
@@ -359,6 +360,40 @@ test('an operator lets somebody make an account where sign-up is closed', async 
   );
   t.is((await post(site, '/sign-up', { ...form, email }, {})).status, 303);
   t.is((await invite()).reason, 'USER_EXISTS');
+});
+
+test('the password is asked for once more in the form itself, before a key or full access is given away', async (t) => {
+  const site = await openSite(t);
+  const me = await signedUp(site);
+  const page = async (path: string) => (await fetch(site.origin + path, { headers: { cookie: me.cookie } })).text();
+  const key = { ...me, name: 'script', scope: 'backups', expiry: '30' };
+  t.notRegex(await page('/profile/keys'), /name="password"/);
+  await site.clock.advance(PASSWORD_FRESH_MS);
+  t.regex(await page('/profile/keys'), /name="password"/);
+  t.is((await post(site, '/profile/keys', key, {})).status, 403);
+  const wrong = await post(site, '/profile/keys', { ...key, password: 'wrong password' }, {});
+  t.is(wrong.status, 403);
+  t.regex(await wrong.text(), /This is not your password\..*value="script"/s);
+  t.is(
+    (await post(site, '/profile/keys', { ...key, password: PASSWORD }, {})).headers.get('location'),
+    '/profile/keys/new',
+  );
+
+  await site.clock.advance(PASSWORD_FRESH_MS);
+  const { user_code: code } = await site.startDevice();
+  const asked = await page(`/device?code=${code}`);
+  t.regex(asked, /name="password"/);
+  t.regex(asked, /formnovalidate[^>]*value="deny"/, 'to decline takes none');
+  const answer = (password: string) => post(site, '/device', { ...me, code, decision: 'approve', password }, {});
+  for (const given of ['', 'wrong password']) {
+    const refused = await answer(given);
+    t.is(refused.status, 403);
+    t.regex(await refused.text(), /full access to your account/, 'the question stays');
+  }
+  t.is((await answer(PASSWORD)).headers.get('location'), '/device/approved');
+  const { user_code: other } = await site.startDevice(await site.registerApp('Launcher'));
+  await site.clock.advance(PASSWORD_FRESH_MS);
+  t.notRegex(await page(`/device?code=${other}`), /name="password"/, 'an app only reads a little');
 });
 
 test('cookies cannot be read by a script, are not sent along by other sites, and over https not set by a neighbour', async (t) => {
