@@ -9,7 +9,7 @@ const sourceDirectory = import.meta.dirname;
 const require = createRequire(import.meta.url);
 
 /** What the program imports; what these import in turn is found by itself. */
-const packages = ['minecraft-data', 'minecraft-protocol', 'prismarine-chunk', 'prismarine-nbt', 'vec3'];
+const packages = ['minecraft-data', 'minecraft-protocol', 'prismarine-chunk', 'prismarine-nbt', 'vec3', 'ws'];
 const needlessFile =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
 

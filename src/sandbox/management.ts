@@ -1,13 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
 import type { Game } from './game.ts';
 import type { Player } from './player.ts';
-import { openTextSocket, webSocketKey } from './websocket.ts';
-import type { TextSocket } from './websocket.ts';
 
 const maxConnections = 16;
 const maxMessageBytes = 64 * 1024;
+/** What may wait for a client that does not read. */
+const maxUnsentBytes = 4 * 1024 * 1024;
 /** As the game demands them: anything else it refuses to start with. */
 const secretPattern = /^[A-Za-z0-9]{40}$/;
 /** The first protocol number whose releases (1.21.9, 1.21.10) have a management port. */
@@ -42,7 +43,12 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
     log.warn('The management server needs a secret of 40 letters and digits, and no TLS, of which there is none here');
     return undefined;
   }
-  const clients = new Set<TextSocket>();
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    clientTracking: true,
+  });
   let isStarted = false;
   const server = createServer((_, response) => response.writeHead(400).end());
   server.maxConnections = maxConnections;
@@ -50,23 +56,23 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
     socket.on('error', () => socket.destroy());
     // Sockets of HTTP stay half open.
     socket.on('end', () => socket.end());
-    const key = webSocketKey(request);
-    const isAllowed = equal(request.headers.authorization ?? '', `Bearer ${secret}`);
-    if (key === undefined || !isAllowed) {
-      socket.end(`HTTP/1.1 ${isAllowed ? '400 Bad Request' : '401 Unauthorized'}\r\nConnection: close\r\n\r\n`);
+    if (!equal(request.headers.authorization ?? '', `Bearer ${secret}`)) {
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n');
       return;
     }
-    const answer = (message: string) => {
-      const found = answerTo(message, (method) => perform(game, isStarted, method));
-      return found && JSON.stringify(found);
-    };
-    const client = openTextSocket(key, { socket, head, maxMessageBytes, answer });
-    clients.add(client);
-    socket.on('close', () => clients.delete(client));
+    sockets.handleUpgrade(request, socket, head, (client) => {
+      client.on('error', () => client.terminate());
+      client.on('message', (data: Buffer, isBinary) => {
+        // RFC 6455 §7.4.1: it takes texts alone.
+        if (isBinary) return client.close(1003);
+        const found = answerTo(data.toString(), (method) => perform(game, isStarted, method));
+        if (found !== undefined) send(client, JSON.stringify(found));
+      });
+    });
   });
   game.onPlayer = (change, player) => {
     const notice = { jsonrpc: '2.0', method: `minecraft:notification/players/${change}`, params: [playerOf(player)] };
-    for (const client of clients) client.send(JSON.stringify(notice));
+    for (const client of sockets.clients) send(client, JSON.stringify(notice));
   };
   const host = properties.get('management-server-host');
   try {
@@ -81,9 +87,14 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
     started: () => void (isStarted = true),
     close() {
       server.close();
-      for (const client of clients) client.close();
+      for (const client of sockets.clients) client.close(1000);
     },
   };
+}
+
+function send(client: WebSocket, text: string): void {
+  if (client.bufferedAmount > maxUnsentBytes) client.terminate();
+  else if (client.readyState === WebSocket.OPEN) client.send(text);
 }
 
 function listening(server: Server, port: number, host: string): Promise<void> {
