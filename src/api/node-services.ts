@@ -164,6 +164,8 @@ export async function openNodeServices(
     disk: {
       ...disk,
       async setOverride(id, quotaMb, also) {
+        // What a sleeping server holds may never have been looked at; a new quota is held against what is there.
+        if (quotaMb > 0) await disk.refresh(id);
         const wasOver = await isOver(id);
         await disk.setOverride(id, quotaMb, also);
         await guard.look(id, wasOver);

@@ -40,6 +40,8 @@ export interface DiskQuota extends Disk {
    * for a server that takes more than it may.
    */
   check(server: Quoted): Promise<() => void>;
+  /** Has what an earlier run measured, or nobody, measured now; returns after a while where that takes long. Never rejects. */
+  refresh(serverId: string): Promise<void>;
   /** Stores an operator's quota for the server, in MB, 0 for none; in force from the commit on. `also`: in the same write. */
   setOverride(serverId: string, quotaMb: number, also: (tx: Tx) => Promise<void>): Promise<void>;
 }
@@ -174,6 +176,11 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
       return () => {
         if (overBytes(server) > 0) throw startRefused(server);
       };
+    },
+
+    async refresh(serverId) {
+      if (usage.of(serverId) !== undefined && usage.isFresh(serverId)) return;
+      await atMost(PATIENCE_MS, measured(serverId)).catch(() => {});
     },
 
     async setOverride(serverId, quotaMb, also) {

@@ -157,6 +157,17 @@ test('Q-01: freeing space through the service shows at once; an operator’s quo
   t.is((await it.operate('servers/none:setDiskQuota', { quotaMb: 1, reason: 'x' })).reason, 'SERVER_NOT_FOUND');
 });
 
+test('Q-01: a quota below what a sleeping server holds shows at once, also where nobody had measured it', async (t) => {
+  const it = await node(t, {});
+  await it.create('full');
+  await it.fill('full', 'world', 3 * MIB);
+  const lowered = await it.operate('servers/full:setDiskQuota', { quotaMb: 1, reason: 'less' });
+  t.like(lowered.json, { diskQuotaEffectiveMb: '1', diskUsageMb: '3', quotaExceeded: true });
+  t.like(await it.ok('GET', '/v1/servers/full'), { quotaExceeded: true });
+  const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('server.quota'));
+  t.deepEqual(actions, ['server.quotaExceeded: system quota; 3 MB of 1 MB']);
+});
+
 test('Q-04: one that grows fast beyond its quota has no grace, and one that grows on while it stops is killed', async (t) => {
   const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
   await it.create('fast');
