@@ -10,6 +10,9 @@ import type { Route } from './ports.ts';
 import { TEXTS } from './texts.ts';
 import { Visit } from './visit.ts';
 
+/** The host that a client means who names none, as those before 1.6 did: there may be a server that needs no name. */
+const THIS_MACHINE = 'localhost';
+
 /**
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed or
  * somebody else's (a pipe's, or a last message's). Never rejects. A socket that is not served gets no byte.
@@ -86,12 +89,12 @@ async function answerLegacyPing(visit: Visit, context: Context): Promise<void> {
     return ping.complete ? { value: ping, size: bytes.length } : undefined;
   }, context.timings.legacyTailMs);
   if (!context.gate.status(visit.ip)) throw new Error('too many status requests');
-  if (ping.serverAddress === null) {
+  if (ping.serverAddress === null && !context.routes.lookup(THIS_MACHINE)) {
     const nowhere = { motd: TEXTS.anywhere, versionName: '', online: 0, max: 0 };
     visit.sendAndClose(encodeLegacyStatus(ping.form, nowhere));
     return;
   }
-  const { route, host } = find(ping.serverAddress, context);
+  const { route, host } = find(ping.serverAddress ?? THIS_MACHINE, context);
   visit.sendAndClose(encodeLegacyStatus(ping.form, await context.statuses.legacy(route, host)));
   context.counters.statusAnswers++;
 }

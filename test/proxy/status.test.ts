@@ -251,6 +251,21 @@ test('legacy pings, whole and in pieces', async (t) => {
   }
 });
 
+test('a legacy ping that names no host finds the server that needs no name, as newer ones do', async (t) => {
+  const { port, routes } = await startProxy(t, { timings: { legacyTailMs: 250 } });
+  routes.set('localhost', route({ motd: 'Hello', maxPlayers: 7 }));
+  for (const [title, expected] of [
+    ['b1.8', /^Hello.*§0§7$/],
+    ['1.4 to 1.5: ping', /^§1\|127\|1\.21\.1\|Hello: Asleep: join to wake\|0\|7$/],
+  ] as const) {
+    const client = await RawClient.open(t, port);
+    client.send(fixture(title).bytes);
+    await client.gone();
+    const text = Buffer.from(client.received.subarray(3)).swap16().toString('utf16le');
+    t.regex(text.replaceAll('\0', '|'), expected);
+  }
+});
+
 test('a legacy ping of a running game carries its own words and players', async (t) => {
   const live = {
     description: { text: '', extra: [{ text: 'Hello', color: 'red' }, ' you\nthere'] },
