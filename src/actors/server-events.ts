@@ -4,10 +4,11 @@ import type { ServerNow } from './effect-host.ts';
 import type { Servers } from './servers.ts';
 
 /** What can happen to a server that its watchers are told. */
-export type ServerEventType = 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
+export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
 
 /** One thing that happened. Its id says where a watcher who was away goes on. */
 export interface TypedEvent {
+  /** '' for a `gap`: whoever is cut off before the state behind it is told of it again. */
   id: string;
   type: ServerEventType;
   data: object;
@@ -26,8 +27,8 @@ export interface ServerEvents {
   /** Tells something that is not read off the machine. */
   publish(serverId: string, type: ServerEventType, data: object): void;
   /**
-   * Gives what came after the event of that id, or, where that is not known (any more), the server's state, `besides`
-   * included; then everything new, and null once the server is gone. `now` and `besides` are of a moment ago. Returns the
+   * Gives what came after the event of that id, or, where that is not known (any more), a `gap` and the server's state,
+   * `besides` included; then everything new, and null once the server is gone. `now` and `besides` are of a moment ago. Returns the
    * cancellation.
    */
   follow(
@@ -127,7 +128,10 @@ export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clo
       // One that was told since `besides` was looked up is the newer.
       const { alert = besides.alert } = history;
       const data = { at: instant(clock.now()), ...stateOf(now), quota: besides.quota, alert };
-      const first = after(id, lastEventId) ?? [{ id: `${run}.${newest}`, type: 'state' as const, data }];
+      const whole = [{ id: `${run}.${newest}`, type: 'state' as const, data }];
+      const first =
+        after(id, lastEventId) ??
+        (lastEventId === '' ? whole : [{ id: '', type: 'gap' as const, data: { at: data.at } }, ...whole]);
       for (const event of first) listener(event);
       const ofServer = listeners.get(id) ?? new Set();
       listeners.set(id, ofServer.add(listener));

@@ -42,7 +42,8 @@ export function dataFrame(line: string): string {
 
 /** A frame with an event that can be resumed behind. The data is JSON, in which there are no line ends. */
 export function eventFrame(event: { id: string; type: string; data: object }): string {
-  return `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`;
+  const id = event.id === '' ? '' : `id: ${event.id}\n`;
+  return `${id}event: ${event.type}\ndata: ${JSON.stringify(event.data)}\n\n`;
 }
 
 /**

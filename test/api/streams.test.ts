@@ -293,7 +293,7 @@ interface SeenEvent {
 function eventsIn(text: string): SeenEvent[] {
   const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'));
   return frames.map((frame) => {
-    const [, id, event, data] = /^id: (.+)\nevent: (.+)\ndata: (.+)$/.exec(frame) ?? [];
+    const [, id, event, data] = /^(?:id: (.+)\n)?event: (.+)\ndata: (.+)$/.exec(frame) ?? [];
     return { id: id!, event: event!, data: JSON.parse(data!) as SeenEvent['data'] };
   });
 }
@@ -340,7 +340,14 @@ test('the events of a server: its state first, then each change, and behind the 
   }
   for (const unknown of ['x.1', `${seen[0]!.id}9999`, 'nonsense', `${seen[0]!.id.split('.')[0]}.-1`]) {
     const fresh = await open(t, it, EVENTS, { 'last-event-id': unknown });
-    t.like(eventsIn(await fresh.until('\n\n')), [{ event: 'state', data: { state: 'running' } }]);
+    const [gap, state, ...rest] = eventsIn(await fresh.until(/event: state\n.+\n\n/));
+    t.deepEqual(
+      [gap?.event, gap?.id],
+      ['gap', undefined],
+      'what is missing is said, and by no id that could be resumed',
+    );
+    t.like(state, { event: 'state', data: { state: 'running' } });
+    t.deepEqual(rest, []);
     fresh.close();
     await it.until(() => it.services.streamSlots.taken() === 2);
   }
@@ -442,7 +449,7 @@ test('events are forgotten in the end, and a failure is told with what to do', a
   publish(151, 250);
   await stream.until('"online":250}');
   const late = await open(t, it, EVENTS, { 'last-event-id': first!.id });
-  t.like(eventsIn(await late.until('\n\n')), [{ event: 'state' }]);
+  t.like(eventsIn(await late.until(/event: state\n.+\n\n/)), [{ event: 'gap' }, { event: 'state' }]);
   t.is((await it.call('GET', EVENTS)).status, 429);
   t.is((await open(t, it, LOGS)).status, 200, 'counted apart');
   known.close();
