@@ -1,3 +1,5 @@
+import type { Job } from '../../machines/server-types.ts';
+
 /** Something that a machine waits for. */
 export interface Wait {
   /** The active invoke, or the event that is awaited. */
@@ -10,7 +12,7 @@ export interface Wait {
 
 /** As much of a persisted snapshot (XState) as says what is under way. */
 export interface StoredSnapshot {
-  context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number };
+  context: { deadlineAt?: number | null; kill?: boolean; expiresAt?: number; job?: Job | null };
   children?: Record<string, { snapshot?: { input?: unknown } } | undefined>;
 }
 
@@ -22,6 +24,11 @@ const INVOKES: Record<string, string> = {
   pause: 'a few seconds to pass before the next try',
   watch: 'the next reading of the running game',
 };
+const JOBS: Record<Job['kind'], string> = {
+  'backup.restore': 'a backup to be restored',
+  'world.reset': 'a world to be reset',
+  'world.delete': 'a world to be removed',
+};
 const AT_ONCE = 'the engine to end the game at once';
 
 /** What a server waits for: its active invokes. Nothing at rest, where only somebody's command changes anything. */
@@ -31,7 +38,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot): Wait[] 
     .filter(([name]) => name !== 'alarm')
     .map(([name, child]) => ({
       name,
-      what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (INVOKES[name] ?? name),
+      what: name === 'halt' && isKill(child?.snapshot?.input) ? AT_ONCE : (whatIsDone(name, context.job) ?? name),
       until: name === 'watch' ? null : until,
     }));
 }
@@ -42,6 +49,10 @@ export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
   if (state !== 'authorization_pending' && state !== 'slow_down') return [];
   return [{ name: 'APPROVE', what: 'somebody to approve or decline it', until }];
+}
+
+function whatIsDone(invoke: string, job: Job | null | undefined): string | undefined {
+  return invoke === 'maintain' && job ? JOBS[job.kind] : INVOKES[invoke];
 }
 
 function isKill(input: unknown): boolean {

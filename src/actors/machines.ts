@@ -30,7 +30,7 @@ export interface MachineSummary {
   name: string;
   /** '' for a grant. */
   accountId: string;
-  /** The wire state, or `deleting`. */
+  /** The wire state, `deleting`, or `maintaining`. */
   state: string;
   /** Where in the statechart: `stopping.halting`. */
   path: string;

@@ -1,8 +1,8 @@
-import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
+import type { Job, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { serverMachine } from '../../machines/server.ts';
 import type { TransitionRow } from '../store/rows.ts';
 import { listServersByAccount } from '../store/servers.ts';
-import { listTransitions } from '../store/snapshots.ts';
+import { listTransitions, stateSince } from '../store/snapshots.ts';
 import type { ServerNow } from './effect-host.ts';
 import { atRest, readOnly, UNKNOWN_CAUSE } from './resting.ts';
 import { nowOf, type ServerActors } from './server-actors.ts';
@@ -10,7 +10,10 @@ import type { Servers, ServersOptions } from './servers.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
 export interface MachineView {
-  state: ServerState;
+  /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
+  state: ServerState | 'maintaining';
+  /** The job that is done, or waits for the stop before it. */
+  job: Pick<Job, 'kind' | 'target'> | null;
   /** When the present state was entered; null before the first transition. */
   since: number | null;
   /** Commands that would be taken now. */
@@ -58,10 +61,11 @@ export function createServerReading(
       await entries.get(id)?.commit;
       const transitions = await listTransitions(store, id, 50);
       const snapshot = entries.get(id)?.seen ?? readOnly(now.row);
-      const { deadlineAt, keepAwakeUntil } = now.context;
+      const { deadlineAt, keepAwakeUntil, job } = now.context;
       return {
-        state: now.state,
-        since: transitions.find(({ from, to }) => from !== to)?.at ?? null,
+        state: snapshot.matches('maintaining') ? 'maintaining' : now.state,
+        job: job && { kind: job.kind, target: job.target },
+        since: await stateSince(store, id),
         allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, clock.now()))),
         deadlines: [
           ...(deadlineAt === null ? [] : [{ name: now.state, at: deadlineAt }]),

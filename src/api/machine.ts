@@ -21,8 +21,18 @@ const Transition = z.object({
 
 const Machine = z
   .object({
-    state: reply.text,
+    state: reply.text.describe(
+      "As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.",
+    ),
     since: reply.timestamp.describe('When the state was entered.'),
+    job: z
+      .object({
+        kind: reply.text.describe('`backup.restore`, `world.reset` or `world.delete`.'),
+        target: reply.text.describe('The backup or the world.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('The work on its files that is done, or waits for it to stop.'),
     allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
     deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),

@@ -30,7 +30,9 @@ const summary = {
   kind: reply.text.describe('`server` or `grant`.'),
   name: reply.text.describe("A server's name, or the app that asks for a grant."),
   accountId: reply.text.describe('Empty for a grant.'),
-  state: reply.text.describe('As owners see it; also `deleting`. Of a grant, the answer to its device.'),
+  state: reply.text.describe(
+    'As GetServer has it; also `deleting`, and `maintaining` as InspectMachine has it. Of a grant, the answer to its device.',
+  ),
   path: reply.text.describe('Where in the statechart: `stopping.halting`.'),
   since: reply.timestamp.describe('When the state was entered.'),
   passing: reply.flag.describe('The state is meant to pass.'),

@@ -791,8 +791,9 @@ export interface paths {
          *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops; or `game.hung`, where one that does not
          *     answer any more is ended.
          *
-         *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Without, or where it is not
-         *     known any more, the stream begins with a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of
+         *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Where that event is not known
+         *     any more, as after a restart of the service, the stream begins with a `gap`, which has no id: what happened in between is
+         *     not told. Behind it, and without `Last-Event-ID`, comes a `state` that also has `quota`, as above, and `alert`: null, or `alert` and `at` of
          *     the one that is open. So nothing needs to be polled beside it. Pings, the end after 30 minutes and the number of streams
          *     are those of StreamServerLogs, counted apart.
          *
@@ -3914,13 +3915,32 @@ export interface components {
             evidence: string[];
         };
         Machine: {
-            /** @default  */
+            /**
+             * @description As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.
+             * @default
+             */
             state: string;
             /**
              * Format: date-time
              * @description When the state was entered.
              */
             since: string | null;
+            /**
+             * @description The work on its files that is done, or waits for it to stop.
+             * @default null
+             */
+            job: {
+                /**
+                 * @description `backup.restore`, `world.reset` or `world.delete`.
+                 * @default
+                 */
+                kind: string;
+                /**
+                 * @description The backup or the world.
+                 * @default
+                 */
+                target: string;
+            } | null;
             /**
              * @description Commands that would be taken now.
              * @default []
@@ -4761,7 +4781,7 @@ export interface components {
              */
             accountId: string;
             /**
-             * @description As owners see it; also `deleting`. Of a grant, the answer to its device.
+             * @description As GetServer has it; also `deleting`, and `maintaining` as InspectMachine has it. Of a grant, the answer to its device.
              * @default
              */
             state: string;
@@ -4832,7 +4852,7 @@ export interface components {
              */
             accountId: string;
             /**
-             * @description As owners see it; also `deleting`. Of a grant, the answer to its device.
+             * @description As GetServer has it; also `deleting`, and `maintaining` as InspectMachine has it. Of a grant, the answer to its device.
              * @default
              */
             state: string;

@@ -1,3 +1,4 @@
+import { ENTERS } from './snapshots.ts';
 import type { Sql } from './writer.ts';
 
 /** A server or a device grant as operators find it in a list: as stored, so that no actor has to be woken for it. */
@@ -7,7 +8,7 @@ export interface MachineRow {
   name: string;
   /** '' for a grant. */
   accountId: string;
-  /** The wire state. */
+  /** The wire state, or `maintaining`. */
   state: string;
   /** When the state was entered. */
   since: number;
@@ -39,7 +40,7 @@ export interface MachineCursor {
   id: string;
 }
 
-const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" = s."id" AND t."from" <> t."to"
+const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" = s."id" AND ${ENTERS}
   ORDER BY t."seq" DESC LIMIT 1), s."createdAt")`;
 
 /** Failed servers rest once what failed is cleared away. Inside a text of the snapshot the quotes would be escaped. */
@@ -47,12 +48,16 @@ const CLEARED = ['install', 'start']
   .map((what) => `s."snapshot" LIKE '%"value":{"${what}Failed":"cleared"}%'`)
   .join(' OR ');
 
+/** For players it sleeps. */
+const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
+
 /** Sleepers, of whom there may be many, are ordered by id alone: nobody asks since when. */
-const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId", s."state",
-    CASE WHEN s."state" IN ('installing', 'starting', 'stopping', 'deleting') THEN 0
+const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
+    CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
+    CASE WHEN s."state" IN ('installing', 'starting', 'stopping', 'deleting') OR (${WORKED_ON}) THEN 0
       WHEN s."state" IN ('install_failed', 'start_failed') THEN CASE WHEN ${CLEARED} THEN 1 ELSE 0 END
       WHEN s."state" = 'running' THEN 2 ELSE 4 END AS "urgency",
-    CASE WHEN s."state" = 'hibernated' THEN 0 ELSE ${SINCE} END AS "sortedBy"
+    CASE WHEN s."state" = 'hibernated' AND NOT (${WORKED_ON}) THEN 0 ELSE ${SINCE} END AS "sortedBy"
   FROM "servers" s`;
 
 const grantsAt = (now: string) => `SELECT 'grant' AS "kind", g."id", COALESCE(c."name", 'The command line') AS "name",

@@ -58,3 +58,16 @@ async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise
   const sql = `DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT_TRANSITIONS}`;
   await tx.run(sql, [serverId]);
 }
+
+/**
+ * Which transitions enter a state as its owner sees it, in SQL on "transitions" `t`: a job on a resting server's files begins and
+ * ends with the wire state that it rests in.
+ */
+export const ENTERS = `(t."from" <> t."to" OR t."event" IN ('MAINTAIN', 'xstate.done.actor.maintain'))`;
+
+/** When the present state was entered; null before the first transition. */
+export async function stateSince(db: Sql, serverId: string): Promise<number | null> {
+  const sql = `SELECT t."at" FROM "transitions" t WHERE t."serverId" = $1 AND ${ENTERS} ORDER BY t."seq" DESC LIMIT 1`;
+  const [row] = await db.query<{ at: number }>(sql, [serverId]);
+  return row?.at ?? null;
+}

@@ -17,6 +17,7 @@ const TONES: Record<string, string> = {
   running: 'good',
   approved: 'good',
   installing: 'warn',
+  maintaining: 'warn',
   starting: 'warn',
   stopping: 'warn',
   deleting: 'warn',

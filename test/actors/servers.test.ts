@@ -328,6 +328,35 @@ test('a player whom the game does not count yet is not thrown out, and a visit b
   t.deepEqual(w.presence.of('lobby'), { inside: 0, knocking: 0, insideAt: null }, 'a run is forgotten with its end');
 });
 
+test('a server whose files are worked on says so, since when and what it is, also behind a kill', async (t) => {
+  let arrived = 0;
+  const gate = Promise.withResolvers<void>();
+  const at = async (step: string) => {
+    if (step !== 'asked') return;
+    arrived += 1;
+    await gate.promise;
+  };
+  const w = await world(t, { room: { at } });
+  await w.create('lobby');
+  await w.clock.advance(60_000);
+  const since = w.clock.now();
+  const job = { id: 'job_1', kind: 'world.delete', target: 'old' } as const;
+  await w.servers.send('lobby', { type: 'MAINTAIN', at: since, cause: KEY, job });
+  await w.until(() => arrived === 1);
+  const shown = { state: 'maintaining', since, job: { kind: 'world.delete', target: 'old' } };
+  t.like(await w.servers.inspect('lobby'), shown);
+  await w.clock.advance(60_000);
+  await w.killAndRestart();
+  await w.until(() => arrived === 2);
+  t.like(await w.servers.inspect('lobby'), shown);
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+  gate.resolve();
+  await w.until(async () => (await w.servers.inspect('lobby'))?.state === 'hibernated');
+  const after = await w.servers.inspect('lobby');
+  t.is(after?.job, null);
+  t.true((after?.since ?? 0) > since, 'asleep since the work ended');
+});
+
 test('the last status is kept without players for the time the server sleeps', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');

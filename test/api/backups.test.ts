@@ -425,6 +425,12 @@ test('R-05 a player who joins during a restore waits for it; a second restore is
   const restoring = restore(it, backup.id);
   await it.until(() => arrived);
   t.is((await it.call('GET', '/v1/servers/lobby')).json['state'], 'hibernated');
+  const machine = await it.ok('GET', '/v1/servers/lobby/machine');
+  t.like(machine, { state: 'maintaining', job: { kind: 'backup.restore', target: backup.id } });
+  t.is(typeof machine['since'], 'string');
+  const [listed] = (await it.services.machines.list({ state: 'maintaining', limit: 10 })).machines;
+  t.like(listed, { id: 'lobby', state: 'maintaining', passing: true, path: 'maintaining.working' });
+  t.deepEqual(listed?.waitsFor, [{ name: 'maintain', what: 'a backup to be restored', until: null }]);
   t.is((await restore(it, backup.id)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', `/v1/servers/lobby/backups/${backup.id}:delete`)).reason, 'OPERATION_IN_PROGRESS');
   t.is((await it.call('POST', '/v1/servers/lobby:start')).status, 200);
