@@ -5,6 +5,7 @@ import type { ChangeLock } from '../hosting/change-lock.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
+import { createFreeDisk, type FreeDisk } from '../hosting/free-disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import { createSaving } from '../hosting/saving.ts';
 import type { Log } from '../log.ts';
@@ -36,8 +37,8 @@ export interface BackupRoomOptions {
   lock: ChangeLock;
   /** See `Archives`. Default: turns of its own. */
   alone?: Turns;
-  /** See ArchivesOptions. */
-  leastFreeBytes?: number;
+  /** See `ArchivesOptions`. Default: one of its own. */
+  free?: FreeDisk;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];
@@ -59,7 +60,7 @@ export interface BackupRoom {
 export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   const { store, clock, dataDir } = options;
   const disk = options.disk ?? unlimitedDisk;
-  const archives = createArchives({ ...options, disk });
+  const archives = createArchives({ ...options, disk, free: options.free ?? createFreeDisk({ clock }) });
   const saving = createSaving(options);
   const aside = new Set<string>();
   let backups: Backups | undefined;

@@ -15,7 +15,7 @@ import type { ServerDatabases } from '../hosting/databases.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
-import { freeBytes, withinFree } from '../hosting/free-disk.ts';
+import { createFreeDisk, type FreeDisk, withinFree } from '../hosting/free-disk.ts';
 import type { OpenFiles } from '../hosting/open-files.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
@@ -53,6 +53,8 @@ export interface NodeServicesOptions {
 export interface Disks {
   usage: DiskUsage;
   quota: DiskQuota;
+  /** What is left of the machine's disks, over all that is being written. */
+  free: FreeDisk;
 }
 
 /** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
@@ -66,7 +68,8 @@ export async function openDisks(
   const usage = await openDiskUsage(options);
   const find = async (id: string) => (await options.servers().get(id))?.row;
   const quota = await openDiskQuota({ ...options, usage, find });
-  return { usage, quota: withinFree(quota, options.clock, () => freeBytes(options.dataDir)) };
+  const free = createFreeDisk(options);
+  return { usage, quota: withinFree(quota, free, join(options.dataDir, 'servers')), free };
 }
 
 const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);

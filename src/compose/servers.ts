@@ -59,6 +59,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     rconPassword,
     quotaBytes: config.backupQuotaMb * 2 ** 20,
     disk: disks.quota,
+    free: disks.free,
     alone,
     lock,
     release: (id) => sftp.cut(id),

@@ -1,12 +1,12 @@
 import { chown, mkdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import type { FileOwner } from './properties.ts';
 import { archivePath, exists, siblingsOf } from './backup-files.ts';
 import { removeTree } from './remove-tree.ts';
 import { type Archive, writeArchive } from './backup-archive.ts';
 import { extractArchive } from './backup-extract.ts';
 import { type Disk, withReserved } from './disk.ts';
-import { diskFull, freeBytes } from './free-disk.ts';
+import type { FreeDisk, Hold } from './free-disk.ts';
 import { type Jail, openJail, type TreeEntry } from './jail.ts';
 import { createTurns, type Turns } from '../turns.ts';
 import { StatusError } from '../status.ts';
@@ -25,8 +25,8 @@ export interface ArchivesOptions {
   quotaBytes: number;
   /** Default: turns of its own. */
   alone?: Turns;
-  /** What a restore leaves free of the disk; default: as everything else here. */
-  leastFreeBytes?: number;
+  /** Where all that is written at the same time sets its room aside. */
+  free: FreeDisk;
 }
 
 /** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
@@ -60,35 +60,47 @@ export interface Archives {
 
 export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
-export function createArchives({ store, dataDir, owner, disk, quotaBytes, ...options }: ArchivesOptions): Archives {
-  const alone = options.alone ?? createTurns();
+export function createArchives(options: ArchivesOptions): Archives {
+  const { store, dataDir, owner, disk, quotaBytes, free, alone = createTurns() } = options;
   const onThisMachine = createTurns();
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Archive> {
     const root = siblingsOf(dataDir, serverId).root;
     const target = archivePath(dataDir, serverId, id);
-    if (!(await exists(root)))
-      return await writeArchive(nothing(), target, { signal, ...(await room(serverId)), progress() {} });
-    await using jail = await openJail(root, { owner });
-    const total = await treeBytes(jail, signal);
-    const percent = percents(total, progress);
-    return await writeArchive(jail.tree('', { withLists: true }), target, {
-      signal,
-      ...(await room(serverId)),
-      progress: percent,
-    });
+    const quotaLeft = await quotaLeftOf(serverId);
+    const hold = await free.hold(dirname(target), 0);
+    let [size, last] = [0, 0];
+    const grow = async (bytes: number): Promise<void> => {
+      size += bytes;
+      if (size > quotaLeft) throw quotaExceeded(quotaBytes);
+      // The piece before has been written, or is about to be.
+      hold.landed(last);
+      await hold.grow((last = bytes));
+    };
+    try {
+      if (!(await exists(root))) return await writeArchive(nothing(), target, { signal, grow, progress() {} });
+      await using jail = await openJail(root, { owner });
+      const total = await treeBytes(jail, signal);
+      const entries = jail.tree('', { withLists: true });
+      return await writeArchive(entries, target, { signal, grow, progress: percents(total, progress) });
+    } finally {
+      hold.release();
+    }
   }
 
-  /** How large an archive may become, and what to say of one that becomes larger. */
-  async function room(serverId: string): Promise<{ maxBytes: number; beyond: () => StatusError }> {
+  /** How large another archive of the server may become. */
+  async function quotaLeftOf(serverId: string): Promise<number> {
+    if (quotaBytes === 0) return Infinity;
     const backups = await listBackups(store, serverId);
     const used = backups.reduce((sum, { kind, sizeBytes }) => sum + (kind === 'previous' ? 0 : sizeBytes), 0);
-    const quotaLeft = quotaBytes === 0 ? Infinity : Math.max(0, quotaBytes - used);
-    await mkdir(join(dataDir, 'backups'), { recursive: true, mode: 0o750 });
-    const diskLeft = await freeBytes(join(dataDir, 'backups'));
-    return quotaLeft <= diskLeft
-      ? { maxBytes: quotaLeft, beyond: () => quotaExceeded(quotaBytes) }
-      : { maxBytes: diskLeft, beyond: diskFull };
+    return Math.max(0, quotaBytes - used);
+  }
+
+  async function extract(backup: BackupRow, staged: string, extracting: Parameters<typeof extractArchive>[3]) {
+    await mkdir(staged, { mode: 0o750 });
+    if (owner) await chown(staged, owner.uid, owner.gid);
+    const source = archivePath(dataDir, backup.serverId, backup.id);
+    await extractArchive(source, backup, { path: staged, owner }, extracting);
   }
 
   return {
@@ -102,22 +114,21 @@ export function createArchives({ store, dataDir, owner, disk, quotaBytes, ...opt
         });
       }),
     async stage(backup, { signal, progress }) {
-      const { serverId, id, treeBytes: bytes } = backup;
+      const { serverId, treeBytes: bytes } = backup;
       const { root, staged } = siblingsOf(dataDir, serverId);
       await removeTree(staged);
       const before = (await exists(root)) ? await treeBytesOf(root, signal) : 0;
-      if (bytes > (await freeBytes(dirname(staged), options.leastFreeBytes))) throw diskFull();
       // The new files take the place of the old ones, as far as the server's quota goes.
-      await withReserved(disk, serverId, Math.max(0, bytes - before), async () => {
-        await mkdir(staged, { mode: 0o750 });
-        if (owner) await chown(staged, owner.uid, owner.gid);
-        const percent = percents(bytes, progress);
-        await extractArchive(
-          archivePath(dataDir, serverId, id),
-          backup,
-          { path: staged, owner },
-          { signal, progress: percent },
-        );
+      const grown = Math.max(0, bytes - before);
+      await withReserved(disk, serverId, grown, async ({ landed }) => {
+        // On the disk they need room beside the old ones.
+        landed(grown);
+        const hold = await free.hold(staged, bytes);
+        try {
+          await extract(backup, staged, { signal, progress: told(hold, percents(bytes, progress)) });
+        } finally {
+          hold.release();
+        }
         return { result: undefined, addedBytes: bytes - before };
       });
     },
@@ -140,6 +151,17 @@ async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
 }
 
 async function* nothing(): AsyncGenerator<TreeEntry> {}
+
+/** Tells of bytes that are about to be written, by when those before have been, but for a few small files. */
+function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
+  let [landed, last] = [0, 0];
+  return (bytes) => {
+    hold.landed(last - landed);
+    landed = last;
+    last = bytes;
+    tell(bytes);
+  };
+}
 
 /** Bytes as whole percents, each told once. */
 function percents(total: number, tell: (percent: number) => void): (bytes: number) => void {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { pack } from 'tar-stream';
@@ -30,10 +29,8 @@ export interface Archive {
 export interface ArchiveOptions {
   /** Stops, and leaves nothing behind. */
   signal: AbortSignal;
-  /** The archive may become this large, */
-  maxBytes: number;
-  /** or the writing ends with this. */
-  beyond: () => Error;
+  /** Asked for room before each piece is written, with its bytes; what it rejects with ends the writing. */
+  grow: (bytes: number) => Promise<void>;
   /** Called with the bytes of files read so far, now and then. */
   progress: (treeBytes: number) => void;
 }
@@ -46,18 +43,19 @@ export interface ArchiveOptions {
 export async function writeArchive(
   entries: AsyncIterable<TreeEntry>,
   target: string,
-  { signal, maxBytes, beyond, progress }: ArchiveOptions,
+  { signal, grow, progress }: ArchiveOptions,
 ): Promise<Archive> {
   const temp = `${target}.tmp`;
   const hash = createHash('sha256');
   let sizeBytes = 0;
-  const counted = new Transform({
-    transform(chunk: Buffer, _, done) {
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
       sizeBytes += chunk.length;
       hash.update(chunk);
-      done(sizeBytes > maxBytes ? beyond() : null, chunk);
-    },
-  });
+      await grow(chunk.length);
+      yield chunk;
+    }
+  }
   const tar = pack({ highWaterMark: 4 * CHUNK_BYTES });
   const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 };
   const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });

@@ -14,6 +14,11 @@ export interface Disk {
   reserve(serverId: string, bytes: number): Promise<Reservation>;
   /** What the server may take, and how much of that is left; undefined where it has no quota. */
   room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
+  /**
+   * Bytes are about to fill what the quota has counted already, as a hole. RESOURCE_EXHAUSTED DISK_FULL. Absent: the machine's
+   * disk is not looked at.
+   */
+  requireFree?(bytes: number): Promise<void>;
   /** Something was removed: usage is worth measuring again. */
   freed(serverId: string): void;
 }
@@ -22,6 +27,8 @@ export interface Disk {
 export interface Reservation {
   /** More is needed; rejects StatusError RESOURCE_EXHAUSTED DISK_QUOTA_EXCEEDED. */
   grow(bytes: number): Promise<void>;
+  /** So many of them are written, and counted by the file system itself. Absent: the machine's disk is not looked at. */
+  landed?(bytes: number): void;
   /** What really was added in the end; gives back the rest. */
   settle(addedBytes: number): void;
 }
@@ -30,6 +37,8 @@ export interface Reservation {
 export interface Room extends Pick<Reservation, 'grow'> {
   /** One more file or directory has been made. */
   enter: () => Promise<void>;
+  /** So many bytes are written: others need no longer take them for still to come. */
+  landed: (bytes: number) => void;
 }
 
 /** A disk without quota: for where nobody measures. */
@@ -54,6 +63,7 @@ export async function withReserved<T>(
 ): Promise<T> {
   const reservation = await disk.reserve(serverId, bytes);
   const grow = (more: number) => reservation.grow(more);
+  const landed = (more: number) => reservation.landed?.(more);
   let entered = 0;
   let added = 0;
   let failed = true;
@@ -61,8 +71,9 @@ export async function withReserved<T>(
     const enter = async () => {
       await grow(ENTRY_BYTES);
       entered += ENTRY_BYTES;
+      landed(ENTRY_BYTES);
     };
-    const { result, addedBytes } = await work({ grow, enter });
+    const { result, addedBytes } = await work({ grow, enter, landed });
     added = addedBytes + entered;
     failed = false;
     return result;

@@ -184,7 +184,8 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: File
         for (const path of sources) await files.stat(path);
         const chunks = archiveStream(format, packedPaths(files, sources));
         try {
-          const patient = { grow: patiently(room, patience) };
+          const { landed } = room;
+          const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
           return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
         } finally {
           chunks.destroy();
@@ -204,19 +205,21 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: File
     files: Jail,
     path: string,
     { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
-    { grow }: Pick<Room, 'grow'>,
+    { grow, landed }: Pick<Room, 'grow' | 'landed'>,
     options?: { exclusive?: boolean },
   ): Promise<{ result: Entry; addedBytes: number }> {
     await using replacement = await files.replace(path, options);
     let size = 0;
     let room = reservedBytes;
     for await (const chunk of chunks) {
+      const before = size === 0 ? 0 : spaceOf(size);
       size += chunk.byteLength;
       // What is left of the bytes set aside at first is used up before more is asked for.
       const missing = Math.max(0, spaceOf(size) - room);
       await grow(missing);
       room += missing;
       await replacement.write(chunk);
+      landed(spaceOf(size) - before);
     }
     const { entry, replacedBytes } = await replacement.commit();
     const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
@@ -261,13 +264,19 @@ async function extract(
   return { result: extracted, addedBytes: addedBytes - replacedBytes };
 }
 
-/** What is asked before each piece: is there room for it, and is there still somebody who wants it. */
+/**
+ * What is asked before each piece: is there room for it, and is there still somebody who wants it. By then, the piece before
+ * has been written.
+ */
 function patiently(
-  { grow }: Pick<Room, 'grow'>,
+  { grow, landed }: Pick<Room, 'grow' | 'landed'>,
   { signal }: Patience = {},
   taken: (bytes: number) => void = () => {},
 ): (bytes: number) => Promise<void> {
+  let last = 0;
   return async (bytes) => {
+    landed(last);
+    last = bytes;
     if (signal?.aborted) throw new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.');
     if (bytes > 0) await grow(bytes);
     taken(bytes);

@@ -26,6 +26,8 @@ const CHUNK_BYTES = 256 * 1024;
 /** A `server.properties` beyond this is none, and is not shown. */
 const MAX_MASKED_BYTES = 1024 * 1024;
 const TRIES = 5;
+/** As `stat` counts them. */
+const BLOCK_BYTES = 512;
 
 /** How a file is opened; without any of these to be read. */
 export interface OpenOptions {
@@ -55,8 +57,8 @@ export interface StreamOptions {
 /** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
   stat(): Promise<Entry>;
-  /** How long it is now, whoever has made it so, and whether its last name has been removed while it is open. */
-  extent(): Promise<{ sizeBytes: number; removed: boolean }>;
+  /** How long it is now and how much of that is on the disk, and whether its last name has been removed while it is open. */
+  extent(): Promise<{ sizeBytes: number; allocatedBytes: number; removed: boolean }>;
   /** The bytes from `position`, at most `length`; none at the end of the file. */
   read(position: number, length: number): Promise<Buffer>;
   /** Fills a buffer with the bytes from `position`, as far as there are any; gives how many. */
@@ -175,8 +177,8 @@ function plainFile(cell: Cell, file: FileHandle, name: string): JailFile {
   return {
     stat: async () => entryOf(name, await file.stat()),
     async extent() {
-      const { size, nlink } = await file.stat();
-      return { sizeBytes: size, removed: nlink === 0 };
+      const { size, blocks, nlink } = await file.stat();
+      return { sizeBytes: size, allocatedBytes: blocks * BLOCK_BYTES, removed: nlink === 0 };
     },
     async read(position, length) {
       const buffer = Buffer.allocUnsafe(length);
@@ -236,7 +238,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   const close = async () => {};
   return {
     stat: async () => entry,
-    extent: async () => ({ sizeBytes: bytes.length, removed: false }),
+    extent: async () => ({ sizeBytes: bytes.length, allocatedBytes: bytes.length, removed: false }),
     read: async (position, length) => bytes.subarray(position, position + length),
     readInto: async (buffer, position) => bytes.subarray(position).copy(buffer),
     stream: ({ start = 0, end = bytes.length } = {}) => Readable.from([bytes.subarray(start, end + 1)]),

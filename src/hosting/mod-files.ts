@@ -38,9 +38,10 @@ export async function placeMods(placing: Placing): Promise<void> {
   if (missing.length === 0 && leftover(placed, rows).length === 0) return await decide?.(async () => {});
 
   const bytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  await withReserved(disk, serverId, bytes, async () => {
+  await withReserved(disk, serverId, bytes, async ({ landed }) => {
     await using staging = await jail.stage();
-    for (const row of missing) await stageDownload(registry(row.source), staging, row.path, fileOf(row), { signal });
+    const told = { signal, onBytes: landed };
+    for (const row of missing) await stageDownload(registry(row.source), staging, row.path, fileOf(row), told);
     signal.throwIfAborted();
     let removedBytes = 0;
     const put = async () => void (removedBytes = await change(jail, staging, rows, missing));

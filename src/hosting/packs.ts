@@ -54,11 +54,11 @@ export function createPackInstaller({ registries, disk, dataDir, owner }: PacksO
     const { version } = await findPack(registry, row, signal);
     await using jail = await openJail(dataRoot(dataDir, row.id), { owner, secrets: 'open' });
     try {
-      return await withReserved(disk, row.id, version.file.sizeBytes, async (reservation) => {
-        await fetchArchive(jail, registry, version.file, signal);
+      return await withReserved(disk, row.id, version.file.sizeBytes, async ({ grow, landed }) => {
+        await fetchArchive(jail, registry, version.file, { signal, onBytes: landed });
         const index = await indexIn(jail);
         await using content = await jail.stage();
-        const filling = { jail, index, registry, signal, progress, grow: reservation.grow };
+        const filling = { jail, index, registry, signal, progress, grow, landed };
         const { bytes, sums } = await fill(content, filling);
         const removedBytes = await put(jail, content, sums);
         progress(100);
@@ -71,9 +71,14 @@ export function createPackInstaller({ registries, disk, dataDir, owner }: PacksO
   };
 }
 
-async function fetchArchive(jail: Jail, registry: ModRegistry, file: ModFile, signal: AbortSignal): Promise<void> {
+async function fetchArchive(
+  jail: Jail,
+  registry: ModRegistry,
+  file: ModFile,
+  told: Parameters<typeof stageDownload>[4],
+): Promise<void> {
   await using staging = await jail.stage();
-  await stageDownload(registry, staging, ARCHIVE, file, { signal });
+  await stageDownload(registry, staging, ARCHIVE, file, told);
   await staging.mergeInto('');
 }
 
@@ -82,27 +87,34 @@ interface Filling extends PackInstall {
   index: PackIndex;
   registry: ModRegistry;
   grow: (bytes: number) => Promise<void>;
+  landed: (bytes: number) => void;
 }
 
 /** Stages all that the pack brings, the overrides last: how many bytes that are, and the sum of each file by its path. */
 async function fill(
   content: Staging,
-  { jail, index, registry, signal, progress, grow }: Filling,
+  { jail, index, registry, signal, progress, grow, landed }: Filling,
 ): Promise<{ bytes: number; sums: Placed }> {
   const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   if (total > MAX_PACK_BYTES) throw invalid('is too large');
   await grow(total);
   let done = 0;
-  const onBytes = (bytes: number) => progress(Math.min(99, Math.floor(((done += bytes) * 100) / (total || 1))));
+  const onBytes = (bytes: number) => {
+    landed(bytes);
+    progress(Math.min(99, Math.floor(((done += bytes) * 100) / (total || 1))));
+  };
   await eachOf(index.files, AT_ONCE, async ({ path, file }) => {
     await stageDownload(registry, content, path, file, { signal, onBytes });
   });
   let unpacked = 0;
   const sums = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
   for (const folder of OVERRIDES) {
+    let last = 0;
     const laid = await unpackFolder(jail, folder, content, async (bytes) => {
       signal.throwIfAborted();
-      unpacked += bytes;
+      // The piece before has been written.
+      landed(last);
+      unpacked += last = bytes;
       await grow(bytes);
     });
     for (const [path, sum] of laid) sums.set(path, sum);

@@ -142,9 +142,11 @@ export function createCommands(options: CommandOptions): (request: Request) => P
 
   async function write(opened: OpenFile, { offset, data }: RequestOf<'write'>): Promise<void> {
     if (!opened.writable) throw notOpenFor('writing');
-    const { sizeBytes, removed } = await opened.file.extent();
+    const { sizeBytes, allocatedBytes, removed } = await opened.file.extent();
     const position = opened.append ? sizeBytes : offset;
     const addedBytes = spaceOf(Math.max(sizeBytes, position + data.length)) - spaceOf(sizeBytes);
+    // A hole has been counted, but takes its room only now.
+    if (allocatedBytes < sizeBytes && position < sizeBytes) await disk.requireFree?.(data.length);
     await growing({ addedBytes, removed }, () => opened.file.write(position, data));
   }
 

@@ -1,14 +1,15 @@
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { createRouting } from '../../src/actors/routing.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
 import type { Disk } from '../../src/hosting/disk.ts';
+import { createFreeDisk, type FreeDisk } from '../../src/hosting/free-disk.ts';
 import { StatusError } from '../../src/status.ts';
+import { tinyDisk } from '../support/tiny-disk.ts';
 import { plant, treeOf } from '../support/tree.ts';
 import { OPEN_DOOR } from '../support/door.ts';
 import { api, type ApiUnderTest } from './harness.ts';
@@ -24,7 +25,6 @@ interface Shown {
   version: string;
 }
 
-const run = promisify(execFile);
 const WORLD = { 'world/level.dat': 'level', 'world/region/r.0.0.mca': Buffer.alloc(300_000, 7), 'ops.json': '[]' };
 
 const rootOf = (it: ApiUnderTest, id: string) => join(it.dataDir, 'servers', id);
@@ -82,21 +82,8 @@ function hold(it: ApiUnderTest, command: string): { asked: () => boolean; go: ()
   return { asked: () => asked, go: resolve };
 }
 
+const leaving = (leastFreeBytes: number) => createFreeDisk({ clock: systemClock, leastFreeBytes });
 const restore = (it: ApiUnderTest, backup: string) => it.call('POST', `/v1/servers/lobby/backups/${backup}:restore`);
-
-/** A file system of a few MB in place of a folder; false where this user may not mount one. */
-async function tinyDisk(t: ExecutionContext, path: string): Promise<boolean> {
-  await mkdir(path, { recursive: true });
-  try {
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', path]);
-  } catch (error) {
-    t.log(`SKIPPED: needs the right to mount a file system: ${String(error)}`);
-    t.pass();
-    return false;
-  }
-  t.teardown(() => run('umount', ['-l', path]));
-  return true;
-}
 
 const damaged = test.macro<[(path: string) => Promise<void>, string]>({
   async exec(t, damage, reason) {
@@ -136,7 +123,7 @@ async function flipBit(path: string): Promise<void> {
 }
 
 test('R-01 a disk that is full at 80 % of a restore: everything is as it was', async (t) => {
-  const it = await api(t, { world: { room: { leastFreeBytes: 0 } } });
+  const it = await api(t, { world: { room: { free: leaving(0) } } });
   if (!(await tinyDisk(t, join(it.dataDir, 'servers')))) return;
   await it.create('lobby');
   // Each takes a page of the disk, so that there seems to be room for all of them twice.
@@ -151,8 +138,11 @@ test('R-01 a disk that is full at 80 % of a restore: everything is as it was', a
 });
 
 test('a restore leaves room on the disk for games to save, beside what is kept of before', async (t) => {
-  const it = await sleeping(t, { world: { room: { leastFreeBytes: Number.MAX_SAFE_INTEGER } } });
+  let least = 0;
+  const free: FreeDisk = { hold: (path, bytes) => leaving(least).hold(path, bytes) };
+  const it = await sleeping(t, { world: { room: { free } } });
   const backup = await backUp(it, 'lobby');
+  least = Number.MAX_SAFE_INTEGER;
   const before = await treeOf(rootOf(it, 'lobby'));
   const answer = await restore(it, backup.id);
   t.deepEqual([answer.status, answer.reason], [429, 'DISK_FULL'], answer.text);

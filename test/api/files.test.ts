@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  statfsSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -32,6 +33,7 @@ import { StatusError } from '../../src/status.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import type { FakeDisk } from '../fakes/disk.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
+import { tinyDisk } from '../support/tiny-disk.ts';
 import { api } from './harness.ts';
 import type { Answer, ApiUnderTest, CallOptions } from './harness.ts';
 
@@ -333,6 +335,41 @@ test('F-07: an upload that breaks off, is refused or meets another leaves what w
   t.is((await upload('a', 'x', { overwrite: true })).reason, 'NOT_A_FILE');
   t.is((await upload('x', 'x', { headers: { 'content-encoding': 'br' } })).status, 415);
 });
+
+for (const known of [true, false])
+  test(`E-05: slow uploads side by side${known ? '' : ', of lengths that nobody knows,'} leave games the room to save`, async (t) => {
+    const it = await api(t);
+    const servers = join(it.dataDir, 'servers');
+    if (!(await tinyDisk(t, servers, 300))) return;
+    await it.create('abc');
+    const [MIB, each] = [2 ** 20, 16];
+    const free = () => statfsSync(servers).bavail * statfsSync(servers).bsize;
+    const uploads = Array.from({ length: 5 }, (_, n) => {
+      const headers = { 'x-api-key': it.key, ...(known && { 'content-length': each * MIB }) };
+      const path = `/v1/servers/abc/file:upload?path=${n}`;
+      const upload = request({ port: it.port, method: 'POST', path, headers });
+      // Who is refused may be cut off before all is sent.
+      const over = Promise.withResolvers<number | undefined>();
+      upload.on('response', (answer) => over.resolve((answer.resume(), answer.statusCode)));
+      upload.on('error', () => over.resolve(undefined));
+      return { upload, over: over.promise };
+    });
+    for (let piece = 0; piece < each; piece++) {
+      for (const { upload } of uploads) {
+        if (!upload.destroyed) upload.write(Buffer.alloc(MIB, piece));
+        await it.clock.advance(1_500);
+      }
+    }
+    for (const { upload } of uploads) upload.end();
+    const answers = await Promise.all(uploads.map(({ over }) => over));
+    t.true(free() >= 256 * MIB, `${free() / MIB} MB are left`);
+    t.true(
+      answers.every((status) => status === 200 || status === 429 || status === undefined),
+      String(answers),
+    );
+    if (known) t.is(answers.filter((status) => status === 200).length, 2, 'as many as there is room for');
+    else t.true(answers.includes(429), String(answers));
+  });
 
 test('an upload that stands still is given up', async (t) => {
   const given = Promise.withResolvers<unknown>();

@@ -31,8 +31,7 @@ export async function run(report: Report): Promise<void> {
       const begun = performance.now();
       const facts = await writeArchive(jail.tree(''), archive, {
         ...quiet,
-        maxBytes: Infinity,
-        beyond: () => new Error(),
+        grow: async () => {},
       });
       times.backup.push(performance.now() - begun);
       const into = await emptied(folder, 'into');

@@ -25,7 +25,12 @@ async function folder(t: ExecutionContext): Promise<string> {
 }
 
 function archive(entries: AsyncIterable<TreeEntry>, target: string, maxBytes = Infinity): Promise<Archive> {
-  return writeArchive(entries, target, { signal, maxBytes, beyond: () => new Error('too large'), progress() {} });
+  let left = maxBytes;
+  const grow = async (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new Error('too large');
+  };
+  return writeArchive(entries, target, { signal, grow, progress() {} });
 }
 
 async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {

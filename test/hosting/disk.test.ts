@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { link, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { openDiskQuota } from '../../src/hosting/disk-quota.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
 import { openDiskUsage } from '../../src/hosting/disk-usage.ts';
 import { measureTree } from '../../src/hosting/disk-walk.ts';
-import { withinFree } from '../../src/hosting/free-disk.ts';
+import { createFreeDisk, withinFree } from '../../src/hosting/free-disk.ts';
 import { BEAT_MS, watchDisks } from '../../src/hosting/disk-watch.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
@@ -18,6 +19,7 @@ import { StatusError } from '../../src/status.ts';
 import { insertServer } from '../../src/store/servers.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { random } from '../support/random.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 
 const MIB = 1_048_576;
@@ -288,10 +290,11 @@ test('Q-04: a server that writes fast is found out within a look or two; one tha
 test('nothing is set aside that the machine has no room for; one look holds for what is granted soon after', async (t) => {
   const quota = fakeDisk(1_000);
   let [free, looks] = [100, 0];
-  const disk = withinFree(quota, fakeClock(), async () => {
+  const look = async () => {
     looks += 1;
-    return free;
-  });
+    return { device: 1, freeBytes: free };
+  };
+  const disk = withinFree(quota, createFreeDisk({ clock: fakeClock(), leastFreeBytes: 0, look }), '/servers');
   const full = { code: 'RESOURCE_EXHAUSTED' as const, reason: 'DISK_FULL' };
   const refused = async (work: Promise<unknown>, { code, reason } = full) =>
     t.like(await t.throwsAsync(work, { instanceOf: StatusError }), { code, reason });
@@ -305,4 +308,64 @@ test('nothing is set aside that the machine has no room for; one look holds for 
   free = 5_000;
   await t.throwsAsync(disk.reserve('a', 2_000), { message: /Free disk space/ });
   (await disk.reserve('a', 0)).settle(0);
+});
+
+test('E-05: whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
+  const clock = fakeClock();
+  const seed = Date.now() % 1_000_000;
+  const dice = random(seed);
+  // Two folders on one disk, one on another.
+  const left = new Map([
+    [1, 100_000],
+    [2, 10_000],
+  ]);
+  const deviceOf = (path: string) => (path === '/mounted' ? 2 : 1);
+  const least = 5_000;
+  const free = createFreeDisk({
+    clock,
+    leastFreeBytes: least,
+    async look(path) {
+      const freeBytes = left.get(deviceOf(path))!;
+      // Others get on with theirs meanwhile.
+      for (let n = 0; n < dice() * 20; n++) await turn();
+      return { device: deviceOf(path), freeBytes };
+    },
+  });
+  let refusals = 0;
+
+  async function write(path: string): Promise<void> {
+    const device = deviceOf(path);
+    const first = Math.floor(dice() * 4_000);
+    const hold = await free.hold(path, first).catch(() => void (refusals += 1));
+    if (!hold) return;
+    try {
+      let [room, done] = [first, 0];
+      for (let piece = 0; piece < 20; piece++) {
+        const bytes = Math.floor(dice() * 500);
+        const more = Math.max(0, done + bytes - room);
+        await hold.grow(more);
+        room += more;
+        for (let n = 0; n < dice() * 30; n++) await turn();
+        done += bytes;
+        left.set(device, left.get(device)! - bytes);
+        t.true(left.get(device)! >= least, `seed ${seed}: ${left.get(device)} bytes are left of disk ${device}`);
+        hold.landed(bytes);
+        if (dice() < 0.1) await clock.advance(1_500);
+      }
+    } catch {
+      refusals += 1;
+    } finally {
+      hold.release();
+    }
+  }
+
+  const paths = ['/servers', '/backups', '/mounted'];
+  await Promise.all(Array.from({ length: 60 }, (_, n) => write(paths[n % 3]!)));
+  t.true(refusals > 0, 'there was not room for all of them');
+  // Nothing stays set aside: all that is left can be had.
+  await clock.advance(1_500);
+  for (const path of ['/backups', '/mounted']) {
+    (await free.hold(path, left.get(deviceOf(path))! - least)).release();
+    await t.throwsAsync(free.hold(path, left.get(deviceOf(path))! - least + 1), { instanceOf: StatusError });
+  }
 });

@@ -344,6 +344,30 @@ test('S-04: what the quota does not allow is never written, however it is tried'
   t.deepEqual(readdirSync(it.root).toSorted(), ['a', 'empty', 'file']);
 });
 
+test('E-05: a hole that the quota has counted is filled only as far as the machine has room', async (t) => {
+  const full = new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', 'There is no room.');
+  let left = 100_000;
+  const disk: Disk = {
+    ...quota(10 * MIB),
+    requireFree: async (bytes) => {
+      if ((left -= bytes) < 0) throw full;
+    },
+  };
+  const it = await startSftp(t, { disk });
+  const { send, next, open } = await byHand(t, it);
+  const handle = await open('file', OPEN.write | OPEN.create);
+  send(REQUEST.fsetstat, uint32(1), handle, uint32(1), uint64(5 * MIB));
+  t.is(statusIn(await next()), STATUS.ok);
+  const block = Buffer.alloc(40_960, 1);
+  const statuses: (number | undefined)[] = [];
+  for (let index = 0; index < 4; index++) {
+    send(REQUEST.write, uint32(2), handle, uint64(index * MIB), string(block));
+    statuses.push(statusIn(await next()));
+  }
+  t.deepEqual(statuses, [STATUS.ok, STATUS.ok, STATUS.failure, STATUS.failure]);
+  t.true(statSync(join(it.root, 'file')).blocks * 512 < 3 * block.length);
+});
+
 test('S-04: what one handle has given back, another does not get for nothing; a removed file grows no more', async (t) => {
   const disk = quota(MIB);
   const it = await startSftp(t, { disk });
