@@ -69,7 +69,12 @@ export const settings = {
     '0',
     "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
   ),
-  trustedProxies: setting('TRUSTED_PROXIES', kind.cidrs, '', 'Peers whose X-Forwarded-For is believed.'),
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    kind.cidrs,
+    '',
+    'Peers whose X-Forwarded-For is believed, and who are not one client.',
+  ),
   signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'closed', 'Whether anybody may make an account.'),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',

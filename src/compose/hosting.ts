@@ -54,7 +54,9 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const lock = createChangeLock((id) => servers().jobOf(id));
   const files = createFiles({ dataDir, owner, disk, lock, openFiles, log });
   const hostKey = await openHostKey(dataDir);
-  const sftp = createSftp({ store, clock, log: log.child({ room: 'sftp' }), dataDir, hostKey, files, disk, closed });
+  const trusted = config.trustedProxies;
+  const ofSftp = log.child({ room: 'sftp' });
+  const sftp = createSftp({ store, clock, log: ofSftp, dataDir, hostKey, files, disk, closed, trusted });
   const databases = await openDatabases(startup, options);
   // Games that are no containers listen beside everything else that this machine keeps to itself.
   const reserved = new Set([config.httpPort, config.proxyPort, config.sftpPort]);

@@ -76,7 +76,7 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
     },
   });
   api.use(createPages(services));
-  const server = createHttpServer(api);
+  const server = createHttpServer(api, { trusted: config.trustedProxies });
   server.listen(config.httpPort, config.httpHost);
   await once(server, 'listening');
   onClose(

@@ -40,6 +40,7 @@ export class Connection implements Guest {
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
   #signedIn = false;
+  #late = false;
   #cancelTimer: () => void;
   #lastRequestAt = 0;
   #channel: ServerChannel | undefined;
@@ -50,7 +51,10 @@ export class Connection implements Guest {
     const { socket, address, clock, limits } = options;
     this.#options = options;
     this.address = address;
-    this.#cancelTimer = clock.at(clock.now() + limits.helloMs, () => socket.destroy());
+    this.#cancelTimer = clock.at(clock.now() + limits.helloMs, () => {
+      this.#late = true;
+      socket.destroy();
+    });
     socket.setNoDelay(true);
     // A dead peer is noticed by the system, which takes less than asking it over SSH.
     socket.setKeepAlive(true, 30_000);
@@ -67,6 +71,16 @@ export class Connection implements Guest {
 
   get signedIn(): boolean {
     return this.#signedIn;
+  }
+
+  /** Whether its client has said what it is. */
+  get greeted(): boolean {
+    return this.#ssh !== undefined;
+  }
+
+  /** Whether it ended because its client was late. */
+  get late(): boolean {
+    return this.#late;
   }
 
   claim(serverId: string): void {
@@ -103,7 +117,10 @@ export class Connection implements Guest {
     });
     socket.on('data', () => this.#checkWaiting());
     this.#cancelTimer();
-    this.#cancelTimer = clock.at(clock.now() + limits.signInMs, () => void this.end());
+    this.#cancelTimer = clock.at(clock.now() + limits.signInMs, () => {
+      this.#late = true;
+      void this.end();
+    });
   }
 
   /** Ends it; resolves when none of its requests is at work any more. */

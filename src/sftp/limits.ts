@@ -1,4 +1,5 @@
 import type { AttemptRule } from '../access/login-limits.ts';
+import type { PenaltyRule } from '../kernel/penalties.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -23,6 +24,11 @@ export interface SftpLimits {
   refusalDelayMs: number;
   /** New connections from an address in which nobody signs in. */
   connects: AttemptRule;
+  /**
+   * Connections that end before anybody has signed in: what one is worth that was silent until its time was up, and one that
+   * broke off, in sum by source (an address, or the /48 of an IPv6 one).
+   */
+  penalties: PenaltyRule & { silentMs: number; brokenMs: number };
   /** Wrong passwords, by address and by name. */
   address: AttemptRule;
   name: AttemptRule;
@@ -46,6 +52,7 @@ export const SFTP_LIMITS: SftpLimits = {
   tries: 3,
   refusalDelayMs: SECOND_MS,
   connects: { free: 60, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 10 * MINUTE_MS },
+  penalties: { silentMs: 10 * SECOND_MS, brokenMs: SECOND_MS, leastMs: 15 * SECOND_MS, mostMs: 10 * MINUTE_MS },
   address: { free: 30, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
   name: { free: 20, firstWaitMs: SECOND_MS, longestWaitMs: MINUTE_MS, windowMs: 15 * MINUTE_MS },
   handles: 128,

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
-import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
+import { type AddressInfo, BlockList, type Socket, createServer, isIP } from 'node:net';
 import ssh2, { type ServerChannel } from 'ssh2';
 import { addressKey, clientAddress } from '../access/client-address.ts';
 import { createAttemptLimit } from '../access/login-limits.ts';
 import { findSftpServer } from '../access/sftp-users.ts';
 import type { Disk } from '../hosting/disk.ts';
 import type { Files } from '../hosting/files.ts';
+import { createCrowd } from '../kernel/crowd.ts';
+import { networkOf } from '../kernel/ip-network.ts';
+import { createPenalties } from '../kernel/penalties.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import type { Store } from '../store/store.ts';
@@ -32,6 +35,8 @@ export interface SftpOptions {
   /** Whether a server's files are out of reach for now, as those of a suspended one are. Default: none is. */
   closed?: (serverId: string) => boolean;
   limits?: Partial<SftpLimits>;
+  /** Load balancers: the world comes from their addresses, which are not limited as one. Default: there is none. */
+  trusted?: BlockList;
 }
 
 /** Servers' files over SFTP, whether the servers are awake or asleep. */
@@ -60,6 +65,10 @@ const ALGORITHMS = {
 
 /** Nobody's `X-Forwarded-For`. */
 const NO_PROXY = new BlockList();
+/** Of whom penalties are: an address, or what a customer is given of IPv6. */
+const SOURCE = { ipv4: 32, ipv6: 48 };
+/** Of who is not counted. */
+const NO_ATTEMPT = { forgive: () => {} };
 /** Longer than any connection lasts: the library's own way to see whether somebody is there would outlive its mistakes. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -69,6 +78,9 @@ export function createSftp(options: SftpOptions): Sftp {
   const connections = new Map<string, Connection>();
   const places = createPlaces();
   const connects = createAttemptLimit(limits.connects, clock);
+  const penalties = createPenalties(limits.penalties, clock);
+  const isShared = (address: string) => options.trusted?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') === true;
+  const doorway = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
   const handlesOfAll = { left: limits.handlesOfAll };
   const answering = createSignIn({ clock, limits, findServer: (login) => findSftpServer(options.store, login) });
   const ssh = new ssh2.Server(
@@ -84,31 +96,48 @@ export function createSftp(options: SftpOptions): Sftp {
   function accept(socket: Socket): void {
     socket.on('error', (error) => log.debug({ err: error }, 'an SFTP connection broke off'));
     const peer = `${socket.remoteAddress} ${socket.remotePort}`;
-    const address = addressKey(clientAddress(socket.remoteAddress, undefined, NO_PROXY));
-    const attempt = tryAttempt(connects, address);
+    const from = clientAddress(socket.remoteAddress, undefined, NO_PROXY);
+    const shared = isShared(from);
+    const address = addressKey(from);
+    const source = networkOf(from, SOURCE);
+    const attempt = shared ? NO_ATTEMPT : tryAttempt(connects, address);
+    const mostOfAddress = shared ? limits.connections : limits.connectionsPerAddress;
     const place =
-      attempt && places.take({ all: limits.connections, [`from ${address}`]: limits.connectionsPerAddress });
-    const doorway =
-      place && places.take({ 'signing in': limits.signingIn, [`signing in ${address}`]: limits.signingInPerAddress });
-    const held = [place, doorway];
+      attempt && !penalties.isEnforced(source)
+        ? places.take({ all: limits.connections, [`from ${address}`]: mostOfAddress })
+        : undefined;
+    const held = [place];
     socket.once('close', () => {
       for (const release of held) release?.();
     });
-    if (!doorway || connections.has(peer)) return void socket.destroy();
+    if (!attempt || !place || connections.has(peer)) return void socket.destroy();
 
+    const leaveDoorway = doorway.enter({
+      address: from,
+      // Who has said what they are is asked for a password, which takes a person a while.
+      state: () => (connection.greeted ? 'waiting' : 'idle'),
+      leave: () => socket.destroy(),
+    });
     /** Who has proved that they may takes a seat among those of the server. */
     const admit = (serverId: string): boolean => {
       if (options.closed?.(serverId)) return false;
       const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
-      doorway();
+      leaveDoorway?.();
       attempt.forgive();
       log.info({ server: serverId }, 'somebody signed in over SFTP');
       return true;
     };
-    connections.set(peer, new Connection({ socket, address, clock, log, limits, admit, serve }));
-    socket.once('close', () => connections.delete(peer));
+    const connection = new Connection({ socket, address, clock, log, limits, admit, serve });
+    held.push(leaveDoorway);
+    if (!leaveDoorway) return void socket.destroy();
+    connections.set(peer, connection);
+    socket.once('close', () => {
+      connections.delete(peer);
+      const { silentMs, brokenMs } = limits.penalties;
+      if (!connection.signedIn && !shared) penalties.add(source, connection.late ? silentMs : brokenMs);
+    });
     ssh.injectSocket(socket);
   }
 

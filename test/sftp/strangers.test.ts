@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { connect as connectTcp } from 'node:net';
+import { BlockList, connect as connectTcp } from 'node:net';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -23,11 +23,12 @@ import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } 
 const NEVER = { free: 1e9, firstWaitMs: 1, longestWaitMs: 1, windowMs: 1 };
 const QUICK = { refusalDelayMs: 20 };
 /** Nobody is sent away for coming too often. */
-const PATIENT: Partial<SftpLimits> = { ...QUICK, connects: NEVER, address: NEVER, name: NEVER };
+const UNPUNISHED = { ...SFTP_LIMITS.penalties, silentMs: 0, brokenMs: 0 };
+const PATIENT: Partial<SftpLimits> = { ...QUICK, connects: NEVER, address: NEVER, name: NEVER, penalties: UNPUNISHED };
 
 /** A connection without any SSH, and when it has been closed. */
-function dial(t: ExecutionContext, port: number): { socket: Socket; closed: Promise<void> } {
-  const socket = connectTcp({ host: '127.0.0.1', port });
+function dial(t: ExecutionContext, port: number, localAddress?: string): { socket: Socket; closed: Promise<void> } {
+  const socket = connectTcp({ host: '127.0.0.1', port, localAddress });
   t.teardown(() => socket.destroy());
   const closed = new Promise<void>((resolve) => void socket.on('error', () => {}).once('close', () => resolve()));
   socket.resume();
@@ -170,9 +171,51 @@ test('there are so many places: in the doorway, of an address, and of a server',
   await until(async () => (await trying(t, it, {})).error === undefined);
 });
 
+test('silent strangers that fill the doorway give way to whoever comes', async (t) => {
+  const many = { signingIn: 8, signingInPerAddress: 8 };
+  const it = await startSftp(t, { limits: { ...PATIENT, ...many } });
+  // Each from an address of its own, as far as loopback has any: of 127.0.0.0/24 and of 127.0.1.0/24.
+  const strangers = Array.from({ length: 8 }, (_, n) => dial(t, it.port, `127.0.0.${n + 10}`));
+  await Promise.all(strangers.map(({ socket }) => once(socket, 'data')));
+  const client = await connect(t, it, { localAddress: '127.0.1.1' });
+  t.truthy(await openSftp(client));
+  await Promise.race(strangers.map(({ closed }) => closed));
+
+  // Those who have said what they are go for whose network holds less, and not for one more of theirs.
+  const greeted = Array.from({ length: 8 }, (_, n) => dial(t, it.port, `127.0.0.${n + 20}`));
+  for (const { socket } of greeted) socket.write('SSH-2.0-Patient\r\n');
+  await Promise.all(greeted.map(({ socket }) => once(socket, 'data')));
+  t.truthy(await openSftp(await connect(t, it, { localAddress: '127.0.2.1' })));
+});
+
+test('an address whose connections stay silent until their time is up is kept out for a while', async (t) => {
+  const clock = fakeClock();
+  const it = await startSftp(t, { clock, limits: { ...PATIENT, penalties: SFTP_LIMITS.penalties } });
+  const silent = [dial(t, it.port), dial(t, it.port)];
+  await Promise.all(silent.map(({ socket }) => once(socket, 'data')));
+  await clock.advance(SFTP_LIMITS.helloMs);
+  await Promise.all(silent.map(({ closed }) => closed));
+  await until(async () => (await greetingOf(t, it.port)) === '');
+  t.not(await greetingOf(t, it.port, '127.0.0.2'), '', 'others are none of it');
+  await clock.advance(2 * SFTP_LIMITS.penalties.silentMs);
+  t.not(await greetingOf(t, it.port), '');
+  const balanced = new BlockList();
+  balanced.addAddress('127.0.0.1');
+  const shared = await startSftp(t, {
+    clock,
+    trusted: balanced,
+    limits: { ...SFTP_LIMITS, signingInPerAddress: 1, connectionsPerAddress: 1 },
+  });
+  const behind = Array.from({ length: 5 }, () => dial(t, shared.port));
+  await Promise.all(behind.map(({ socket }) => once(socket, 'data')));
+  await clock.advance(SFTP_LIMITS.helloMs);
+  await Promise.all(behind.map(({ closed }) => closed));
+  t.not(await greetingOf(t, shared.port), '', 'a load balancer is not one client');
+});
+
 /** What is said to who connects; '' where the door is shut. */
-async function greetingOf(t: ExecutionContext, port: number): Promise<string> {
-  const { socket, closed } = dial(t, port);
+async function greetingOf(t: ExecutionContext, port: number, localAddress?: string): Promise<string> {
+  const { socket, closed } = dial(t, port, localAddress);
   const said = await Promise.race([
     new Promise<string>((resolve) => void socket.once('data', (chunk: Buffer) => resolve(chunk.toString()))),
     closed.then(() => ''),

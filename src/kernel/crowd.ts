@@ -1,0 +1,99 @@
+import { networkOf } from './ip-network.ts';
+
+/** Somebody who holds a place. */
+export interface Guest {
+  address: string;
+  /** `idle`: has nothing under way and may go for anybody; `waiting`: may go for whose network holds less; `busy`: stays. */
+  state(): 'idle' | 'waiting' | 'busy';
+  /** Sent away for another. Its place is free at once. */
+  leave(): void;
+}
+
+export interface CrowdOptions {
+  /** Places in all, and of one address (an IPv6 one: its /64). */
+  most: number;
+  mostOfAddress: number;
+  /** Addresses behind which there are many people, such as a reverse proxy's: not limited as one. Default: none. */
+  isShared?: (address: string) => boolean;
+  /** From 0 up to 1. */
+  random?: () => number;
+}
+
+/** Places for so many. Nobody alone can take them all. */
+export interface Crowd {
+  /** Takes a place and gives what frees it; undefined where the address has its share, or there is nobody to make room. */
+  enter(guest: Guest): (() => void) | undefined;
+}
+
+/** So many are looked at to find one who makes room: who holds a tenth of all places is missed once in thirty times. */
+const LOOKED_AT = 32;
+const ADDRESS = { ipv4: 32, ipv6: 64 };
+
+interface Place {
+  guest: Guest;
+  index: number;
+  address: string;
+  network: string;
+}
+
+/**
+ * A full crowd makes room by random drop: of some guests picked by chance, one goes who is idle, first of the network (/24,
+ * /48) that holds the most. So a flood pushes itself out, and newcomers get in however long it lasts.
+ */
+export function createCrowd({ most, mostOfAddress, isShared, random = Math.random }: CrowdOptions): Crowd {
+  const places: Place[] = [];
+  const held = new Map<string, number>();
+
+  return {
+    enter(guest) {
+      const address = networkOf(guest.address, ADDRESS);
+      const network = networkOf(guest.address);
+      if (!isShared?.(guest.address) && countOf(address) >= mostOfAddress) return undefined;
+      if (places.length >= most) {
+        const gone = whoGoes(countOf(network));
+        if (!gone) return undefined;
+        release(gone);
+        gone.guest.leave();
+      }
+      const place: Place = { guest, index: places.length, address, network };
+      places.push(place);
+      for (const key of [address, network]) held.set(key, countOf(key) + 1);
+      return () => release(place);
+    },
+  };
+
+  /** `own`: how many the newcomer's network holds. */
+  function whoGoes(own: number): Place | undefined {
+    let found: Place | undefined;
+    let weight = 0;
+    for (let n = 0; n < Math.min(LOOKED_AT, places.length * 2); n++) {
+      const place = places[Math.floor(random() * places.length)]!;
+      const state = place.guest.state();
+      const holds = countOf(place.network);
+      if (state === 'busy' || (state === 'waiting' && holds < own + 2)) continue;
+      // Idle ones first.
+      const candidate = state === 'idle' ? most + holds : holds;
+      if (candidate > weight) [found, weight] = [place, candidate];
+    }
+    return found;
+  }
+
+  function release(place: Place): void {
+    if (places[place.index] !== place) return;
+    const last = places.pop()!;
+    if (last !== place) {
+      places[place.index] = last;
+      last.index = place.index;
+    }
+    place.index = -1;
+    for (const key of [place.address, place.network]) {
+      const left = countOf(key) - 1;
+      if (left > 0) held.set(key, left);
+      else held.delete(key);
+    }
+  }
+
+  function countOf(key: string): number {
+    return held.get(key) ?? 0;
+  }
+}
