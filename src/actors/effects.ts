@@ -9,9 +9,9 @@ import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
 import { liftProxyBans } from '../hosting/proxy-bans.ts';
 import type { FileOwner } from '../hosting/properties.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { Log } from '../log.ts';
 import {
-  type Clock,
   type Console,
   type Engine,
   EngineError,
@@ -42,7 +42,8 @@ export interface EffectsOptions {
   management: Management;
   /** Who is joined to the games. */
   presence: Pick<Presence, 'of' | 'forget'>;
-  clock: Clock;
+  /** What the machines live by: what an effect tells of is an instant of it. */
+  clock: SteadyClock;
   log: Log;
   dataDir: string;
   gameImage: string;
@@ -117,7 +118,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
     }
 
     function remainsOf(id: string): Promise<Remains> {
-      return remains.read(id, host.now(id)?.context.wokenAt ?? clock.now());
+      return remains.read(id, clock.wallOf(host.now(id)?.context.wokenAt ?? clock.now()));
     }
 
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {

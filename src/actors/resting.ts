@@ -5,9 +5,11 @@ import type { Cause, ServerContext, ServerLimits, ServerState } from '../../mach
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import type { Log } from '../log.ts';
 import type { ServerRow } from '../store/rows.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { ServerNow } from './effect-host.ts';
+import { fromStoredTime } from './machine-time.ts';
 
-/** What is stored of a server's run, whichever version stored it. */
+/** What is stored of a server's run, whichever version stored it, in the wall's time. */
 export function storedSnapshot(row: ServerRow): ServerSnapshot {
   const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
   return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
@@ -22,9 +24,12 @@ export function untouched(row: ServerRow, limits: ServerLimits, cause: Cause): S
   return actor.getPersistedSnapshot();
 }
 
-/** A stored snapshot with this run's limits; one that this version cannot read is taken as asleep. */
-export function restorable(row: ServerRow, limits: ServerLimits, log: Log): Snapshot<unknown> {
-  const stored = storedSnapshot(row);
+/** A stored snapshot with this run's limits, in its machines' time; one that this version cannot read is taken as asleep. */
+export function restorable(
+  row: ServerRow,
+  { limits, log, steady }: { limits: ServerLimits; log: Log; steady: SteadyClock },
+): Snapshot<unknown> {
+  const stored = fromStoredTime(storedSnapshot(row), steady);
   try {
     stored.context.limits = limits;
     serverMachine.resolveState({ value: stored.value, context: stored.context });

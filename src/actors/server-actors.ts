@@ -1,6 +1,6 @@
 import { createActor } from 'xstate';
 import type { Actor, InspectedSnapshotEvent } from 'xstate';
-import type { Cause } from '../../machines/server-types.ts';
+import type { Cause, ServerEvent } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 import { insertDiagnostic } from '../store/diagnostics.ts';
 import { setMaintenance } from '../store/maintenance.ts';
@@ -10,6 +10,7 @@ import { listServersNotAtRest, saveSnapshot } from '../store/snapshots.ts';
 import type { Tx } from '../store/store.ts';
 import type { EffectHost, RowChange, ServerNow } from './effect-host.ts';
 import { failureIn } from './failures.ts';
+import { inMachineTime, inStoredTime, shifted } from './machine-time.ts';
 import { createStepFeed, pathOf, type StepFeed } from './machine-step.ts';
 import { notFound } from './refusals.ts';
 import { atRest, restorable, sameValue, UNKNOWN_CAUSE, worthStoring } from './resting.ts';
@@ -41,6 +42,9 @@ export interface ServerActors extends Pick<
   loaded: (id: string) => Promise<ServerEntry | undefined>;
   /** Lets the actor of a server at rest go; whoever loads one and gives it nothing calls this. */
   evict: (entry: ServerEntry) => void;
+  /** The server as its last snapshot shows it, stored or not. */
+  nowOf: (entry: ServerEntry) => ServerNow;
+  inMachineTime: <Event extends ServerEvent>(event: Event) => Event;
   /** Calls the observers. */
   announce(id: string, now: ServerNow | null): void;
   /** Every step, once it is stored. */
@@ -58,7 +62,7 @@ const RELOAD_MS = 1_000;
  * in the write of its snapshot, and no effect begins before the snapshot that asked for it is stored (`committed`).
  */
 export function createServerActors(options: ServerActorsOptions): ServerActors {
-  const { store, clock, log, limits, effects, audit, onStep } = options;
+  const { store, clock, steady, log, limits, effects, audit, onStep } = options;
   const entries = new Map<string, ServerEntry>();
   const loading = new Map<string, Promise<ServerEntry | undefined>>();
   /** Of those being loaded, whose row has changed since it was asked for. */
@@ -79,11 +83,16 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     tell: (id, fact) => entries.get(id)?.actor.send(fact),
     now: (id) => {
       const entry = entries.get(id);
-      return entry === undefined ? undefined : nowOf(entry);
+      return entry === undefined ? undefined : insideOf(entry);
     },
     patch: async (id, change, also) => void (await patch(id, change, also)),
   };
   const machine = serverMachine.provide({ actors: effects(host) });
+
+  function nowOf(entry: ServerEntry): ServerNow {
+    const now = insideOf(entry);
+    return { ...now, context: shifted(now.context, steady.offsetMs()) };
+  }
 
   function announce(id: string, now: ServerNow | null): void {
     for (const listener of listeners) listener(id, now);
@@ -93,7 +102,7 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     const id = row.id;
     const actor = createActor(machine, {
       input: { id, limits, at: row.createdAt, cause: UNKNOWN_CAUSE },
-      snapshot: restorable(row, limits, log),
+      snapshot: restorable(row, { limits, log, steady }),
       // Not to be asked for `entry` before there is one: the first inspections come from within createActor.
       inspect: (event) => event.type === '@xstate.snapshot' && observed(entry, event),
     });
@@ -128,10 +137,10 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
   function commit(entry: ServerEntry, before: ServerSnapshot, event: StepEvent): void {
     const { row, seen } = entry;
     const id = row.id;
-    const at = event.at ?? clock.now();
+    const at = event.at === undefined ? clock.now() : steady.wallOf(event.at);
     const now = nowOf(entry);
     const [from, to] = [serverState(before), serverState(seen)];
-    const snapshot = JSON.stringify(entry.actor.getPersistedSnapshot());
+    const snapshot = JSON.stringify(inStoredTime(entry.actor.getPersistedSnapshot(), steady));
     const { altered } = entry;
     entry.altered = {};
     const failure = failureIn(before, seen, event, at);
@@ -280,13 +289,15 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     entries,
     loaded,
     evict,
+    nowOf,
+    inMachineTime: (event) => inMachineTime(event, steady),
     announce,
     feed,
     get,
     patch,
     async tell(id, fact) {
       const entry = await loaded(id);
-      entry?.actor.send(fact);
+      entry?.actor.send(inMachineTime(fact, steady));
       await entry?.commit;
     },
     observe(listener) {
@@ -315,9 +326,9 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
   };
 }
 
-/** The server as its last snapshot shows it, stored or not. */
-export function nowOf(entry: ServerEntry): ServerNow {
-  return { row: entry.row, state: serverState(entry.seen), context: entry.seen.context };
+/** A server as its effects see it, who live by the same clock. */
+function insideOf({ row, seen }: ServerEntry): ServerNow {
+  return { row, state: serverState(seen), context: seen.context };
 }
 
 async function rowIn(tx: Tx, id: string): Promise<ServerRow> {

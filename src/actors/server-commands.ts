@@ -7,7 +7,7 @@ import type { RowChange, ServerNow } from './effect-host.ts';
 import { eventNotLegal, type Intervention, operatorEvents } from './operator-events.ts';
 import { notAllowed, notFound, notStopped } from './refusals.ts';
 import { isStopped } from './resting.ts';
-import { nowOf, type ServerActors, type ServerEntry } from './server-actors.ts';
+import type { ServerActors, ServerEntry } from './server-actors.ts';
 import type { Servers, ServersOptions } from './servers.ts';
 import type { WakeChecks } from './wake-checks.ts';
 
@@ -21,7 +21,7 @@ export function createServerCommands(
   options: ServerCommandsOptions,
 ): Pick<Servers, 'send' | 'intervene' | 'patchAtRest'> {
   const { actors, wakeChecks, onRefusal } = options;
-  const { loaded, evict, patch } = actors;
+  const { loaded, evict, patch, nowOf, inMachineTime } = actors;
 
   /** Hands a command to the actor in the very turn in which it was found to be allowed. */
   async function give(
@@ -46,7 +46,7 @@ export function createServerCommands(
         entry.row = { ...entry.row, ...fields, updatedAt: event.at };
         entry.altered = fields;
       }
-      entry.actor.send(event);
+      entry.actor.send(inMachineTime(event));
       // Read before anything else can happen to it.
       return { now: nowOf(entry), stored: entry.commit };
     }
@@ -69,7 +69,7 @@ export function createServerCommands(
   async function send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow> {
     const allow = (now: ServerNow, snapshot: ServerSnapshot) => {
       if (now.state === 'deleting') throw notFound(id);
-      if (!snapshot.can(command)) throw notAllowed(now, command);
+      if (!snapshot.can(inMachineTime(command))) throw notAllowed(now, command);
     };
     const given = await give(id, command, allow, fields);
     return done(given);
@@ -77,7 +77,7 @@ export function createServerCommands(
 
   async function intervene(id: string, event: Intervention): Promise<void> {
     const given = await give(id, event, ({ state }, snapshot) => {
-      const legal = operatorEvents(snapshot, event.at);
+      const legal = operatorEvents(snapshot, inMachineTime(event).at);
       if (!legal.includes(event.type)) throw eventNotLegal(id, state, event.type, legal);
     });
     await done(given);

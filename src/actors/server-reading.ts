@@ -5,7 +5,7 @@ import { listServersByAccount } from '../store/servers.ts';
 import { listTransitions, stateSince } from '../store/snapshots.ts';
 import type { ServerNow } from './effect-host.ts';
 import { atRest, readOnly, UNKNOWN_CAUSE } from './resting.ts';
-import { nowOf, type ServerActors } from './server-actors.ts';
+import type { ServerActors } from './server-actors.ts';
 import type { Servers, ServersOptions } from './servers.ts';
 
 /** A server's machine laid open (operation InspectMachine). */
@@ -25,7 +25,7 @@ export interface MachineView {
   definition: unknown;
 }
 
-export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock'> {
+export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock' | 'steady'> {
   actors: ServerActors;
 }
 
@@ -46,8 +46,8 @@ const COMMANDS = [
 export function createServerReading(
   options: ServerReadingOptions,
 ): Pick<Servers, 'listByAccount' | 'inspect' | 'until'> {
-  const { store, clock, actors } = options;
-  const { entries, get, observe } = actors;
+  const { store, clock, steady, actors } = options;
+  const { entries, get, observe, nowOf } = actors;
 
   return {
     async listByAccount(accountId) {
@@ -60,13 +60,15 @@ export function createServerReading(
       if (now === undefined) return undefined;
       await entries.get(id)?.commit;
       const transitions = await listTransitions(store, id, 50);
-      const snapshot = entries.get(id)?.seen ?? readOnly(now.row);
+      const live = entries.get(id)?.seen;
+      const snapshot = live ?? readOnly(now.row);
+      const at = live === undefined ? clock.now() : steady.now();
       const { deadlineAt, keepAwakeUntil, job } = now.context;
       return {
         state: snapshot.matches('maintaining') ? 'maintaining' : now.state,
         job: job && { kind: job.kind, target: job.target },
         since: await stateSince(store, id),
-        allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, clock.now()))),
+        allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, at))),
         deadlines: [
           ...(deadlineAt === null ? [] : [{ name: now.state, at: deadlineAt }]),
           ...(keepAwakeUntil > clock.now() ? [{ name: 'keepAwake', at: keepAwakeUntil }] : []),

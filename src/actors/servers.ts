@@ -1,6 +1,7 @@
 import type { Cause, ServerCommand, ServerEvent, ServerLimits } from '../../machines/server-types.ts';
 import { recordStep } from '../access/audit.ts';
 import type { ServerStep } from '../access/audit.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -74,6 +75,8 @@ export interface Servers {
 export interface ServersOptions {
   store: Store;
   clock: Clock;
+  /** What the machines live by; see `machine-time.ts`. */
+  steady: SteadyClock;
   log: Log;
   limits: ServerLimits;
   effects: (host: EffectHost) => Effects;
@@ -90,11 +93,11 @@ export interface ServersOptions {
  * `server-commands.ts`.
  */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
-  const { store, clock, limits, audit = recordStep, onStep = async () => {} } = options;
+  const { store, clock, steady, limits, audit = recordStep, onStep = async () => {} } = options;
   const actors = createServerActors({ ...options, audit, onStep });
   const wakeChecks = createWakeChecks();
   const { send, intervene, patchAtRest } = createServerCommands({ actors, wakeChecks, onRefusal });
-  const { listByAccount, inspect, until } = createServerReading({ store, clock, actors });
+  const { listByAccount, inspect, until } = createServerReading({ store, clock, steady, actors });
   const { get, patch, tell, observe, feed, restore, live, jobOf, close } = actors;
 
   return {

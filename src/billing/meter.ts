@@ -1,4 +1,5 @@
 import type { Log } from '../log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { Clock, Engine, Game } from '../ports.ts';
 import {
   listMetered,
@@ -15,13 +16,12 @@ import { type Unbalanced, unbalanced } from './ledger.ts';
 import type { LiveServers } from './live.ts';
 import { monthOf, type Prices, TICK_MS } from './prices.ts';
 import type { Sessions } from './sessions.ts';
-import type { SteadyClock } from './steady-clock.ts';
 import { GAP_MS, recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;
   clock: Clock;
-  steady: SteadyClock;
+  steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   engine: Pick<Engine, 'list' | 'inspect'>;
   servers: Pick<LiveServers, 'live'>;
   sessions: Sessions;
@@ -98,7 +98,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   function missingIn(up: Map<string, Game>, at: number): string[] {
     const shouldRun = servers
       .live()
-      .filter(({ state, context }) => state === 'running' && steady.at(context.readyAt ?? 0) < at);
+      .filter(({ state, context }) => state === 'running' && steady.ofPast(context.readyAt ?? 0) < at);
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
@@ -106,7 +106,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   function silentIn(until: number): Map<string, number> {
     const silent = servers.live().flatMap(({ row, state, context: { live } }) => {
       const since = state === 'running' ? (live.silentSince ?? null) : null;
-      return since === null ? [] : [[row.id, Math.min(steady.at(since), until)] as const];
+      return since === null ? [] : [[row.id, Math.min(steady.ofPast(since), until)] as const];
     });
     return new Map(silent);
   }
@@ -124,7 +124,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   async function tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of wasSilent) {
       const session = silent.has(serverId) ? undefined : await openSession(tx, serverId);
-      const isSameRun = session !== undefined && steady.at(session.startedAt) < since;
+      const isSameRun = session !== undefined && steady.ofPast(session.startedAt) < since;
       const lost = { lostMs: until - since, at: clock.now(), why: SILENT };
       if (isSameRun) await recordWriteOff(record, tx, session, lost);
     }

@@ -1,5 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { randomBase62 } from '../ids.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
 import type { Clock, Game } from '../ports.ts';
 import {
   endSession,
@@ -16,7 +17,6 @@ import { insertWallet } from '../store/wallets.ts';
 import { chargeFlat } from './flat.ts';
 import type { LiveServer, LiveStep } from './live.ts';
 import { monthOf, type Prices } from './prices.ts';
-import type { SteadyClock } from './steady-clock.ts';
 import { recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
 
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
@@ -35,7 +35,7 @@ export interface Sessions {
 
 export interface SessionsOptions {
   clock: Clock;
-  steady: SteadyClock;
+  steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   prices: Prices;
   record: RecordWriteOff;
 }
@@ -103,7 +103,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     const readyAt = context.readyAt ?? at;
     exits.delete(row.id);
     if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
-    await markReady(tx, row.id, readyAt, steady.at(readyAt));
+    await markReady(tx, row.id, readyAt, steady.ofPast(readyAt));
     if (context.played) await markBillable(tx, row.id);
     await payFlat(tx, row.id);
   }
@@ -125,12 +125,12 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     const now = clock.now();
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
     if (silentSince !== null) {
-      await proveSession(tx, session.id, steady.at(silentSince));
+      await proveSession(tx, session.id, steady.ofPast(silentSince));
       await recordWriteOff(record, tx, session, { lostMs: step.at - silentSince, at: now, why: SILENT });
     } else {
-      const until = exit === undefined ? provenUntil(id, step) : steady.at(exit);
+      const until = exit === undefined ? provenUntil(id, step) : steady.ofPast(exit);
       if (until !== undefined) await proveSession(tx, session.id, until);
-      const lostMs = steady.at(step.at) - Math.max(session.provenAt, until ?? 0);
+      const lostMs = steady.ofPast(step.at) - Math.max(session.provenAt, until ?? 0);
       const isUnseen = exit === undefined && session.readyAt !== null;
       if (isUnseen) await recordWriteOff(record, tx, session, { lostMs, at: now });
     }
@@ -141,7 +141,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
   /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
   function provenUntil(id: string, { event, at }: LiveStep): number | undefined {
     if (event === 'DOWN' || seenUntil === null || missing.has(id)) return undefined;
-    return Math.min(steady.at(at), seenUntil);
+    return Math.min(steady.ofPast(at), seenUntil);
   }
 
   async function adopt(tx: Tx, { row, context, state }: LiveServer): Promise<void> {

@@ -1,19 +1,9 @@
-import type { Clock } from '../ports.ts';
+import { type Anchor, type SteadyClock, steadyClock, type SteadyTime } from '../kernel/steady-clock.ts';
+import { lastProof } from '../store/awake-sessions.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
 
-/** Tells how much time has passed, whoever sets the machine's clock meanwhile, across restarts of this process too. */
-export interface SteadyClock {
-  /** Epoch ms of a clock that never jumps: near to the real one, but only differences mean anything. */
-  now(): number;
-  /** The instant that the machine's clock calls `at`; never in the future. */
-  at(at: number): number;
-}
-
-export interface SteadyClockOptions {
-  clock: Clock;
-  /** A count of ms that only grows. */
-  monotonicMs: () => number;
+export interface SteadyClockOptions extends SteadyTime {
   /** Names what the count belongs to, this boot of the machine; '' where that is not known. */
   epoch: string;
 }
@@ -22,23 +12,18 @@ const KEY = 'steady-clock';
 
 /**
  * The kernel's count of time since the boot runs on whatever happens to this process, so the first start in a boot writes
- * down which instant it stands for, and all later ones go by that. After a reboot no game runs, and it is anchored anew.
+ * down which instant it stands for, and all later ones go by that. After a reboot it is anchored anew, at the machine's clock,
+ * but never before what sessions that still last have proven: they would wait until it is there again.
  */
 export async function openSteadyClock(store: Store, options: SteadyClockOptions): Promise<SteadyClock> {
   const { clock, epoch, monotonicMs } = options;
   const anchor = await store.write(async (tx) => {
     const kept = JSON.parse((await getMeta(tx, KEY)) ?? 'null') as Anchor | null;
     if (kept !== null && epoch !== '' && kept.epoch === epoch && kept.monotonicMs <= monotonicMs()) return kept;
-    const made: Anchor = { epoch, monotonicMs: monotonicMs(), steadyMs: clock.now() };
+    const steadyMs = Math.max(clock.now(), await lastProof(tx));
+    const made: Anchor = { epoch, monotonicMs: monotonicMs(), steadyMs };
     await setMeta(tx, KEY, JSON.stringify(made));
     return made;
   });
-  const now = () => anchor.steadyMs + Math.max(0, Math.floor(monotonicMs() - anchor.monotonicMs));
-  return { now, at: (at) => now() - Math.max(0, clock.now() - at) };
-}
-
-interface Anchor {
-  epoch: string;
-  monotonicMs: number;
-  steadyMs: number;
+  return steadyClock(options, anchor);
 }

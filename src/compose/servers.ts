@@ -31,7 +31,7 @@ export interface OpenServersOptions
     GameHost,
     Content,
     Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock'>,
-    Pick<Money, 'sessions' | 'capacity'> {
+    Pick<Money, 'sessions' | 'capacity' | 'steady'> {
   store: Store;
   rconPassword: (serverId: string) => string;
   telemetry: Pick<Telemetry, 'stepped' | 'refusedWake'>;
@@ -44,7 +44,7 @@ const INSTALL_MS = 30 * 60_000;
 
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
-  const { store, engine, console, management, owner, rconPassword, sessions, telemetry, outbox } = options;
+  const { store, engine, console, management, owner, rconPassword, steady, sessions, telemetry, outbox } = options;
   const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock } = options;
   const { dataDir } = config;
   let outages = 0;
@@ -64,13 +64,13 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     lock,
     release: (id) => sftp.cut(id),
   });
-  const presence = createPresence(clock);
+  const presence = createPresence(steady);
   const effects = createEffects({
     engine,
     console,
     management,
     presence,
-    clock,
+    clock: steady,
     log,
     rconPassword,
     portsOf: (id) => serverPorts.of(id),
@@ -99,6 +99,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
   const servers = createServers({
     store,
     clock,
+    steady,
     log,
     onStep: async (tx, now, step) => {
       await sessions.onStep(tx, now, step);

@@ -18,6 +18,14 @@ export async function openSession(db: Sql, serverId: string): Promise<AwakeSessi
   return row;
 }
 
+/** Up to when the sessions that last are proven, on the steady clock; 0 where there are none. */
+export async function lastProof(db: Sql): Promise<number> {
+  const [row] = await db.query<{ at: number | null }>(
+    'SELECT MAX("provenAt") AS "at" FROM "awake_sessions" WHERE "endedAt" IS NULL',
+  );
+  return row?.at ?? 0;
+}
+
 /** The game is ready: from now on it is metered. */
 export async function markReady(tx: Tx, serverId: string, readyAt: number, provenAt: number): Promise<void> {
   const sql = `UPDATE "awake_sessions" SET "readyAt" = $1, "provenAt" = $2

@@ -9,12 +9,13 @@ import { createBackupRoom } from '../../src/actors/backup-room.ts';
 import { createEffects } from '../../src/actors/effects.ts';
 import { createPresence } from '../../src/actors/presence.ts';
 import { createServers } from '../../src/actors/servers.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
+import { sinceBoot, systemClock } from '../../src/adapters/clock.ts';
 import { createManagement } from '../../src/adapters/management.ts';
 import { createChangeLock } from '../../src/hosting/change-lock.ts';
 import { createLog } from '../../src/log.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore } from '../../src/store/store.ts';
+import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 import { serverRow } from '../support/store.ts';
 import { plant } from '../support/tree.ts';
@@ -25,6 +26,7 @@ const [dataDir = '', what = '', dieAt = ''] = process.argv.slice(2);
 
 const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
 const clock = systemClock;
+const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
 const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
 const engine = fakeEngine({ clock });
 const halt = engine.halt.bind(engine);
@@ -57,6 +59,7 @@ await room.recover();
 const servers = createServers({
   store,
   clock,
+  steady,
   log,
   limits: { startMs: 60_000, stopMs: 60_000, installMs: 60_000 },
   effects: createEffects({
@@ -64,8 +67,8 @@ const servers = createServers({
     engine,
     console,
     management: createManagement(),
-    presence: createPresence(clock),
-    clock,
+    presence: createPresence(steady),
+    clock: steady,
     log,
     pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },
     gameImage: '',

@@ -357,6 +357,59 @@ test('a server whose files are worked on says so, since when and what it is, als
   t.true((after?.since ?? 0) > since, 'asleep since the work ended');
 });
 
+for (const hours of [1, -1, -30]) {
+  test(`somebody sets the clock by ${hours} h: nobody falls asleep for it, is kept awake by it, or fails`, async (t) => {
+    const w = await world(t);
+    await running(w, 'lobby');
+    await w.create('asked');
+    await w.command('asked', 'START');
+    await w.reach('asked', 'running');
+    const until = w.clock.now() + 1_800_000;
+    await w.servers.send('asked', { type: 'KEEP_AWAKE', at: w.clock.now(), until, cause: KEY });
+    w.games.players.set('lobby', 1);
+    await w.clock.advance(60_000);
+    w.games.players.set('lobby', 0);
+    await w.clock.advance(60_000);
+    const before = (await w.servers.get('lobby'))!.context;
+    await w.clock.set(w.clock.now() + hours * 3_600_000);
+    const after = (await w.servers.get('lobby'))!.context;
+    t.is(after.readyAt! - before.readyAt!, hours * 3_600_000, 'as the clock shows it now');
+    t.is(after.keepAwakeUntil, 0);
+    await w.clock.advance(480_000);
+    t.is((await w.servers.get('lobby'))?.state, 'running');
+    await w.killAndRestart();
+    await w.restarts('lobby', () => w.engine.crash('lobby'));
+    t.deepEqual(w.engine.boots, ['lobby', 'asked', 'lobby'], 'a crash after a good run is one');
+    await w.clock.advance(590_000);
+    t.is((await w.servers.get('lobby'))?.state, 'running');
+    await w.reach('lobby', 'hibernated', 60_000);
+    t.is((await w.servers.get('asked'))?.state, 'running', 'kept awake for half an hour');
+    await w.reach('asked', 'hibernated', 1_200_000, 5_000);
+    const { transitions } = (await w.servers.inspect('lobby'))!;
+    t.true(Math.abs(transitions[0]!.at - w.clock.now()) < 2_000_000, 'told in the time of the clock');
+  });
+}
+
+test('a reboot with another clock: what is stored goes on by the clock of today', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.clock.advance(61_000);
+  await w.clock.set(w.clock.now() + 86_400_000);
+  const { bakedAt } = (await w.servers.get('lobby'))!.context;
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated');
+  await w.clock.set(w.clock.now() - 3_600_000);
+  await w.killAndRestart({ rebooted: true });
+  t.is((await w.servers.get('lobby'))!.context.bakedAt, bakedAt);
+  await w.command('lobby', 'START');
+  const { context } = (await w.reach('lobby', 'running'))!;
+  t.is(context.bakedAt, bakedAt);
+  t.true(Math.abs(context.readyAt! - w.clock.now()) < 5_000);
+  await w.clock.advance(590_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  await w.reach('lobby', 'hibernated', 60_000);
+});
+
 test('the last status is kept without players for the time the server sleeps', async (t) => {
   const w = await world(t);
   await running(w, 'lobby');

@@ -13,7 +13,7 @@ async function scene(it: ApiUnderTest) {
   await it.create('abc');
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
-  const steady = { now: () => AT, at: () => AT };
+  const steady = { now: () => AT, ofPast: () => AT };
   const sessions = createSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);

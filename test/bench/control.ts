@@ -10,7 +10,7 @@ import { createDoor } from '../../src/actors/door.ts';
 import { createPlayerFiles } from '../../src/hosting/player-files.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { createServers, type Servers } from '../../src/actors/servers.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
+import { sinceBoot, systemClock } from '../../src/adapters/clock.ts';
 import { createManagement } from '../../src/adapters/management.ts';
 import { createLog, type Log } from '../../src/log.ts';
 import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
@@ -18,6 +18,7 @@ import { insertAccount } from '../../src/store/accounts.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
 import { listRoutes } from '../../src/store/servers.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
+import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine, type FakeEngine } from '../fakes/engine.ts';
 import { LIMITS, serverRow } from '../support/world.ts';
 
@@ -44,6 +45,7 @@ export interface Control {
 /** Puts it together as `src/app.ts` does, with `dormouse.db` in `dataDir`. */
 export async function openControl(dataDir: string, { engine, pinger, console }: Outside): Promise<Control> {
   const clock = systemClock;
+  const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
   // Lines are made and thrown away: what making them costs belongs to the figures.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
   const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
@@ -52,8 +54,8 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     pinger,
     console,
     management: createManagement(),
-    presence: createPresence(clock),
-    clock,
+    presence: createPresence(steady),
+    clock: steady,
     log,
     dataDir,
     gameImage: 'itzg/minecraft-server',
@@ -68,7 +70,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     outages: () => 0,
     erasers: [],
   });
-  const servers = createServers({ store, clock, log, limits: LIMITS, effects });
+  const servers = createServers({ store, clock, steady, log, limits: LIMITS, effects });
   const policies = await openWakePolicies(store);
   const door = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(door.wakeCap, ['JOIN']);

@@ -85,6 +85,63 @@ test('B-02: each minute is charged once, whatever restarts and however the clock
   t.deepEqual(await unbalanced(it.store), []);
 });
 
+for (const boot of ['this boot', '']) {
+  test(`B-02: two steps of the clock backwards lose no minute, with restarts between them too (${boot || 'a boot without a name'})`, async (t) => {
+    const it = await metered(t, { boot });
+    await awake(it);
+    let minutes = 2;
+    await it.minutes(minutes);
+    for (const restart of [false, true, true]) {
+      for (const step of [-3_600_000, -7_200_000]) {
+        await it.setClock(step);
+        if (restart) await it.restart();
+        it.games.players.set('abc', 1);
+        await it.minutes(5);
+        t.is(CREDIT - (await it.balance()), cost((minutes += 5)), `${step}, ${restart}`);
+      }
+    }
+    t.is((await it.sessions()).length, 1);
+    t.deepEqual(await writtenOff(it), []);
+    t.deepEqual(await unbalanced(it.store), []);
+  });
+}
+
+for (const seed of [1, 2, 7, 8]) {
+  test(`B-02: whatever happens while the clock is set back again and again, what ran is charged (seed ${seed})`, async (t) => {
+    const it = await metered(t);
+    await awake(it);
+    const did: string[] = [];
+    let state = seed * 7_919;
+    const random = () => (state = (state * 1_103_515_245 + 12_345) & 0x7fffffff) / 0x7fffffff;
+    const acts: Record<string, () => Promise<unknown>> = {
+      minutes: () => it.minutes(1 + Math.floor(random() * 5)),
+      back: () => it.setClock(-Math.floor(random() * 7_200_000)),
+      restart: () => it.restart(),
+      meter: () => it.restartMeter(),
+      async again() {
+        await it.command('abc', 'STOP');
+        await it.reach('abc', 'hibernated');
+        await it.wake('abc');
+      },
+      async crash() {
+        await it.minutes(30);
+        await it.minutes(31);
+        await it.restarts('abc', () => it.engine.crash('abc'));
+      },
+    };
+    for (let nth = 0; nth < 14; nth++) {
+      const name = Object.keys(acts)[Math.floor(random() * 6)] ?? '';
+      did.push(name);
+      await acts[name]?.();
+      it.games.players.set('abc', 1);
+      await it.meter.round();
+      const proven = (await it.sessions()).reduce((sum, { awakeMs }) => sum + awakeMs, 0);
+      t.true(Math.abs(proven - it.awakeMs()) < 70_000, `${proven}, not ${it.awakeMs()}, after ${did.join(', ')}`);
+    }
+    t.deepEqual(await unbalanced(it.store), []);
+  });
+}
+
 test('B-03: only full minutes cost: the same in usage, ledger and wallet', async (t) => {
   const it = await metered(t);
   await awake(it);

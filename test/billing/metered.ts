@@ -49,7 +49,16 @@ export interface Metered extends Omit<World, 'servers'> {
 
 export async function metered(
   t: ExecutionContext,
-  { creditMicros = 5_000_000, prices = PRICES }: { creditMicros?: number; prices?: Prices } = {},
+  {
+    creditMicros = 5_000_000,
+    prices = PRICES,
+    boot = 'this boot',
+  }: {
+    creditMicros?: number;
+    prices?: Prices;
+    /** What names the machine's boot; '' where nothing does. */
+    boot?: string;
+  } = {},
 ): Promise<Metered> {
   let sessions: Sessions | undefined;
   const base = await world(t, {
@@ -80,7 +89,7 @@ export async function metered(
 
   async function startAll(): Promise<Meter> {
     const monotonicMs = () => clock.now() - setBy;
-    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: 'this boot' });
+    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
     const record = (tx: Tx, deed: Deed) => recordDeed(tx, { userId: '', through: 'system' }, deed);
     sessions = createSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
@@ -151,7 +160,7 @@ export async function metered(
     },
     async setClock(byMs) {
       setBy += byMs;
-      await clock.jump(clock.now() + byMs);
+      await clock.set(clock.now() + byMs);
       await store.write(async () => {});
     },
     awakeMs: () => awake + [...since.values()].reduce((sum, began) => sum + truly() - began, 0),

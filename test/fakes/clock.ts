@@ -1,3 +1,4 @@
+import { type SteadyClock, steadyClock } from '../../src/kernel/steady-clock.ts';
 import type { Clock } from '../../src/ports.ts';
 
 interface Timer {
@@ -12,8 +13,12 @@ export interface FakeClock extends Clock {
    * lets promises settle after each, so that what a timer sets in motion may set further timers within the same span.
    */
   advance(ms: number): Promise<void>;
-  /** Moves straight to an instant, also backwards, as when somebody sets the machine's clock; fires what is then due. */
+  /** Moves straight to an instant, also backwards; fires what is then due. */
   jump(to: number): Promise<void>;
+  /** Somebody sets the machine's clock: timers ring as much later as ever. */
+  set(to: number): Promise<void>;
+  /** How much time has passed in truth, whatever the clock was set to. */
+  monotonicMs(): number;
   /** When the next timer is due; Infinity where there is none. */
   nextAt(): number;
   /** Timers not yet fired or cancelled. */
@@ -23,6 +28,7 @@ export interface FakeClock extends Clock {
 /** A clock for tests, standing at `start` (epoch ms). Timers already past fire on the next turn, as the port promises. */
 export function fakeClock(start = 1_700_000_000_000): FakeClock {
   let now = start;
+  let passed = 0;
   const timers = new Set<Timer>();
 
   const settle = () => new Promise<void>((resolve) => void setImmediate(resolve));
@@ -41,23 +47,40 @@ export function fakeClock(start = 1_700_000_000_000): FakeClock {
       return () => void timers.delete(timer);
     },
     async advance(ms) {
-      const end = now + ms;
+      let left = ms;
+      const pass = (span: number) => {
+        now += span;
+        passed += span;
+        left -= span;
+      };
       await settle();
-      for (let timer = nextDue(end); timer; timer = nextDue(end)) {
-        now = Math.max(now, timer.at);
+      for (let timer = nextDue(now + left); timer; timer = nextDue(now + left)) {
+        pass(Math.max(0, timer.at - now));
         take(timer);
         await settle();
       }
-      now = end;
+      pass(left);
       await settle();
     },
     async jump(to) {
       now = to;
       await this.advance(0);
     },
+    async set(to) {
+      for (const timer of timers) timer.at += to - now;
+      now = to;
+      await settle();
+    },
+    monotonicMs: () => passed,
     nextAt: () => nextDue(Infinity)?.at ?? Infinity,
     pending: () => timers.size,
   };
+}
+
+/** What machines of a service with this clock live by, from the clock's present instant on. */
+export function steadyOf(clock: Clock & Pick<FakeClock, 'monotonicMs'>, epoch = 'this boot'): SteadyClock {
+  const { monotonicMs } = clock;
+  return steadyClock({ clock, monotonicMs }, { epoch, monotonicMs: monotonicMs(), steadyMs: clock.now() });
 }
 
 // Insertion order breaks ties: a Set hands timers out in the order they were set.

@@ -17,7 +17,7 @@ import type { Address, Console, Engine, Pinger } from '../../src/ports.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
 import { insertAccount } from '../../src/store/accounts.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
-import { fakeClock, type FakeClock } from '../fakes/clock.ts';
+import { fakeClock, type FakeClock, steadyOf } from '../fakes/clock.ts';
 import { fakeEngine, type FakeEngine } from '../fakes/engine.ts';
 import { serverRow as storedRow } from './store.ts';
 
@@ -60,8 +60,8 @@ export interface World {
   until(holds: () => boolean | Promise<boolean>): Promise<void>;
   /** Lets the clock go on until some work has ended. */
   during<T>(work: Promise<T>): Promise<T>;
-  /** This process dies without a word and starts again: same database, same engine, nothing else kept. */
-  killAndRestart(): Promise<void>;
+  /** This process dies without a word and starts again: same database, same engine, nothing else kept; or the machine does. */
+  killAndRestart(how?: { rebooted: boolean }): Promise<void>;
 }
 
 export interface WorldOptions {
@@ -91,7 +91,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   const engine = fakeEngine({ clock, address: addressOf });
   const games = fakeGames(engine);
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
-  const presence = createPresence(clock);
+  let steady = steadyOf(clock);
+  const presence = createPresence(steady);
   let outages = 0;
 
   const lock = createChangeLock((id) => it.servers.jobOf(id));
@@ -134,7 +135,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       // No game of a fake engine has the port.
       management: createManagement(),
       presence,
-      clock,
+      clock: steady,
       log,
       dataDir,
       gameImage: 'itzg/minecraft-server',
@@ -153,7 +154,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     });
     const { onStep, onRefusal } = options;
     const hooks = { ...(onStep && { onStep }), ...(onRefusal && { onRefusal }) };
-    return createServers({ store, clock, log, limits: LIMITS, effects, ...hooks });
+    return createServers({ store, clock, steady, log, limits: LIMITS, effects, ...hooks });
   }
 
   function reconcile(): Promise<() => void> {
@@ -210,10 +211,11 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
     return work;
   }
 
-  async function killAndRestart(): Promise<void> {
+  async function killAndRestart({ rebooted } = { rebooted: false }): Promise<void> {
     endReconcile();
     // The old instance must not do another thing: its actors stop without storing.
     await it.servers.close();
+    if (rebooted) steady = steadyOf(clock, 'next boot');
     room = makeRoom();
     await room.recover();
     it.servers = make();
