@@ -27,6 +27,8 @@ import { sleep } from '../sleep.ts';
 /** On this machine; who comes later is told to come again. */
 const MAX_QUEUED = 100;
 const RETRY_MS = 5_000;
+/** A game that cannot be told anything is tried less and less often, down to this. */
+const MAX_RETRY_MS = 600_000;
 
 export interface BackupsOptions {
   servers: Servers;
@@ -108,7 +110,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
 
   /** Tells a game to save again, until it has heard or is no more. */
   async function switchOn(id: string): Promise<void> {
-    for (;;) {
+    for (let wait = RETRY_MS; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
       try {
         const now = await servers.get(id);
         if (now?.state === 'running' && now.context.rcon) await saving.on(id, now.context.rcon);
@@ -116,10 +118,12 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         else if (now?.state !== 'running') await saving.forget(id);
         if (!(await rows.isSavingOff(store, id))) return;
       } catch (error) {
-        log.warn({ server: id, err: error }, 'a game could not be told to save again; trying again');
+        // Once: the next tries fail for the same reason.
+        const level = wait === RETRY_MS ? 'warn' : 'debug';
+        log[level]({ server: id, reason: messageOf(error) }, 'a game could not be told to save again; trying again');
       }
       if (closing.signal.aborted) return;
-      await sleep(clock, RETRY_MS, closing.signal).catch(() => {});
+      await sleep(clock, wait, closing.signal).catch(() => {});
     }
   }
 
@@ -274,4 +278,8 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

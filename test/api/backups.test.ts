@@ -8,6 +8,7 @@ import { createRouting } from '../../src/actors/routing.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { Disk } from '../../src/hosting/disk.ts';
 import { createFreeDisk, type FreeDisk } from '../../src/hosting/free-disk.ts';
+import { createLog } from '../../src/log.ts';
 import { StatusError } from '../../src/status.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
 import { plant, treeOf } from '../support/tree.ts';
@@ -299,6 +300,26 @@ test('R-02 saving is switched on again when archiving fails, and when the consol
   await it.until(async () => (await it.store.query('SELECT * FROM "saving_off"')).length === 0);
   t.is(it.games.commands.filter((each) => each === 'lobby: save-on').length, 1);
   t.deepEqual(await filesOf(it, 'lobby'), []);
+});
+
+test('R-02 a game that cannot be told to save again is tried less and less often, and one line tells of it', async (t) => {
+  const logged: string[] = [];
+  const log = createLog({ level: 'info', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const it = await running(t, { world: { room: { log } } });
+  const answer = it.games.run.bind(it.games);
+  let tries = 0;
+  it.games.run = async (address, password, command) => {
+    if (command !== 'save-on') return answer(address, password, command);
+    tries += 1;
+    throw new Error('away');
+  };
+  await backUp(it, 'lobby');
+  await it.until(() => tries > 0);
+  for (let minute = 0; minute < 120; minute++) await it.clock.advance(60_000);
+  t.true(tries > 5 && tries < 25, `${tries} tries in two hours`);
+  const told = logged.filter((line) => line.includes('could not be told to save again'));
+  t.is(told.length, 1);
+  t.false(told[0]!.includes('stack'));
 });
 
 test('R-02 what an owner has switched off stays off; a game that cannot be told is not archived live', async (t) => {
