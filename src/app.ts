@@ -59,7 +59,7 @@ export async function startApp(
     const { operator, ...installation } = await openInstallation(startup, onLost);
     const { store, rconPassword } = installation;
     const gameHost = await openGameHost(startup, installation);
-    const { engine, console } = gameHost;
+    const { engine, typed: console } = gameHost;
     const mailer = await openMailer(startup);
     const hosting = await openHosting(startup, {
       ...installation,
@@ -83,7 +83,7 @@ export async function startApp(
       outbox,
     });
     const around = { store, servers, serverEvents, engine, console, rconPassword };
-    const { alerts, metrics } = openObservation(startup, { ...around, outbox });
+    const { alerts, metrics } = openObservation(startup, { ...around, console: gameHost.console, outbox });
     const joining = await openJoining(startup, { store, servers, presence });
     const { proxy } = joining;
     const joined = (serverId: string) => proxy.players(serverId);

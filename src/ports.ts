@@ -141,6 +141,11 @@ export interface Engine {
   stats(serverId: string): Promise<GameStats | undefined>;
   /** What the game printed, oldest first, also after it ended (until erased). Unknown server: nothing. */
   logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
+  /**
+   * Types a line into the standard input of the game whose console would be at this address, and resolves with what it
+   * prints in the next moment; undefined where no game reads its input there. Absent: the engine does not own it.
+   */
+  type?(rcon: Address, line: string): Promise<string | undefined>;
   /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
   proxyAddresses(): Promise<readonly string[]>;
 }
@@ -170,8 +175,9 @@ export interface Console {
   close(): void;
 }
 
+/** `absent`: nobody listens there. A game that does not answer now is `unavailable`. */
 export class ConsoleError extends Error {
-  readonly reason: 'unavailable' | 'timeout' | 'refused' | 'invalid';
+  readonly reason: 'absent' | 'unavailable' | 'timeout' | 'refused' | 'invalid';
   constructor(reason: ConsoleError['reason'], message: string, cause?: unknown) {
     super(message, { cause });
     this.name = 'ConsoleError';

@@ -14,14 +14,15 @@ const MAX_COMMAND_BYTES = 1446;
 
 /**
  * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;
- * UNAVAILABLE RCON_UNAVAILABLE; DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
+ * RCON_UNAVAILABLE, which is UNAVAILABLE where it may answer later, and FAILED_PRECONDITION where the game has no console;
+ * DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
  */
 export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
   const rcon = rconOf(server);
   try {
     return await access.console.run(rcon, await access.rconPassword(server.row.id), command);
   } catch (error) {
-    throw consoleStatus(error);
+    throw consoleStatus(error, server);
   }
 }
 
@@ -42,9 +43,11 @@ export function rconOf({ row, state, context }: ServerNow): Address {
   return context.rcon;
 }
 
-function consoleStatus(error: unknown): unknown {
+function consoleStatus(error: unknown, server: ServerNow): unknown {
   if (!(error instanceof ConsoleError)) return error;
   switch (error.reason) {
+    case 'absent':
+      return noConsole(server, error);
     case 'unavailable':
     case 'refused':
       return unavailable(error);
@@ -57,6 +60,18 @@ function consoleStatus(error: unknown): unknown {
     default:
       return error.reason satisfies never;
   }
+}
+
+/** Whether an operation failed because the game has no console. */
+export function hasNoConsole(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'FAILED_PRECONDITION' && error.reason === 'RCON_UNAVAILABLE';
+}
+
+function noConsole({ row }: ServerNow, cause: unknown): StatusError {
+  const sentence =
+    'The game takes no commands: nothing listens where its RCON would be. Use what the game itself offers, or change its files ' +
+    'while the server sleeps.';
+  return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { metadata: { server: row.id }, cause });
 }
 
 function unavailable(cause?: unknown): StatusError {

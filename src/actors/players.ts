@@ -12,7 +12,7 @@ import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { RowChange, ServerNow } from './effect-host.ts';
-import { runOnGame } from './game-console.ts';
+import { hasNoConsole, rconOf, runOnGame } from './game-console.ts';
 import type { ConsoleAccess } from './game-console.ts';
 import { notFound, playerNotOnline } from './refusals.ts';
 import { isStopped } from './resting.ts';
@@ -23,6 +23,8 @@ export interface PlayersNow {
   running: boolean;
   /** Names; nobody while the game does not run. */
   online: string[];
+  /** The game takes no commands: who is online is known of the proxy, changes wait for the next start. */
+  withoutConsole: boolean;
   whitelistEnforced: boolean;
   lists: Readonly<Record<PlayerList, readonly unknown[]>>;
 }
@@ -38,7 +40,7 @@ export type InWrite = (tx: Tx) => Promise<void>;
 
 /**
  * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
- * outcome. A change rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down,
+ * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down,
  * LIST_UNREADABLE, or GAME_REFUSED where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE
  * ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
  */
@@ -56,6 +58,8 @@ export interface PlayersOptions extends ConsoleAccess {
   profiles: Profiles;
   store: Pick<Store, 'write'>;
   clock: Clock;
+  /** Who is joined to a game, as the proxy knows them. */
+  joined: (serverId: string) => readonly { name: string }[];
 }
 
 /** One change, both ways. */
@@ -77,7 +81,9 @@ const LOOKS = 8;
 const LOOK_MS = 250;
 const SAID_UNITS = 200;
 
-export function createPlayers({ servers, files, profiles, store, clock, ...access }: PlayersOptions): Players {
+export function createPlayers(options: PlayersOptions): Players {
+  const { servers, files, profiles, store, clock, joined, ...access } = options;
+
   async function get(serverId: string): Promise<ServerNow> {
     const now = await servers.get(serverId);
     if (!now) throw notFound(serverId);
@@ -143,8 +149,9 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     if (now.state !== 'running') throw passing(now);
     // Before the command, as in the console: what it does is done by the game.
     await store.write(record);
-    const said = await runOnGame(access, now, command);
-    if (!(await holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
+    const said = await orNoConsole(() => runOnGame(access, now, command));
+    if (said === undefined) await change.write();
+    else if (!(await holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
     if (fields) await servers.patch(serverId, fields);
   }
 
@@ -161,16 +168,19 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
     }
   }
 
-  async function onlineOn(now: ServerNow): Promise<string[]> {
-    return onlinePlayers(await runOnGame(access, now, 'list'));
+  async function onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
+    if (now.state !== 'running') return { online: [], withoutConsole: false };
+    const said = await orNoConsole(() => runOnGame(access, now, 'list'));
+    if (said !== undefined) return { online: onlinePlayers(said), withoutConsole: false };
+    return { online: [...new Set(joined(now.row.id).map(({ name }) => name))], withoutConsole: true };
   }
 
   return {
     async now(serverId) {
       const now = await get(serverId);
       const running = now.state === 'running';
-      const [online, properties, whitelist, ops, banned, bannedIps] = await Promise.all([
-        running ? onlineOn(now) : [],
+      const [{ online, withoutConsole }, properties, whitelist, ops, banned, bannedIps] = await Promise.all([
+        onlineOn(now),
         propertiesOf(now),
         listOf(now, 'whitelist'),
         listOf(now, 'ops'),
@@ -178,7 +188,7 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
         listOf(now, 'bannedIps'),
       ]);
       const lists = { whitelist, ops, banned, bannedIps };
-      return { running, online, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
+      return { running, online, withoutConsole, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
     },
 
     async change(serverId, wanted, record) {
@@ -209,16 +219,27 @@ export function createPlayers({ servers, files, profiles, store, clock, ...acces
 
     async kick(serverId, name, reason, record) {
       const now = await get(serverId);
+      rconOf(now);
       const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
-      const player = (await onlineOn(now)).find(isHim);
+      const player = (await onlineOn(now)).online.find(isHim);
       if (player === undefined) throw playerNotOnline(now, name);
       await store.write(record);
       const said = await runOnGame(access, now, kickCommand(player, reason));
-      const isGone = await holdsSoon(async () => !(await onlineOn(now)).some(isHim));
+      const isGone = await holdsSoon(async () => !(await onlineOn(now)).online.some(isHim));
       // Who comes back at once was thrown out all the same.
       if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
     },
   };
+}
+
+/** Undefined where the game has no console. */
+async function orNoConsole<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (hasNoConsole(error)) return undefined;
+    throw error;
+  }
 }
 
 function passing({ row, state, context }: ServerNow): StatusError {

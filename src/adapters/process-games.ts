@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { constants } from 'node:os';
+import type { FileHandle } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } from '../ports.ts';
@@ -96,8 +97,11 @@ export class ProcessGames {
     this.#starting.delete(run.token);
   }
 
-  /** Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else. */
-  async start(run: Run, command: Command, cwd: string, env: Record<string, string>): Promise<Run> {
+  /**
+   * Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else; it
+   * reads `input`, or nothing.
+   */
+  async start(run: Run, command: Command, cwd: string, env: Record<string, string>, input?: FileHandle): Promise<Run> {
     let started: Run | undefined;
     const forwarder = await this.#forward(run, () => started);
     await using output = await this.#files.openForGame(run.serverId);
@@ -110,7 +114,7 @@ export class ProcessGames {
         DORMOUSE_SERVER: run.serverId,
       },
       detached: true,
-      stdio: ['ignore', output.fd, output.fd],
+      stdio: [input?.fd ?? 'ignore', output.fd, output.fd],
     });
     const failed = once(child, 'error').then(([error]: unknown[]) => error);
     if (child.pid === undefined) {

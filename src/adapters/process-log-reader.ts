@@ -10,6 +10,11 @@ const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 const MAX_LINE = 64 * 1024;
 
 /** Whoever follows a log and is so far behind is taken to its end. */
+/** How long a reply to a typed line is waited for: its first word, a pause in it, all of it. */
+const FIRST_WORD_MS = 1_500;
+const QUIET_MS = 450;
+const REPLY_MS = 5_000;
+const MAX_REPLY_CHARS = 64 * 1024;
 const MAX_BEHIND = 1024 * 1024;
 
 /**
@@ -43,6 +48,32 @@ export async function* readLog(
     if (running && cursor.behind() > MAX_BEHIND) yield cursor.skip();
     yield* cursor.lines(() => !isRunning(), running ? LOOK_BYTES : MAX_BEHIND);
   }
+}
+
+/** The place behind the last of some lines. */
+export async function lastPosition(lines: AsyncIterable<LogLine>): Promise<string | undefined> {
+  let last: string | undefined;
+  for await (const { position } of lines) last = position;
+  return last;
+}
+
+/** What is printed behind a place until nothing comes for a while, bounded in time and size. */
+export async function printedBehind(
+  after: string | undefined,
+  read: (query: LogQuery) => AsyncIterable<LogLine>,
+): Promise<string> {
+  const over = new AbortController();
+  const signal = AbortSignal.any([over.signal, AbortSignal.timeout(REPLY_MS)]);
+  let quiet = setTimeout(() => over.abort(), FIRST_WORD_MS);
+  let reply = '';
+  for await (const { text } of read({ ...(after !== undefined && { after }), follow: true, signal })) {
+    reply += reply === '' ? text : `\n${text}`;
+    if (reply.length > MAX_REPLY_CHARS) break;
+    clearTimeout(quiet);
+    quiet = setTimeout(() => over.abort(), QUIET_MS);
+  }
+  clearTimeout(quiet);
+  return reply.slice(0, MAX_REPLY_CHARS);
 }
 
 /** Goes through the files line by line, as far as they are written. */

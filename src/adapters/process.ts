@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -14,8 +15,9 @@ import { systemClock } from './clock.ts';
 import { createTurns } from '../turns.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
 import { ProcessGames } from './process-games.ts';
+import { ProcessInput } from './process-input.ts';
 import { ProcessLogFiles } from './process-log-files.ts';
-import { readLog } from './process-log-reader.ts';
+import { lastPosition, printedBehind, readLog } from './process-log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './process-ports.ts';
 import { type Run, gameOf, runFiles } from './process-runs.ts';
 import { processTable, type ProcessUsage } from './process-table.ts';
@@ -55,6 +57,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   /** Compiled code of the sandbox core, which starts in two thirds of the time with it. */
   const cacheDir = join(runDir, 'compile-cache');
   const files = new ProcessLogFiles(runDir);
+  const input = new ProcessInput(runDir);
   const games = new ProcessGames(runs, files, clock, log);
   const alone = createTurns();
   const coresDir = join(dirname(runDir), 'cores');
@@ -108,18 +111,31 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       }
       try {
         if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed);
-        return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir));
+        // The sandbox core has a console of its own.
+        await using pipe = spec.core === 'sandbox' ? undefined : await openInput(serverId);
+        return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir), pipe);
       } catch (error) {
         await games.abandon(claimed);
+        input.remove(serverId);
         releasePorts(serverId);
         throw error;
       }
     }
   }
 
+  async function openInput(serverId: string): Promise<FileHandle | undefined> {
+    try {
+      return await input.openForGame(serverId);
+    } catch (err) {
+      log.warn({ err, server: serverId }, 'a game gets no standard input');
+      return undefined;
+    }
+  }
+
   async function discard(found: Run, graceMs = 0): Promise<void> {
     await games.stop(found, graceMs, graceMs > 0 ? 'SIGTERM' : 'SIGKILL');
     await runs.remove(found.serverId);
+    input.remove(found.serverId);
     releasePorts(found.serverId);
     usages.delete(found.serverId);
   }
@@ -234,6 +250,17 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         usages.set(serverId, { ...usage, at });
         const cpuPercent = at > before.at ? (Math.max(0, usage.cpuMs - before.cpuMs) / (at - before.at)) * 100 : 0;
         return { cpuPercent, memUsedMb: usage.rssMb, memLimitMb: found.ramMb };
+      }),
+
+    type: (rcon, line) =>
+      translated(async () => {
+        const run = (await games.all()).find(({ rconPort, exit }) => exit === null && rconPort === rcon.port);
+        if (run === undefined) return undefined;
+        const after = await lastPosition(readLog(files, run.serverId, { tail: 1 }, () => true));
+        if (!(await input.write(run.serverId, line))) return undefined;
+        return await printedBehind(after, (query) =>
+          readLog(files, run.serverId, query, () => games.isLive(run.serverId)),
+        );
       }),
 
     proxyAddresses: async () => ['127.0.0.1', '::1'],

@@ -170,7 +170,8 @@ export class RconConnection {
 
   #hungUp(sentence: string, cause?: Error): void {
     this.#gone ||= this.#failure === undefined;
-    this.#fail(new ConsoleError('unavailable', sentence, cause));
+    const nobody = cause !== undefined && 'code' in cause && cause.code === 'ECONNREFUSED';
+    this.#fail(new ConsoleError(nobody ? 'absent' : 'unavailable', sentence, cause));
   }
 
   /** Ends the connection; the first cause stays. */

@@ -32,6 +32,9 @@ const PlayerLists = z
   .object({
     online: z.array(z.string()).default([]).describe('Who is playing, by name.'),
     running: reply.flag,
+    withoutConsole: reply.flag.describe(
+      'The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans are kept at the door at once.',
+    ),
     whitelistEnforced: reply.flag.describe('Only who is on the whitelist, and operators, may come in.'),
     whitelist: z.array(WhitelistEntry).default([]),
     ops: z.array(OpEntry).default([]),

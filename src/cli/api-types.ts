@@ -4485,6 +4485,11 @@ export interface components {
             /** @default false */
             running: boolean;
             /**
+             * @description The running game takes no commands: who is online is told by the proxy, and a change of a list has effect in the game when it starts next; bans are kept at the door at once.
+             * @default false
+             */
+            withoutConsole: boolean;
+            /**
              * @description Only who is on the whitelist, and operators, may come in.
              * @default false
              */

@@ -8,6 +8,7 @@ import { createFabricDownloads } from '../adapters/fabric-downloads.ts';
 import { createManagement } from '../adapters/management.ts';
 import { createProcessEngine } from '../adapters/process.ts';
 import { createRconConsole } from '../adapters/rcon.ts';
+import { withStandardInput } from '../adapters/typed-console.ts';
 import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Console, Engine, Management } from '../ports.ts';
@@ -15,7 +16,10 @@ import type { Startup } from './startup.ts';
 
 /** What games run on, and how they are talked to. */
 export interface GameHost {
+  /** The consoles that games open. */
   console: Console;
+  /** For commands of people: the same, and the standard input of games that open none. */
+  typed: Console;
   management: Management;
   engine: Engine;
   /** Whom servers' files are handed over to; undefined: they stay this process's own. */
@@ -33,7 +37,7 @@ export async function openGameHost(startup: Startup, { secret }: { secret: Secre
   startup.onClose(() => management.close());
   const engine = await openEngine(startup, installationOf(secret));
   const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
-  return { console, management, engine, owner };
+  return { console, typed: withStandardInput(console, engine), management, engine, owner };
 }
 
 async function openEngine({ config, log, clock }: Startup, installation: string): Promise<Engine> {

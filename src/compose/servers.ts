@@ -44,14 +44,15 @@ const INSTALL_MS = 30 * 60_000;
 
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
-  const { store, engine, console, management, owner, rconPassword, steady, sessions, telemetry, outbox } = options;
+  const { store, engine, console, typed, management, owner, rconPassword, steady } = options;
+  const { sessions, telemetry, outbox } = options;
   const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock } = options;
   const { dataDir } = config;
   let outages = 0;
   const backupRoom = createBackupRoom({
     store,
     engine,
-    console,
+    console: typed,
     clock,
     log,
     dataDir,

@@ -34,12 +34,12 @@ export interface ServicesOptions extends Omit<Services, Derived> {
 
 /** Completes what handlers and pages work with by what serves nobody else. */
 export function createServices({ profiles, dataDir, lock, owner, ...given }: ServicesOptions): Services {
-  const { store, clock, log, servers, files, console, rconPassword, engine, grants } = given;
+  const { store, clock, log, servers, files, console, rconPassword, joined, engine, grants } = given;
   const listFiles = createPlayerListFiles({ files, dataDir, lock, owner });
   return {
     ...given,
     ...createPeopleMemory(clock),
-    players: createPlayers({ servers, files: listFiles, profiles, store, clock, console, rconPassword }),
+    players: createPlayers({ servers, files: listFiles, profiles, store, clock, joined, console, rconPassword }),
     publicBoard: createPublicBoard(given),
     machines: createMachines({ store, clock, servers, grants }),
     logStreams: createLogStreams(engine, dataFrame, log),

@@ -22,7 +22,7 @@ export interface SavingOptions {
 export interface Saving {
   /**
    * Tells a game to write down everything and then nothing more; resolves when it has. Rejects with FAILED_PRECONDITION
-   * WORLD_NOT_SAVED, or with UNAVAILABLE RCON_UNAVAILABLE where the game has no console to be told so. Whatever happened,
+   * WORLD_NOT_SAVED, or with RCON_UNAVAILABLE where the game cannot be told so, now or at all. Whatever happened,
    * `on` must follow.
    */
   off(serverId: string, rcon: Address | null, signal: AbortSignal): Promise<void>;
@@ -82,8 +82,11 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
     async off(id, rcon, signal) {
       if (rcon === null) throw unreachable();
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
-      const reply = await run(id, rcon, 'save-off').catch((error: unknown) => {
-        throw unreachable(error);
+      const reply = await run(id, rcon, 'save-off').catch(async (error: unknown) => {
+        if (!isAbsent(error)) throw unreachable(error);
+        // Nobody was told: nothing is to be taken back.
+        if (first) await forget(id);
+        throw noConsole(error);
       });
       // What was off before anybody here said so is its owner's wish.
       if (first && ALREADY_OFF.test(reply)) await forget(id);
@@ -96,6 +99,15 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
     },
     forget,
   };
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof ConsoleError && error.reason === 'absent';
+}
+
+function noConsole(cause: unknown): StatusError {
+  const sentence = 'The game takes no commands, so its world cannot be kept still. Stop it, then make the backup.';
+  return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { cause });
 }
 
 function notSaved(why: string): never {

@@ -15,6 +15,8 @@ import { holdPorts } from '../../src/adapters/process-ports.ts';
 import { runFiles } from '../../src/adapters/process-runs.ts';
 import { send } from '../../src/adapters/process-signals.ts';
 import { processTable } from '../../src/adapters/process-table.ts';
+import { createRconConsole } from '../../src/adapters/rcon.ts';
+import { withStandardInput } from '../../src/adapters/typed-console.ts';
 import { createProcessEngine } from '../../src/adapters/process.ts';
 import { EngineError, type EngineEvent, type LogLine } from '../../src/ports.ts';
 import { collect, until } from '../conformance/engine.ts';
@@ -285,6 +287,30 @@ test('a Java core runs from a jar that is there, with its address in server.prop
   t.is(await refused(/not a plain file/, engine), 'unknown');
   t.is(await engine.inspect('alpha'), undefined);
   await engine.install(spec, never);
+});
+
+test('a core without RCON has a console by its standard input, of the next service too', async (t) => {
+  const bench = await processBench(t);
+  const spec = { ...bench.spec('alpha'), core: 'custom', version: '1.21.4', ramMb: 512 };
+  const java = join(bench.dir, 'java');
+  const reads =
+    'while read -r line; do echo "did $line"; [ "$line" = stop ] && exit 0; done; echo end of input; sleep 600';
+  await writeFile(java, `#!/bin/sh\n[ "$1" = -version ] && exit\necho began\n${reads}\n`, { mode: 0o755 });
+  await writeFile(join(spec.dataDir, 'server.jar'), '');
+  const make = () => createProcessEngine({ runDir: join(bench.dir, 'run'), log, sandboxEntry: '', javaCommand: java });
+  const { rcon } = await make().boot(spec, never);
+  for (const engine of [make(), make()]) {
+    const console = withStandardInput(createRconConsole(), engine);
+    t.teardown(() => console.close());
+    t.is(await console.run(rcon!, 'secret', 'list all'), 'did list all');
+  }
+  const engine = make();
+  const console = withStandardInput(createRconConsole(), engine);
+  t.is(await console.run(rcon!, 'secret', 'stop'), 'did stop');
+  await until(async () => (await engine.inspect('alpha'))?.up === false);
+  t.like(await t.throwsAsync(console.run(rcon!, 'secret', 'list')), { reason: 'absent' });
+  await engine.erase('alpha');
+  t.deepEqual(await bench.traces('alpha'), []);
 });
 
 test('ports are free and not given twice; none left is an error', async (t) => {

@@ -135,7 +135,7 @@ test('a game that is not there, hangs up or answers nothing gives an error, and 
   const rcon = console(t, 3_000);
   const reason = async (address: Address, command: string) =>
     ((await t.throwsAsync(rcon.run(address, 'secret', command))) as { reason?: string }).reason;
-  t.is(await reason({ host: '127.0.0.1', port: 1 }, 'list'), 'unavailable');
+  t.is(await reason({ host: '127.0.0.1', port: 1 }, 'list'), 'absent');
   t.is(await reason(fake.address, 'die'), 'unavailable');
   t.is(await rcon.run(fake.address, 'secret', 'list'), 'none');
   t.is(await reason(fake.address, 'silence'), 'timeout');

@@ -15,6 +15,7 @@ import { createMetrics } from '../../src/actors/metrics.ts';
 import { scheduleActions } from '../../src/actors/schedule-actions.ts';
 import { createSchedules } from '../../src/actors/schedules.ts';
 import { createServerEvents, type ServerEvents } from '../../src/actors/server-events.ts';
+import type { Joined } from '../../src/actors/typed-commands.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
@@ -72,6 +73,8 @@ export interface ApiUnderTest extends World {
   key: string;
   /** What it logged, line by line. */
   logged: string[];
+  /** Who the proxy says is joined to which game. */
+  joined: Map<string, readonly Joined[]>;
   mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
   /** A full key of another account (`acc_other`, user `usr_other`), made on the way. */
   stranger: () => Promise<string>;
@@ -142,6 +145,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
   const logged: string[] = [];
+  const joined = new Map<string, readonly Joined[]>();
   const letters: Mail[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const config = { ...CONFIG, ...options.config };
@@ -275,7 +279,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       databases,
       serverPorts,
       schedules,
-      joined: () => [],
+      joined: (id) => joined.get(id) ?? [],
       playersPort: () => 25_565,
       rconPassword: () => 'rcon-password',
     }),
@@ -381,6 +385,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     port,
     key,
     logged,
+    joined,
     mint,
     call,
     async stranger() {

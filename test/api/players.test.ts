@@ -6,6 +6,7 @@ import type { ExecutionContext } from 'ava';
 import { createMojangProfiles } from '../../src/adapters/mojang.ts';
 import { offlineUuid } from '../../src/hosting/player-profiles.ts';
 import { parseProperties } from '../../src/hosting/properties-format.ts';
+import { ConsoleError } from '../../src/ports.ts';
 import type { Profiles } from '../../src/ports.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { PROXY_ADDRESS } from '../fakes/engine.ts';
@@ -87,6 +88,7 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
   t.deepEqual(await it.lists(), {
     online: [],
     running: false,
+    withoutConsole: false,
     whitelistEnforced: false,
     whitelist: [],
     ops: [],
@@ -265,4 +267,26 @@ test('while it runs the game is told, once, and its files say whether it did it'
   t.deepEqual(await it.refused('kick', { name: 'Steve' }), [5, 'PLAYER_NOT_ONLINE']);
   t.deepEqual(await it.refused('kick', { name: 'Steve\nstop' }), [3, 'INVALID_FIELD']);
   t.is((await it.servers.get('abc'))?.state, 'running');
+});
+
+test('a running game without a console: who is online is known of the proxy, lists change in its files, and both are said', async (t) => {
+  const find: Profiles['find'] = async (name) => ({ name, uuid: accountUuid(name) });
+  const it = await players(t, { profiles: { find } });
+  it.games.run = async () => {
+    throw new ConsoleError('absent', 'The console is not there.');
+  };
+  await it.run();
+  it.joined.set('abc', [{ name: 'Alice', ip: '203.0.113.7' }]);
+  t.like(await it.lists(), { running: true, withoutConsole: true, online: ['Alice'] });
+  t.like(await it.set('setOp', { name: 'Steve', op: true }), { withoutConsole: true, ops: [{ name: 'Steve' }] });
+  t.like(await it.set('setWhitelist', { name: 'Steve', allowed: true }), { whitelist: [{ name: 'Steve' }] });
+  t.like(await it.set('setBan', { name: 'Alex', banned: true }), { banned: [{ name: 'Alex' }] });
+  t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
+  t.deepEqual(await it.refused('kick', { name: 'Alice' }), [9, 'RCON_UNAVAILABLE']);
+  const { status, headers, json } = await it.call('POST', '/v1/servers/abc:command', { body: { command: 'list' } });
+  t.is(status, 400);
+  t.is(headers.get('retry-after'), null);
+  t.false(/try again/i.test(String(json['message'])));
+  await it.stop();
+  t.like(await it.lists(), { running: false, withoutConsole: false, online: [] });
 });
