@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec } from '../ports.ts';
 import { writeAtomic } from './atomic-file.ts';
 import { hasCore } from './core-file.ts';
@@ -39,15 +40,16 @@ const MAX_PROPERTIES_BYTES = 1024 * 1024;
  * what it keeps outside of its heap. Rejects with EngineError `core_unavailable` where Java or the jar is missing.
  */
 export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
-  const heapMb = Math.max(64, Math.floor(spec.ramMb * 0.75));
   if (spec.core === 'sandbox') {
-    return { file: process.execPath, args: [`--max-old-space-size=${heapMb}`, programs.sandboxEntry] };
+    const nodeHeapMb = Math.max(64, Math.floor(spec.ramMb * 0.75));
+    return { file: process.execPath, args: [`--max-old-space-size=${nodeHeapMb}`, programs.sandboxEntry] };
   }
+  const heap = heapMb(spec.ramMb);
   await checkJava(programs.javaCommand);
   const jar = await findJar(spec, programs, signal);
   const args = [
-    `-Xms${Math.floor(heapMb / 4)}M`,
-    `-Xmx${heapMb}M`,
+    `-Xms${Math.floor(heap / 4)}M`,
+    `-Xmx${heap}M`,
     '-XX:+ExitOnOutOfMemoryError',
     ...(await fabricArgs(spec, programs, jar)),
     '-jar',

@@ -1,4 +1,5 @@
 import { CORES, SANDBOX } from '../hosting/container.ts';
+import { missingCore } from '../hosting/core-versions.ts';
 import { MINECRAFT_VERSION } from '../hosting/minecraft-version.ts';
 import { checkMotd } from '../hosting/motd.ts';
 import { isOwnedProperty } from '../hosting/properties.ts';
@@ -62,6 +63,9 @@ export function* checkGame(
     yield { field: 'version', description: 'is not a Minecraft version' };
   } else if (type === SANDBOX && !sandboxVersions.includes(version)) {
     yield { field: 'version', description: 'is not offered by the sandbox' };
+  } else if (modpackPlatform === '') {
+    const description = missingCore({ type, version });
+    if (description !== undefined) yield { field: 'version', description };
   }
 }
 

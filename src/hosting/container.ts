@@ -1,4 +1,5 @@
 import { isAbsolute } from 'node:path';
+import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec, type PublishedPort } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { modpackEnv } from './modpack-env.ts';
@@ -112,11 +113,6 @@ function imageFor(image: string, java: string): string {
   const [, name = image, tag = ''] = /^(.*?)(?::([^:/]+))?$/.exec(image) ?? [];
   if (image.includes('@') || tag.includes('java')) return image;
   return ['', 'latest', 'stable'].includes(tag) ? `${name}:${java}` : `${name}:${tag}-${java}`;
-}
-
-/** Java heap for a memory limit: what the JVM keeps outside of it (code, threads, network buffers) must fit into the rest. */
-export function heapMb(ramMb: number): number {
-  return Math.floor(ramMb * (ramMb < 4096 ? 0.75 : 0.8));
 }
 
 function sandboxEnv(row: ServerRow, settings: GameSettings): Record<string, string> {

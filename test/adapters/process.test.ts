@@ -276,7 +276,7 @@ test('a Java core runs from a jar that is there, with its address in server.prop
     const lines = await collect(engine.logs('alpha'));
     return lines.length > 0 && lines;
   });
-  t.is(line!.text, `-Xms96M -Xmx384M -XX:+ExitOnOutOfMemoryError -jar ${join(cores, 'paper-1.21.4.jar')} nogui`);
+  t.is(line!.text, `-Xms64M -Xmx256M -XX:+ExitOnOutOfMemoryError -jar ${join(cores, 'paper-1.21.4.jar')} nogui`);
   const properties = await readFile(join(spec.dataDir, 'server.properties'), 'utf8');
   const places = `server-ip=127.0.0.1\nserver-port=${game.game!.port}\nrcon.port=${game.rcon!.port}\n`;
   const management = `management-server-host=127.0.0.1\nmanagement-server-port=${game.management!.port}\n`;

@@ -127,6 +127,7 @@ test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade
   await refused('updateVersion', { type: 'bedrock' }, 'INVALID_FIELD', 'type');
   await refused('updateVersion', { version: 'LATEST' }, 'INVALID_FIELD', 'version');
   await refused('updateVersion', { version: '1.21;reboot' }, 'INVALID_FIELD', 'version');
+  await refused('updateVersion', { type: 'pufferfish', version: '1.16.5' }, 'INVALID_FIELD', 'its first is for 1.17');
   await refused('updateVersion', { type: 'sandbox', version: '1.2.3' }, 'INVALID_FIELD', 'not offered');
   await command('abc', 'START');
   t.is(await refused('updateVersion', { version: '1.21.8' }, 'SERVER_NOT_STOPPED'), 400);

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { CORES, gameSpec, heapMb, installSpec, javaTag } from '../../src/hosting/container.ts';
+import { CORES, gameSpec, installSpec, javaTag } from '../../src/hosting/container.ts';
+import { heapMb } from '../../src/kernel/java-heap.ts';
 import type { ServerRow } from '../../src/store/rows.ts';
 
 const settings = {
@@ -99,6 +100,7 @@ test('F-10: the environment holds the image contract, a heap that fits, and no t
   t.false('SETUP_ONLY' in env);
   t.is(installSpec(row(), settings).env.SETUP_ONLY, 'true');
   t.is(heapMb(8192), 6553);
+  t.deepEqual([512, 768, 1024, 2048].map(heapMb), [256, 480, 736, 1536], 'metaspace has its room in a small one too');
 });
 
 test('the sandbox has its own image and needs no version', (t) => {
