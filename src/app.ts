@@ -16,6 +16,7 @@ import { openObservation, openWebhooks, watchService } from './compose/observati
 import { openServers } from './compose/servers.ts';
 import { createClosers } from './compose/startup.ts';
 import type { Config } from './config.ts';
+import { createCoreRules } from './hosting/core-rules.ts';
 import type { Log } from './log.ts';
 import { createTelemetry } from './observability/telemetry.ts';
 import type { Clock } from './ports.ts';
@@ -59,7 +60,8 @@ export async function startApp(
     const { operator, ...installation } = await openInstallation(startup, onLost);
     const { store, rconPassword } = installation;
     const gameHost = await openGameHost(startup, installation);
-    const { engine, typed: console } = gameHost;
+    const { engine, typed: console, trusted } = gameHost;
+    const cores = createCoreRules({ store, trusted });
     const mailer = await openMailer(startup);
     const hosting = await openHosting(startup, {
       ...installation,
@@ -79,10 +81,11 @@ export async function startApp(
       ...hosting,
       ...money,
       ...content,
+      cores,
       telemetry,
       outbox,
     });
-    const around = { store, servers, serverEvents, engine, console, rconPassword };
+    const around = { store, cores, servers, serverEvents, engine, console, rconPassword };
     const { alerts, metrics } = openObservation(startup, { ...around, console: gameHost.console, outbox });
     const joining = await openJoining(startup, { store, servers, presence });
     const { proxy } = joining;

@@ -33,6 +33,12 @@ export const settings = {
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
   databaseUrl: secret('DATABASE_URL', kind.databaseUrl, 'postgres://… or sqlite:<file>. Empty: a file in DATA_DIR.'),
   engine: setting('ENGINE', kind.engine, 'auto', 'Games as containers (docker), or as child processes.'),
+  trustTenants: setting(
+    'TRUST_TENANTS',
+    kind.flag,
+    'false',
+    'ENGINE=process: run code that others than operators upload, on this machine itself.',
+  ),
   dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Where the Docker engine answers.'),
   gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
   sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),

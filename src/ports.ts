@@ -25,6 +25,12 @@ export interface PublishedPort {
   proto: 'tcp' | 'udp';
 }
 
+/** A user of this machine, by number. */
+export interface GameUser {
+  uid: number;
+  gid: number;
+}
+
 /** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
 export interface GameSpec {
   serverId: string;

@@ -65,6 +65,11 @@ export const credit = optional(micros);
 
 export const engine = oneOf('auto', 'docker', 'process');
 
+export const flag: Kind<boolean> = {
+  expected: 'true or false',
+  parse: (value) => ({ true: true, false: false })[value],
+};
+
 export const webUrl = url('http', 'https');
 
 export const dockerUrl = url('unix', 'tcp', 'http', 'https', 'ssh', 'npipe');

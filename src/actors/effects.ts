@@ -65,6 +65,8 @@ export interface EffectsOptions {
   portsOf: (serverId: string) => readonly PublishedPort[];
   /** CPU time of a server with so much RAM, in cores. */
   cpusFor: (ramMb: number) => number;
+  /** Rejects for a server that may not run what it is made of. Asked last, so that also what wakes by itself is. */
+  mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
   /** Jobs on the files of a server that rests. Absent: none is ever asked for. */
@@ -149,6 +151,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const since = context?.wokenAt ?? clock.now();
       const { before, last } = await remains.begin(id);
       if (before === undefined || !before.up) {
+        await options.mayRun?.(row);
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await options.mods?.settle(id, signal);
@@ -236,6 +239,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         const row = rowOf(id);
         try {
           await remains.begin(id);
+          await options.mayRun?.(row);
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
           await install(row, signal);
         } catch (error) {

@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
+import type { GameUser } from '../ports.ts';
 
-/** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600. */
-export async function writeAtomic(path: string, text: string): Promise<void> {
+/** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600; of `owner`, where one is given. */
+export async function writeAtomic(path: string, text: string, owner?: GameUser): Promise<void> {
   const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     await using file = await open(temp, 'wx', 0o600);
+    if (owner) await file.chown(owner.uid, owner.gid);
     await file.writeFile(text);
     await file.sync();
     await rename(temp, path);

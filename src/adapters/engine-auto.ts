@@ -15,12 +15,15 @@ export interface EngineChoice {
   /** The image without which containers are of no use here: that of the sandbox core. */
   image: string;
   provideImage?: ImageProvider;
+  /** Games of this installation have been containers before. */
+  usedDocker?: boolean;
   log: Logger;
 }
 
 /**
  * Which engine to use. `auto` takes Docker where the engine answers and the image is there, or can be had, and else child
- * processes, and says in one log line why. A setting that names an engine is followed without a look.
+ * processes, and says in one log line why; never those where Docker was used before, whose rules hold what was uploaded in
+ * check: then Docker is waited for. A setting that names an engine is followed without a look.
  */
 export async function chooseEngine(setting: EngineSetting, choice: EngineChoice): Promise<'docker' | 'process'> {
   if (setting !== 'auto') return setting;
@@ -28,6 +31,10 @@ export async function chooseEngine(setting: EngineSetting, choice: EngineChoice)
   const why = await whyNotDocker(choice);
   if (why === undefined) {
     log.info({ engine: 'docker' }, `games run in containers: the Docker Engine answers and has ${image}`);
+    return 'docker';
+  }
+  if (choice.usedDocker) {
+    log.error(`games were containers here before, so they wait for Docker: ${why}; ENGINE=process gives that up`);
     return 'docker';
   }
   log.info({ engine: 'process' }, `games run as processes of this machine: ${why}`);

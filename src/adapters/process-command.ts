@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { heapMb } from '../kernel/java-heap.ts';
-import { EngineError, type GameSpec } from '../ports.ts';
+import { EngineError, type GameSpec, type GameUser } from '../ports.ts';
 import { writeAtomic } from './atomic-file.ts';
 import { hasCore } from './core-file.ts';
 
@@ -12,6 +12,8 @@ import { hasCore } from './core-file.ts';
 export interface Command {
   file: string;
   args: string[];
+  /** As whom; undefined: as this process's own user. */
+  user?: GameUser | undefined;
 }
 
 /** Where the programs of cores are. */
@@ -90,9 +92,13 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
 /**
  * Java cores know their address from `server.properties` alone. The lines go to its end, where they beat all earlier ones
  * (java.util.Properties.load), behind an empty line, in case the last one ends in a backslash; the core rewrites the file
- * at its start without the ones they beat.
+ * at its start without the ones they beat. `owner` is whom the file then belongs to.
  */
-export async function placeJavaCore(dataDir: string, { gamePort, rconPort, managementPort }: Place): Promise<void> {
+export async function placeJavaCore(
+  dataDir: string,
+  { gamePort, rconPort, managementPort }: Place,
+  owner?: GameUser,
+): Promise<void> {
   const path = join(dataDir, 'server.properties');
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
@@ -114,7 +120,7 @@ export async function placeJavaCore(dataDir: string, { gamePort, rconPort, manag
     'management-server-host=127.0.0.1',
     `management-server-port=${managementPort}`,
   ];
-  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`);
+  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`, owner);
 }
 
 function notPlain(cause?: unknown): EngineError {

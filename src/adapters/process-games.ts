@@ -8,6 +8,7 @@ import { type Clock, EngineError, type EngineEvent, type Exit, type GameSpec } f
 import type { Command, Place } from './process-command.ts';
 import type { ProcessLogFiles } from './process-log-files.ts';
 import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
+import { gameProcessOf } from './process-family.ts';
 import { LogRotation } from './process-log-rotation.ts';
 import { type Run, type Runs, gameOf, newRun } from './process-runs.ts';
 import { leadsGroup, send } from './process-signals.ts';
@@ -114,6 +115,7 @@ export class ProcessGames {
         DORMOUSE_SERVER: run.serverId,
       },
       detached: true,
+      ...command.user,
       stdio: [input?.fd ?? 'ignore', output.fd, output.fd],
     });
     const failed = once(child, 'error').then(([error]: unknown[]) => error);
@@ -154,7 +156,7 @@ export class ProcessGames {
   async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const live = this.#live.get(run.token);
     if (!live || run.pid === null) return;
-    send(run.pid, signal);
+    send(await gameProcessOf(run.pid), signal);
     if (!(await this.#endsWithin(live, graceMs))) {
       send(-run.pid, 'SIGKILL');
       if (!(await this.#endsWithin(live, KILL_MS))) {

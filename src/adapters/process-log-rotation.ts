@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ProcessLogFiles } from './process-log-files.ts';
+import { gameProcessOf } from './process-family.ts';
 import type { Run } from './process-runs.ts';
 import { send } from './process-signals.ts';
 import { processTable } from './process-table.ts';
@@ -40,8 +41,9 @@ export class LogRotation {
     if (pid === null) return false;
     const pause = async () => {
       send(-pid, 'SIGSTOP');
-      for (let look = 0; look < 100 && !processTable.isStopped(pid); look += 1) await sleep(1);
-      return processTable.isStopped(pid);
+      const game = await gameProcessOf(pid);
+      for (let look = 0; look < 100 && !processTable.isStopped(game); look += 1) await sleep(1);
+      return processTable.isStopped(game);
     };
     try {
       return await this.#files.rotateIfLarge(serverId, pause, () => send(-pid, 'SIGCONT'));

@@ -1,6 +1,7 @@
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import type { PublishedPort } from '../ports.ts';
-import { processTable, statFields } from './process-table.ts';
+import { familyOf } from './process-family.ts';
+import { processTable } from './process-table.ts';
 
 /** What leads into a game: a port of 127.0.0.1. */
 type Target = Pick<PublishedPort, 'containerPort' | 'proto'>;
@@ -13,8 +14,6 @@ interface Leader {
 
 /** An answer is good for so long: strangers ask as often as they like. */
 const GOOD_FOR_MS = 1_000;
-/** Deeper no game nests its processes. */
-const MOST_ANCESTORS = 64;
 
 /** Addresses at which connections to 127.0.0.1 are taken, as the kernel writes them: it and `0.0.0.0`, by IPv4 and IPv6. */
 const REACHED = new Set([
@@ -82,23 +81,4 @@ async function takeOwn(inodes: Set<string>, pid: number): Promise<void> {
     const link = await readlink(`${dir}/${fd}`).catch(() => '');
     inodes.delete(/^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '');
   }
-}
-
-/** The processes of a leader's session, and all that these have started. */
-async function familyOf(leader: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
-  const kin = new Map<number, { parent: number; session: number }>();
-  for (const pid of pids) {
-    const fields = statFields(pid);
-    if (fields) kin.set(pid, { parent: Number(fields[1]), session: Number(fields[3]) });
-  }
-  const isOfFamily = (pid: number) => {
-    let each = kin.get(pid);
-    for (let steps = 0; each && steps < MOST_ANCESTORS; steps++) {
-      if (each.session === leader) return true;
-      each = kin.get(each.parent);
-    }
-    return false;
-  };
-  return pids.filter(isOfFamily);
 }

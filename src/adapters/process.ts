@@ -13,7 +13,9 @@ import {
 } from '../ports.ts';
 import { systemClock } from './clock.ts';
 import { createTurns } from '../turns.ts';
+import { compileCache, type Confinement, confine } from './process-confinement.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
+import { gameProcessOf } from './process-family.ts';
 import { ProcessGames } from './process-games.ts';
 import { ProcessInput } from './process-input.ts';
 import { ProcessLogFiles } from './process-log-files.ts';
@@ -35,6 +37,10 @@ export interface ProcessEngineOptions {
   javaCommand?: string;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
+  /** All that it reads of this program. Default: the directory it lies in. */
+  sandboxPaths?: readonly string[];
+  /** Default: games run as the service's own user, who may read what the service can. */
+  confinement?: Confinement;
   /** See Programs; told the directory to put it in. Absent: only what the operator has put there is run. */
   fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal) => Promise<void>;
 }
@@ -42,32 +48,32 @@ export interface ProcessEngineOptions {
 /**
  * Games as child processes of this machine, detached and in process groups of their own, so that they outlive the service
  * and are adopted by its next instance. They listen on loopback ports, told to the sandbox core by SERVER_IP, SERVER_PORT,
- * RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. Games run as the service's own user: what is installed into a
- * server can read what the service can, so this engine is for owners who trust each other. Memory is bounded by the
- * runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
+ * RCON_PORT and MANAGEMENT_SERVER_PORT, to Java cores by `server.properties`. What they may read besides their own folder is
+ * for the confinement to say; the network is this machine's. Memory is bounded by the runtime's heap only. Exit codes are known of games that this instance started, null of adopted ones.
  */
 export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const { runDir, log, clock = systemClock } = options;
+  const { confinement = {} } = options;
+  const { user } = confinement;
   const runs = runFiles(runDir, (server) => {
     log.error(
       { server },
       'the run file of a game was damaged and is set aside; what ran of it ends with its next start',
     );
   });
-  /** Compiled code of the sandbox core, which starts in two thirds of the time with it. */
-  const cacheDir = join(runDir, 'compile-cache');
   const files = new ProcessLogFiles(runDir);
   const input = new ProcessInput(runDir);
   const games = new ProcessGames(runs, files, clock, log);
   const alone = createTurns();
   const coresDir = join(dirname(runDir), 'cores');
+  const { sandboxPaths = [dirname(options.sandboxEntry)] } = options;
   const programs: Programs = {
     sandboxEntry: options.sandboxEntry,
     javaCommand: options.javaCommand ?? 'java',
     coresDir,
     fetchCore: options.fetchCore?.bind(undefined, coresDir),
   };
-  if (process.getuid?.() === 0) log.warn('games run as root: run the service as a user of its own');
+  if (process.getuid?.() === 0 && !user) log.warn('games run as root: run the service as a user of its own');
   const usages = new Map<string, ProcessUsage & { at: number }>();
   /** Lets go of a server's ports. */
   const releases = new Map<string, () => void>();
@@ -97,7 +103,11 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   /** Makes a run of this kind, in place of whatever ended one there is; leaves a running one alone. */
   async function run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Run> {
     const { serverId } = spec;
-    const command = await commandFor(spec, programs, signal);
+    const plain = await commandFor(spec, programs, signal);
+    // Compiled code of the sandbox core, which starts in two thirds of the time with it.
+    const cacheDir = await compileCache(spec.core, runDir, confinement);
+    const needs = { searchPath: searchPath(), sandboxPaths, coresDir, cacheDir };
+    const command = await confine(plain, spec, confinement, needs);
     for (;;) {
       signal.throwIfAborted();
       const found = await games.find(serverId);
@@ -110,7 +120,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         continue;
       }
       try {
-        if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed);
+        if (spec.core !== 'sandbox') await placeJavaCore(spec.dataDir, claimed, user);
         // The sandbox core has a console of its own.
         await using pipe = spec.core === 'sandbox' ? undefined : await openInput(serverId);
         return await games.start(claimed, command, spec.dataDir, environment(spec, claimed, cacheDir), pipe);
@@ -243,7 +253,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       translated(async (): Promise<GameStats | undefined> => {
         const found = await games.find(serverId);
         if (!found || found.exit !== null || found.pid === null) return undefined;
-        const usage = await processTable.usage(found.pid);
+        const usage = await processTable.usage(await gameProcessOf(found.pid));
         if (!usage) return undefined;
         const at = clock.now();
         const before = usages.get(serverId) ?? { cpuMs: 0, at: found.startedAt ?? at };
@@ -272,13 +282,17 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   };
 }
 
+function searchPath(): string {
+  return process.env.PATH ?? '/usr/bin:/bin';
+}
+
 /** What the specification says, what every program needs, and where to listen; never what the service was started with. */
-function environment(spec: GameSpec, place: Place, cacheDir: string): Record<string, string> {
+function environment(spec: GameSpec, place: Place, cacheDir: string | undefined): Record<string, string> {
   return {
-    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    PATH: searchPath(),
     LANG: process.env.LANG ?? 'C.UTF-8',
     HOME: spec.dataDir,
-    ...(spec.core === 'sandbox' ? { NODE_COMPILE_CACHE: cacheDir } : {}),
+    ...(cacheDir !== undefined ? { NODE_COMPILE_CACHE: cacheDir } : {}),
     ...spec.env,
     SERVER_IP: '127.0.0.1',
     SERVER_PORT: String(place.gamePort),

@@ -45,6 +45,7 @@ export async function createServerFor(
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, services);
   requireActive(request.region, services);
+  await services.cores.require(request);
   const { maxServers } = services.accountLimits.of(accountId);
   return services.inTurn(accountId, async () => {
     const servers = await services.servers.listByAccount(accountId);

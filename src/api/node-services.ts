@@ -11,6 +11,7 @@ import type { LiveServer } from '../billing/live.ts';
 import { type NodeDrain, openNodeDrain } from '../billing/node-drain.ts';
 import { reserves } from '../billing/reservations.ts';
 import { openSuspensions, type Suspensions } from '../billing/suspensions.ts';
+import type { CoreRules } from '../hosting/core-rules.ts';
 import type { ServerDatabases } from '../hosting/databases.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
@@ -28,6 +29,7 @@ export interface NodeServices {
   suspensions: Suspensions;
   drain: NodeDrain;
   orphans: Orphans;
+  cores: CoreRules;
 }
 
 export interface NodeServicesOptions {
@@ -45,6 +47,7 @@ export interface NodeServicesOptions {
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string;
   capacity: Pick<Capacity, 'reachable'>;
+  cores: CoreRules;
   /** Bytes in use on the file system of the servers. By default it is asked. */
   usedBytes?: (() => Promise<number>) | undefined;
 }
@@ -81,7 +84,7 @@ const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
 export async function openNodeServices(
   options: NodeServicesOptions,
 ): Promise<NodeServices & { close(): Promise<void> }> {
-  const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine, databases } = options;
+  const { store, clock, log, dataDir, nodeLabel, servers, serverEvents, engine, databases, cores } = options;
   const { usage, quota: disk } = options.disk;
   const suspensions = await openSuspensions(store);
   const drain = await openNodeDrain(store, nodeLabel);
@@ -114,6 +117,13 @@ export async function openNodeServices(
     else if (AWAKE.has(now.state)) awake.add(id);
   });
   const unchecks = [
+    servers.checkWakes(
+      async (row) => {
+        await cores.require(row);
+        return () => {};
+      },
+      [...WAKES, ...INSTALLS],
+    ),
     servers.checkWakes((row) => disk.check(row), [...WAKES, ...INSTALLS]),
     servers.checkWakes(
       async () =>
@@ -177,6 +187,7 @@ export async function openNodeServices(
     suspensions,
     drain,
     orphans,
+    cores,
     async close() {
       watch.close();
       unobserve();

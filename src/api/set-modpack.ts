@@ -39,8 +39,9 @@ export const setModpack = serverOperation({
   const { servers, backups, clock, worlds, mods } = services;
   const { row } = server;
   check(row, body);
-  const cause = causeOf(principal);
   // Asked before the backup, too: nobody is to wait for one in vain.
+  await services.cores.require(row);
+  const cause = causeOf(principal);
   requireRest(server.state, row.id);
   const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
   const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);

@@ -35,6 +35,7 @@ export const updateServerVersion = serverOperation({
   if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
   if (violations.length > 0) throw invalidFields(violations);
   if (row.modpackPlatform !== '') throw packDecides(row);
+  await services.cores.require(wanted);
   const deed = { action: 'server.version', detail: changeText(row, wanted), at: services.clock.now() };
   const record = recordOnServer(principal, row, deed);
   const { type, version } = wanted;

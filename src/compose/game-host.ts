@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Secret } from '../access/secrets.ts';
 import { dockerOptions } from '../adapters/docker-host.ts';
@@ -10,8 +11,12 @@ import { createProcessEngine } from '../adapters/process.ts';
 import { createRconConsole } from '../adapters/rcon.ts';
 import { withStandardInput } from '../adapters/typed-console.ts';
 import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
+import type { TrustedWithCode } from '../hosting/core-rules.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Console, Engine, Management } from '../ports.ts';
+import { getMeta, setMeta } from '../store/meta.ts';
+import type { Store } from '../store/store.ts';
+import { openConfinement } from './confinement.ts';
 import type { Startup } from './startup.ts';
 
 /** What games run on, and how they are talked to. */
@@ -24,23 +29,41 @@ export interface GameHost {
   engine: Engine;
   /** Whom servers' files are handed over to; undefined: they stay this process's own. */
   owner: FileOwner | undefined;
+  /** Whose servers may run what was uploaded. */
+  trusted: TrustedWithCode;
 }
 
 /** The user of the game image. */
 const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
 
+const ROOT = join(import.meta.dirname, '../..');
+const SANDBOX_ENTRY = join(ROOT, 'src/sandbox/main.ts');
+/** Not the folder as a whole: settings with passwords may lie in it. */
+const SANDBOX_PATHS = ['package.json', 'node_modules', 'src/sandbox'].map((name) => join(ROOT, name));
+
+/** That games have been containers, among what is known of the installation. */
+const USED_DOCKER = 'engine.docker';
+
 /** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
-export async function openGameHost(startup: Startup, { secret }: { secret: Secret }): Promise<GameHost> {
+export async function openGameHost(
+  startup: Startup,
+  { store, secret }: { store: Store; secret: Secret },
+): Promise<GameHost> {
   const console = createRconConsole();
   startup.onClose(() => console.close());
   const management = createManagement();
   startup.onClose(() => management.close());
-  const engine = await openEngine(startup, installationOf(secret));
-  const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? GAME_USER : undefined;
-  return { console, typed: withStandardInput(console, engine), management, engine, owner };
+  const opened = await openEngine(startup, { store, installation: installationOf(secret) });
+  return { console, typed: withStandardInput(console, opened.engine), management, ...opened };
 }
 
-async function openEngine({ config, log, clock }: Startup, installation: string): Promise<Engine> {
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted'>;
+
+async function openEngine(
+  startup: Startup,
+  { store, installation }: { store: Store; installation: string },
+): Promise<Opened> {
+  const { config, log } = startup;
   const docker = dockerOptions(config.dockerHost);
   const image = config.sandboxImage;
   const provideImage: ImageProvider = async (docker, wanted) => {
@@ -50,28 +73,43 @@ async function openEngine({ config, log, clock }: Startup, installation: string)
     await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
     return true;
   };
-  const kind = await chooseEngine(config.engine, { docker, image, provideImage, log });
+  const logDir = join(config.dataDir, 'logs');
+  // Earlier versions left no note, but only Docker's logs of ended games lie there.
+  const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
+  const kind = await chooseEngine(config.engine, { docker, image, provideImage, usedDocker, log });
   if (kind === 'docker') {
+    await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
     const { createDockerEngine } = await import('../adapters/docker.ts');
     const isOutdated = async (labels: Readonly<Record<string, string>>) =>
       (await import('../sandbox/image-content.ts')).isOutdated(labels);
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
-    const logDir = join(config.dataDir, 'logs');
-    return createDockerEngine({ docker, installation, logDir, log, provideImage });
+    const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
+    return { engine, owner: process.getuid?.() === 0 ? GAME_USER : undefined, trusted: 'everybody' };
   }
+  return await openProcesses(startup, installation);
+}
+
+async function openProcesses(startup: Startup, installation: string): Promise<Opened> {
+  const { config, log, clock } = startup;
   const fetchVanilla = createVanillaDownloads({ manifestUrl: config.versionManifestUrl, clock });
   const fetchFabric = createFabricDownloads({ metaUrl: config.fabricMetaUrl, fetchVanilla, clock });
-  const sandboxEntry = join(import.meta.dirname, '../sandbox/main.ts');
-  return createProcessEngine({
+  const { confinement, trusted } = await openConfinement(startup, {
+    installation: Number.parseInt(installation, 16),
+    programs: [process.execPath, SANDBOX_ENTRY],
+  });
+  const engine = createProcessEngine({
     runDir: join(config.dataDir, 'run'),
     log,
     clock,
-    sandboxEntry,
+    sandboxEntry: SANDBOX_ENTRY,
+    sandboxPaths: SANDBOX_PATHS,
+    confinement,
     fetchCore: async (...core) => {
       await fetchVanilla(...core);
       await fetchFabric(...core);
     },
   });
+  return { engine, owner: confinement.user, trusted };
 }
 
 /** Tells this installation's containers from those of others on the same Docker engine. */

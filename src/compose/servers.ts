@@ -8,6 +8,7 @@ import { createServerEvents, type ServerEvents } from '../actors/server-events.t
 import { createServers, type Servers } from '../actors/servers.ts';
 import { alertStep, followAlerts } from '../actors/step-alerts.ts';
 import type { Config } from '../config.ts';
+import type { CoreRules } from '../hosting/core-rules.ts';
 import type { WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Store } from '../store/store.ts';
@@ -36,6 +37,7 @@ export interface OpenServersOptions
   rconPassword: (serverId: string) => string;
   telemetry: Pick<Telemetry, 'stepped' | 'refusedWake'>;
   outbox: Pick<WebhookOutbox, 'add'>;
+  cores: CoreRules;
 }
 
 /** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
@@ -46,7 +48,7 @@ const INSTALL_MS = 30 * 60_000;
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
   const { store, engine, console, typed, management, owner, rconPassword, steady } = options;
   const { sessions, telemetry, outbox } = options;
-  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock } = options;
+  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock, cores } = options;
   const { dataDir } = config;
   let outages = 0;
   const backupRoom = createBackupRoom({
@@ -74,6 +76,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     clock: steady,
     log,
     rconPassword,
+    mayRun: (row) => cores.require(row),
     portsOf: (id) => serverPorts.of(id),
     cpusFor: (ramMb) => capacity.cpusFor(ramMb),
     pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },

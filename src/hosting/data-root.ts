@@ -2,6 +2,7 @@ import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ServerRow } from '../store/rows.ts';
 import { liftConnectionThrottle } from './connection-throttle.ts';
+import { handOver } from './hand-over.ts';
 import { acceptEula, type FileOwner, writeProperties } from './properties.ts';
 import { removeTree } from './remove-tree.ts';
 
@@ -19,7 +20,10 @@ export async function prepareDataRoot(
 ): Promise<void> {
   const root = dataRoot(dataDir, row.id);
   await mkdir(root, { recursive: true, mode: 0o750 });
-  if (owner !== undefined) await chown(root, owner.uid, owner.gid);
+  const isRoot = process.getuid?.() === 0;
+  if (owner !== undefined) await handOver(root, owner);
+  // So that a later owner is seen to be another one.
+  else if (isRoot) await chown(root, 0, 0);
   await acceptEula(root, owner);
   await writeProperties(root, row, rconPassword, owner);
   await liftConnectionThrottle(root, row.type, owner);

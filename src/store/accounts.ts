@@ -39,6 +39,12 @@ export async function listOwners(db: Sql, accountId: string): Promise<UserRow[]>
   return (await db.query<StoredUser>(sql, [accountId])).map(userRow).filter(({ emailVerified }) => emailVerified);
 }
 
+/** Whether one of the account's own users is an operator. */
+export async function isOperatorAccount(db: Sql, accountId: string): Promise<boolean> {
+  const rows = await db.query<StoredUser>('SELECT * FROM "users" WHERE "accountId" = $1', [accountId]);
+  return rows.some(({ operator }) => Boolean(operator));
+}
+
 /** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
 export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
   const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';

@@ -50,6 +50,19 @@ for (const [title, setting, image, socket, expected, why] of cases) {
   });
 }
 
+test('auto waits for Docker rather than run as processes what were containers', async (t) => {
+  for (const [docker, image] of [
+    [{ socketPath: nowhere }, 'present'],
+    [await fakeDocker(t), 'missing'],
+  ] as const) {
+    const lines: string[] = [];
+    const choice = { docker, image, usedDocker: true, log: logInto(lines) };
+    t.is(await chooseEngine('auto', choice), 'docker');
+    t.regex(lines.join(''), /"level":50.*ENGINE=process gives that up/);
+    t.is(await chooseEngine('process', choice), 'process');
+  }
+});
+
 const renewals: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
   ['an image of another version is built anew', 'present', true, undefined, 1, /"level":30.*building it anew/],
   ['an image of this version is left alone', 'present', false, undefined, 0, undefined],

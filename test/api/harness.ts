@@ -28,6 +28,7 @@ import { createServices } from '../../src/compose/services.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import { openServerPorts } from '../../src/hosting/server-ports.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
+import { createCoreRules, type TrustedWithCode } from '../../src/hosting/core-rules.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { createMods } from '../../src/hosting/mods.ts';
 import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
@@ -108,6 +109,8 @@ export interface ApiTestOptions {
   /** By default everybody has an account. */
   profiles?: Profiles;
   diskQuota?: readonly QuotaTier[];
+  /** Whose servers may run what was uploaded; by default everybody's. */
+  trusted?: TrustedWithCode;
   /** In place of what the whole file system has, which others fill and empty too. */
   usedBytes?: () => Promise<number>;
   world?: WorldOptions;
@@ -185,6 +188,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     console: games,
     rconPassword: () => 'secret',
     capacity,
+    cores: createCoreRules({ store, trusted: options.trusted ?? 'everybody' }),
     usedBytes: options.usedBytes,
   });
   t.teardown(() => node.close());

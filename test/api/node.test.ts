@@ -286,6 +286,7 @@ test('a suspension survives, also a death between the decision and the stop', as
     nodeLabel: 'node-1',
     rconPassword: () => 'secret',
     capacity: services.capacity,
+    cores: services.cores,
   });
   t.teardown(() => again.close());
   await it.reach('bad', 'hibernated');
@@ -459,4 +460,31 @@ test('M-01: while the engine is out of reach a running server is not said to sle
   t.is((await it.call('POST', '/v1/servers/asleep:start')).status, 200);
   await it.running('asleep');
   t.deepEqual([...it.engine.boots], ['awake', 'asleep']);
+});
+
+test('where games are processes, code that is uploaded is run for operators alone', async (t) => {
+  const it = await node(t, { trusted: 'operators' });
+  const stranger = await it.stranger();
+  const create = (key: string, fields: object) =>
+    it.call('POST', '/v1/servers', { key, body: { name: 'Mine', ramMb: 2_048, ...fields } });
+  const java = { type: 'paper', version: '1.21.8' };
+  for (const refused of [
+    await create(stranger, java),
+    await create(stranger, { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack' }),
+  ]) {
+    t.like(refused, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+    t.regex(String(refused.json['message']), /only operators may .*sandbox/);
+  }
+  t.is((await create(stranger, { id: 'lobby' })).status, 200);
+  const changed = await it.call('POST', '/v1/servers/lobby:updateVersion', { key: stranger, body: java });
+  t.like(changed, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is((await it.call('POST', '/v1/servers/lobby:start', { key: stranger })).status, 200);
+  t.is((await create(it.key, { ...java, id: 'ours' })).status, 200);
+  t.is((await it.call('POST', '/v1/servers/ours:start')).status, 200);
+  // Made under other rules.
+  await it.create('old', { accountId: 'acc_other', ...java, ramMb: 2_048 });
+  const started = await it.call('POST', '/v1/servers/old:start', { key: stranger });
+  t.like(started, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is(await it.kicked('old'), 'Servers of this type are not run here; its owner knows more.');
+  t.false(it.engine.boots.includes('old'));
 });

@@ -1,9 +1,13 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { openBubblewrap } from '../../src/adapters/bubblewrap.ts';
+import { gameUser } from '../../src/adapters/game-user.ts';
+import type { Confinement } from '../../src/adapters/process-confinement.ts';
 import { createProcessEngine } from '../../src/adapters/process.ts';
+import { needs } from '../support/needs.ts';
 import { behaviourEnv } from './docker-bench.ts';
 import type { Bench } from './engine.ts';
 
@@ -13,7 +17,14 @@ export interface ProcessBench extends Bench {
   dir: string;
 }
 
-export async function processBench(t: ExecutionContext): Promise<ProcessBench> {
+/** The same with games that are shut in, as a user of their own where this process may change users. */
+export async function confinedBench(t: ExecutionContext): Promise<ProcessBench | undefined> {
+  if (!(await needs(t, 'bubblewrap'))) return undefined;
+  const user = process.getuid?.() === 0 ? await gameUser(4711) : undefined;
+  return await processBench(t, { user, bubblewrap: await openBubblewrap(user) });
+}
+
+export async function processBench(t: ExecutionContext, confinement: Confinement = {}): Promise<ProcessBench> {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-process-'));
   const runDir = join(dir, 'run');
   const make = () =>
@@ -21,13 +32,18 @@ export async function processBench(t: ExecutionContext): Promise<ProcessBench> {
       runDir,
       log: pino({ level: 'silent' }),
       sandboxEntry: join(import.meta.dirname, 'scripted-game.ts'),
+      confinement,
     });
   const engine = make();
   t.teardown(async () => {
     for (const { serverId } of await engine.list()) await engine.erase(serverId);
     await rm(dir, { recursive: true });
   });
-  for (const id of ['alpha', 'beta']) await mkdir(join(dir, 'data', id), { recursive: true });
+  for (const id of ['alpha', 'beta']) {
+    await mkdir(join(dir, 'data', id), { recursive: true });
+    const { user } = confinement;
+    if (user) await chown(join(dir, 'data', id), user.uid, user.gid);
+  }
   return {
     engine,
     dir,

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 
 /** A system outside this repository that some tests use. */
-export type Need = 'docker' | 'postgres' | 'haproxy' | 'chromium' | 'mariadb' | 'openssh';
+export type Need = 'docker' | 'postgres' | 'haproxy' | 'chromium' | 'mariadb' | 'openssh' | 'bubblewrap';
 
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
@@ -13,6 +13,7 @@ const probes: Record<Need, () => Promise<unknown>> = {
     firstThatRuns(['postgres', ...[18, 17, 16, 15, 14].map((n) => `/usr/lib/postgresql/${n}/bin/postgres`)]),
   haproxy: () => firstThatRuns(['haproxy', '/usr/sbin/haproxy'], '-v'),
   mariadb: () => firstThatRuns(['mariadbd', '/usr/sbin/mariadbd']),
+  bubblewrap: () => run('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true'], { timeout: 60_000 }),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => firstThatRuns([process.env.CHROMIUM ?? '/usr/bin/chromium']),
 };
@@ -20,7 +21,7 @@ const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
  * Whether a system is there that a test needs: a Docker engine that answers, or the program of PostgreSQL,
- * HAProxy, Chromium, MariaDB or OpenSSH.
+ * HAProxy, Chromium, MariaDB, OpenSSH or bubblewrap.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
  * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
  */

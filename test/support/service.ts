@@ -170,6 +170,8 @@ export async function runningGames({
       readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
       readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
     ]);
+    // What only holds a game is none.
+    if (command.startsWith('bwrap\0')) continue;
     const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
     if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;
     found.push({ pid: Number(entry), serverId });

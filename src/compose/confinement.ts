@@ -1,0 +1,71 @@
+import { chmod, mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openBubblewrap } from '../adapters/bubblewrap.ts';
+import { closedAbove, gameUser } from '../adapters/game-user.ts';
+import type { Confinement } from '../adapters/process-confinement.ts';
+import type { TrustedWithCode } from '../hosting/core-rules.ts';
+import type { Startup } from './startup.ts';
+
+/** How games that are processes are kept from what is not theirs, and so whose code they may run. */
+export interface Confined {
+  confinement: Confinement;
+  trusted: TrustedWithCode;
+}
+
+/** In the data directory: what no game may read, whatever rights earlier versions, or others, gave it. */
+const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal', 'first-run.json', 'logs', 'run'];
+const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
+const OTHERS = 0o007;
+
+/**
+ * As root, games get a user of their own, so that they can read nothing of the service's whatever they run. Bubblewrap, where
+ * it is there and works, shows each one its own folder alone. `installation` is a number that tells this one from others;
+ * `programs` is what games are started from.
+ */
+export async function openConfinement(
+  { config, log }: Pick<Startup, 'config' | 'log'>,
+  { installation, programs }: { installation: number; programs: readonly string[] },
+  open = openBubblewrap,
+): Promise<Confined> {
+  const user = process.getuid?.() === 0 ? await gameUser(installation) : undefined;
+  const trusted = config.trustTenants ? 'everybody' : 'operators';
+  const bubblewrap = await open(user).catch((err: unknown) => {
+    log.debug({ err }, 'bubblewrap is not there, or cannot work');
+  });
+  if (bubblewrap) return { confinement: { user, bubblewrap }, trusted };
+  if (!user) {
+    log.warn('games run as the user of the service and could read its files: install bubblewrap to shut them in');
+    return { confinement: {}, trusted };
+  }
+  await letPass(config.dataDir);
+  const closed = await firstClosed([...programs, join(config.dataDir, 'servers')]);
+  if (closed === undefined) {
+    log.warn({ uid: user.uid }, 'all games run as one user and could read the files of each other: install bubblewrap');
+    return { confinement: { user }, trusted };
+  }
+  log.warn(
+    `games run as root, as no other user may pass ${closed}: install bubblewrap, or run the service as a user of its own`,
+  );
+  return { confinement: {}, trusted: config.trustTenants ? 'everybody' : 'nobody' };
+}
+
+/** Lets the user of games come as far as their folders, and no other. */
+async function letPass(dataDir: string): Promise<void> {
+  for (const name of [...PRIVATE, ...KEYS]) await setMode(join(dataDir, name), (mode) => mode & ~OTHERS);
+  const servers = join(dataDir, 'servers');
+  await mkdir(servers, { recursive: true, mode: 0o711 });
+  for (const path of [dataDir, servers]) await setMode(path, (mode) => (mode & ~OTHERS) | 0o001);
+}
+
+async function setMode(path: string, next: (mode: number) => number): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found && next(found.mode) !== found.mode) await chmod(path, next(found.mode & 0o7777));
+}
+
+async function firstClosed(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) {
+    const closed = await closedAbove(path);
+    if (closed !== undefined) return closed;
+  }
+  return undefined;
+}

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { chmod, link, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { openConfinement } from '../../src/compose/confinement.ts';
+import { handOver } from '../../src/hosting/hand-over.ts';
+
+const run = promisify(execFile);
+const log = pino({ level: 'silent' });
+const isRoot = process.getuid?.() === 0;
+const withoutBubblewrap = () => Promise.reject(new Error('no such program'));
+
+async function dataDirectory(t: ExecutionContext): Promise<{ above: string; dataDir: string }> {
+  const above = await mkdtemp(join(tmpdir(), 'dormouse-confined-'));
+  t.teardown(() => rm(above, { recursive: true }));
+  const dataDir = join(above, 'data');
+  await mkdir(join(dataDir, 'servers/alpha'), { recursive: true, mode: 0o750 });
+  for (const name of ['secret.key', 'dormouse.db']) await writeFile(join(dataDir, name), 'secret', { mode: 0o644 });
+  return { above, dataDir };
+}
+
+const config = (dataDir: string, trustTenants = false) =>
+  ({ dataDir, trustTenants }) as Parameters<typeof openConfinement>[0]['config'];
+
+test('without bubblewrap, root gives games a user who comes to their folders and reads nothing else', async (t) => {
+  if (!isRoot) {
+    t.pass('only root may change users');
+    return;
+  }
+  const { above, dataDir } = await dataDirectory(t);
+  await chmod(above, 0o755);
+  const { confinement, trusted } = await openConfinement(
+    { config: config(dataDir), log },
+    { installation: 7, programs: ['/usr/bin/env'] },
+    withoutBubblewrap,
+  );
+  t.is(trusted, 'operators');
+  const { user } = confinement;
+  t.true(user!.uid > 65_536);
+  await handOver(join(dataDir, 'servers/alpha'), user!);
+  const asGame = (...command: string[]) => {
+    const { uid, gid } = user!;
+    return run(command[0]!, command.slice(1), { uid, gid }).then(
+      () => true,
+      () => false,
+    );
+  };
+  t.true(await asGame('touch', join(dataDir, 'servers/alpha/level.dat')));
+  for (const name of ['secret.key', 'dormouse.db']) t.false(await asGame('cat', join(dataDir, name)), name);
+  t.false(await asGame('ls', dataDir));
+  t.false(await asGame('ls', join(dataDir, 'servers')));
+});
+
+test('where that user could not come to the folders, uploaded code is not run at all', async (t) => {
+  if (!isRoot) {
+    t.pass('only root may change users');
+    return;
+  }
+  const { above, dataDir } = await dataDirectory(t);
+  await chmod(above, 0o700);
+  const open = (trust: boolean) =>
+    openConfinement({ config: config(dataDir, trust), log }, { installation: 7, programs: [] }, withoutBubblewrap);
+  t.deepEqual(await open(false), { confinement: {}, trusted: 'nobody' });
+  t.deepEqual(await open(true), { confinement: {}, trusted: 'everybody' });
+});
+
+test('a folder is handed over with all in it, but for what may be somebody else’s, and only once', async (t) => {
+  if (!isRoot) {
+    t.pass('only root may give files away');
+    return;
+  }
+  const { above, dataDir } = await dataDirectory(t);
+  const root = join(dataDir, 'servers/alpha');
+  await mkdir(join(root, 'world/region'), { recursive: true });
+  await writeFile(join(root, 'world/region/r.0.0.mca'), 'x');
+  await writeFile(join(above, 'elsewhere'), 'x');
+  await symlink(join(above, 'elsewhere'), join(root, 'world/link'));
+  await link(join(dataDir, 'secret.key'), join(root, 'second-name'));
+  const uids = async (...names: string[]) =>
+    Promise.all(names.map(async (name) => (await lstat(join(root, name))).uid));
+  await handOver(root, { uid: 70_001, gid: 70_001 });
+  t.deepEqual(await uids('', 'world', 'world/region/r.0.0.mca', 'world/link'), [70_001, 70_001, 70_001, 70_001]);
+  t.is((await stat(join(above, 'elsewhere'))).uid, 0);
+  t.is((await stat(join(dataDir, 'secret.key'))).uid, 0);
+  await writeFile(join(root, 'later'), 'x');
+  await handOver(root, { uid: 70_001, gid: 70_001 });
+  t.deepEqual(await uids('later'), [0]);
+});
