@@ -31,8 +31,10 @@ test('a game that hangs is ended, reported and started again once; the second ti
   w.engine.script('lobby', { ignoreStop: true });
   await w.until(async () => {
     await w.clock.advance(1_000);
-    return w.engine.boots.length === 2;
+    return (await w.servers.get('lobby'))?.state !== 'running';
   });
+  // Its folder is made ready in real time, of which the clock must not run ahead.
+  await w.until(() => w.engine.boots.length === 2);
   w.games.silent.delete('lobby');
   await w.reach('lobby', 'running');
   t.deepEqual(await codes(w), ['crash hung']);
