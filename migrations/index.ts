@@ -19,6 +19,7 @@ import { Insights1796601600000 } from './1796601600000-insights.ts';
 import { Usage1796608800000 } from './1796608800000-usage.ts';
 import { SignInPlaces1796695200000 } from './1796695200000-sign-in-places.ts';
 import { CredentialAges1796697000000 } from './1796697000000-credential-ages.ts';
+import { SshKeys1796698800000 } from './1796698800000-ssh-keys.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -43,4 +44,5 @@ export const migrations = [
   Usage1796608800000,
   SignInPlaces1796695200000,
   CredentialAges1796697000000,
+  SshKeys1796698800000,
 ];

@@ -7,8 +7,8 @@ import type { Familiarity } from './sign-in-places.ts';
 type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
 
 /** Tells somebody that a key of theirs has been made. What is in the letter comes from here or from themselves. */
-export function noticeNewKey(people: People, user: Recipient, what: string): void {
-  notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, '/profile/keys');
+export function noticeNewKey(people: People, user: Recipient, what: string, page = '/profile/keys'): void {
+  notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
 }
 
 /** Tells somebody that they have signed in from where they have not before. Nothing where they never have at all. */

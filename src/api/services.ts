@@ -73,7 +73,7 @@ export interface Services extends People, MoneyServices, NodeServices {
   metrics: Pick<Metrics, 'latest' | 'series'>;
   webhook: Pick<Webhook, 'leadsAstray'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
-  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
   console: Pick<Console, 'run'>;
   backups: Backups;
   worlds: Worlds;

@@ -13,6 +13,7 @@ import {
 } from './session.ts';
 import { acceptInvitationOperation, declineInvitationOperation, listInvitations } from './session-invitations.ts';
 import { listKeys, mintKeyOperation, revokeKeyOperation } from './session-keys.ts';
+import { sshKeyOperations } from './session-ssh-keys.ts';
 import { endOtherSessionsOperation, endSessionOperation, listSessions } from './session-list.ts';
 
 /** All operations of the dashboard. */
@@ -31,6 +32,7 @@ export const sessionOperations: readonly SessionOperation[] = [
   listKeys,
   mintKeyOperation,
   revokeKeyOperation,
+  ...sshKeyOperations,
   listConnectedAppsOperation,
   disconnectAppOperation,
   listInvitations,

@@ -2691,6 +2691,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/sshKeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List SSH keys
+         * @description The public keys you sign in to SFTP with, in the order they were added.
+         */
+        get: operations["ListSshKeys"];
+        put?: never;
+        /**
+         * Add an SSH key
+         * @description It opens SFTP of every server of your account where SFTP is on, under the server’s SFTP name, in place of the password. PASSWORD_REQUIRED as for `MintKey`.
+         */
+        post: operations["AddSshKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/sshKeys:remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove an SSH key
+         * @description What is open with it ends at once.
+         */
+        post: operations["RemoveSshKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/apps": {
         parameters: {
             query?: never;
@@ -5261,6 +5305,38 @@ export interface components {
             apiKey: string;
         };
         RevokeKeyRequest: {
+            keyId: string;
+        };
+        ListSshKeysResponse: {
+            /** @default [] */
+            keys: components["schemas"]["SshKey"][];
+        };
+        SshKey: {
+            /** @default  */
+            keyId: string;
+            /** @default  */
+            name: string;
+            /** @default  */
+            type: string;
+            /**
+             * @description `SHA256:…`, as `ssh-keygen -l` shows it.
+             * @default
+             */
+            fingerprint: string;
+            /** Format: date-time */
+            createdAt: string | null;
+            /**
+             * Format: date-time
+             * @description Null: never.
+             */
+            lastUsedAt: string | null;
+        };
+        AddSshKeyRequest: {
+            name: string;
+            /** @description A line of a `.pub` file: Ed25519, ECDSA, or RSA from 2048 bits on. */
+            publicKey: string;
+        };
+        RemoveSshKeyRequest: {
             keyId: string;
         };
         ListConnectedAppsResponse: {
@@ -9262,6 +9338,77 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RevokeKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListSshKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListSshKeysResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    AddSshKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddSshKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SshKey"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RemoveSshKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RemoveSshKeyRequest"];
             };
         };
         responses: {

@@ -15,7 +15,7 @@ export interface ConnectionOptions {
   log: Log;
   limits: Pick<SftpLimits, 'helloMs' | 'signInMs' | 'idleMs' | 'waitingBytes'>;
   /** Somebody has proved that they may sign in to the server: whether there is a place for them. */
-  admit: (serverId: string) => boolean;
+  admit: (serverId: string, keyId: string | undefined) => boolean;
   /** Talks SFTP on a channel of somebody who has signed in, until it ends or `signal` fires. */
   serve: (serverId: string, channel: ServerChannel, link: Link) => Promise<void>;
 }
@@ -39,6 +39,7 @@ export class Connection implements Guest {
   readonly #ending = new AbortController();
   #ssh: SshConnection | undefined;
   #serverId: string | undefined;
+  #keyId: string | undefined;
   #signedIn = false;
   #late = false;
   #cancelTimer: () => void;
@@ -69,6 +70,11 @@ export class Connection implements Guest {
     return this.#serverId;
   }
 
+  /** The public key that it was opened with. */
+  get keyId(): string | undefined {
+    return this.#keyId;
+  }
+
   get signedIn(): boolean {
     return this.#signedIn;
   }
@@ -87,8 +93,9 @@ export class Connection implements Guest {
     this.#serverId = serverId;
   }
 
-  admit(serverId: string): boolean {
-    return !this.#ending.signal.aborted && this.#options.admit(serverId);
+  admit(serverId: string, keyId?: string): boolean {
+    this.#keyId = keyId;
+    return !this.#ending.signal.aborted && this.#options.admit(serverId, keyId);
   }
 
   /** The client has said what it is: what it does from now on comes from `ssh`. */

@@ -12,6 +12,7 @@ import { networkOf } from '../kernel/ip-network.ts';
 import { createPenalties } from '../kernel/penalties.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
+import { findKeyedSftpUser, touchSshKey } from '../store/ssh-keys.ts';
 import type { Store } from '../store/store.ts';
 import { createCommands } from './commands.ts';
 import { Connection, type Link } from './connection.ts';
@@ -49,6 +50,8 @@ export interface Sftp {
   readonly fingerprint: string;
   /** Connections signed in to a server. */
   sessions(serverId: string): number;
+  /** Ends all that was opened with a public key; resolves likewise. */
+  cutKey(keyId: string): Promise<void>;
   /** Ends all that is open on a server; resolves when nothing of it is at work any more. */
   cut(serverId: string): Promise<void>;
   close(): Promise<void>;
@@ -82,7 +85,15 @@ export function createSftp(options: SftpOptions): Sftp {
   const isShared = (address: string) => options.trusted?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') === true;
   const doorway = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
   const handlesOfAll = { left: limits.handlesOfAll };
-  const answering = createSignIn({ clock, limits, findServer: (login) => findSftpServer(options.store, login) });
+  const { store } = options;
+  const answering = createSignIn({
+    clock,
+    limits,
+    findServer: (login) => findSftpServer(store, login),
+    findKeyed: (username, fingerprint) => findKeyedSftpUser(store, username, fingerprint),
+  });
+  // A courtesy to the key's user: a sign-in does not fail for it.
+  const noteUse = (keyId: string) => void store.write((tx) => touchSshKey(tx, keyId, clock.now())).catch(() => {});
   const ssh = new ssh2.Server(
     { hostKeys: [hostKey.privateKey], ident: 'Dormouse', algorithms: ALGORITHMS, keepaliveInterval: NEVER_MS },
     (client, { ip, port }) => {
@@ -119,14 +130,15 @@ export function createSftp(options: SftpOptions): Sftp {
       leave: () => socket.destroy(),
     });
     /** Who has proved that they may takes a seat among those of the server. */
-    const admit = (serverId: string): boolean => {
+    const admit = (serverId: string, keyId: string | undefined): boolean => {
       if (options.closed?.(serverId)) return false;
       const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
       leaveDoorway?.();
       attempt.forgive();
-      log.info({ server: serverId }, 'somebody signed in over SFTP');
+      log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
+      if (keyId !== undefined) noteUse(keyId);
       return true;
     };
     const connection = new Connection({ socket, address, clock, log, limits, admit, serve });
@@ -175,6 +187,10 @@ export function createSftp(options: SftpOptions): Sftp {
       return (listener.address() as AddressInfo | null)?.port ?? 0;
     },
     sessions: (serverId) => connectionsTo(serverId).filter(({ signedIn }) => signedIn).length,
+    async cutKey(keyId) {
+      const opened = [...connections.values()].filter((each) => each.keyId === keyId);
+      await Promise.all(opened.map((each) => each.end()));
+    },
     async cut(serverId) {
       await Promise.all(connectionsTo(serverId).map((each) => each.end()));
     },

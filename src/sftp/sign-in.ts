@@ -1,6 +1,7 @@
-import type { AuthContext, PasswordAuthContext } from 'ssh2';
+import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAuthContext } from 'ssh2';
 import { type Attempt, type AttemptLimit, createAttemptLimit } from '../access/login-limits.ts';
 import type { SftpLogin } from '../access/sftp-users.ts';
+import { readSshKey, sshFingerprint } from '../access/ssh-keys.ts';
 import type { Clock } from '../ports.ts';
 import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
@@ -8,11 +9,14 @@ import type { SftpLimits } from './limits.ts';
 
 /** How many answers a client gets of any kind, those to questions after methods among them. */
 const MOST_ANSWERS = 10;
+const METHODS: AuthenticationType[] = ['publickey', 'password'];
 const NAME = /^([a-z0-9-]{1,40})\.[a-z0-9]{8}$/;
 
 export interface SignInOptions {
   /** The server that a login is for; undefined where it is for none. */
   findServer: (login: SftpLogin) => Promise<string | undefined>;
+  /** The server that a name and a public key's fingerprint are for, and the key's id. */
+  findKeyed: (username: string, fingerprint: string) => Promise<{ serverId: string; keyId: string } | undefined>;
   clock: Clock;
   limits: Pick<SftpLimits, 'tries' | 'refusalDelayMs' | 'address' | 'name'>;
 }
@@ -23,17 +27,17 @@ export interface Guest {
   address: string;
   /** They name this server: told before it is known whether they may. */
   claim(serverId: string): void;
-  /** They have proved that they may: whether there is still a place. */
-  admit(serverId: string): boolean;
+  /** They have proved that they may, with a key where one is named: whether there is still a place. */
+  admit(serverId: string, keyId?: string): boolean;
   end(): Promise<void>;
 }
 
 /**
- * Checks passwords, the one way to sign in. Whatever is wrong (the name, the password, too many tries) is answered alike and
+ * Checks passwords and the owners' public keys, the two ways to sign in. Whatever is wrong with a password (the name, the password, too many tries) is answered alike and
  * as late, so that nothing can be learnt from it; how often it may be wrong is limited by connection, address and name.
  * Gives what answers one guest; it rejects where the passwords cannot be read.
  */
-export function createSignIn({ findServer, clock, limits }: SignInOptions) {
+export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOptions) {
   const byAddress = createAttemptLimit(limits.address, clock);
   const byName = createAttemptLimit(limits.name, clock);
 
@@ -43,15 +47,37 @@ export function createSignIn({ findServer, clock, limits }: SignInOptions) {
 
     return async function answer(context) {
       if (++answers > MOST_ANSWERS) return guest.end();
+      if (context.method === 'publickey') return answerKey(context);
       // The first question of most clients is which methods there are.
-      if (context.method !== 'password') return context.reject(['password']);
+      if (context.method !== 'password') return context.reject(METHODS);
       if (++tries > limits.tries) return guest.end();
       const serverId = await serverOf(context);
       if (serverId !== undefined && guest.admit(serverId)) return context.accept();
       await sleep(clock, limits.refusalDelayMs);
-      if (serverId === undefined && tries < limits.tries) context.reject(['password']);
+      if (serverId === undefined && tries < limits.tries) context.reject(METHODS);
       else await guest.end();
     };
+
+    /** A client first asks whether a key will do, then signs with it (RFC 4252 §7). Nobody guesses one, so nothing is counted. */
+    async function answerKey(context: PublicKeyAuthContext): Promise<void> {
+      const { username, signature, blob, hashAlgo } = context;
+      const claimed = NAME.exec(username)?.[1];
+      const key = claimed === undefined ? undefined : readSshKey(context.key.data);
+      // Without a name of its own the hash would be SHA-1.
+      const isWeak = key?.type === 'ssh-rsa' && hashAlgo === undefined;
+      const fingerprint = key ? sshFingerprint(key.getPublicSSH()) : '';
+      const found = key && !isWeak ? await findKeyed(username, fingerprint) : undefined;
+      if (!key || !found) return context.reject(METHODS);
+      if (!signature || !blob) return context.accept();
+      // It gives an error rather than throwing it.
+      const verified: unknown = key.verify(blob, signature, hashAlgo);
+      if (verified !== true) return context.reject(METHODS);
+      guest.claim(found.serverId);
+      const admitted = guest.admit(found.serverId, found.keyId);
+      // Once more: from here on whoever removes the key finds this connection, and may have looked before.
+      if (admitted && (await findKeyed(username, fingerprint))?.keyId === found.keyId) context.accept();
+      else await guest.end();
+    }
 
     async function serverOf({ username, password }: PasswordAuthContext): Promise<string | undefined> {
       const claimed = NAME.exec(username)?.[1];

@@ -38,6 +38,7 @@ import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
 import { sftpUsers } from './sftp-users-table.ts';
 import { signInPlaces } from './sign-in-places-table.ts';
+import { sshKeys } from './ssh-keys-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -430,5 +431,6 @@ export const entities = [
   ...backupEntities,
   sftpUsers,
   signInPlaces,
+  sshKeys,
   serverMods,
 ];

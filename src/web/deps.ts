@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { People } from '../access/people.ts';
+import type { SshSessions } from '../access/ssh-keys.ts';
 import type { GuessLimit } from '../access/user-codes.ts';
 import type { Checkouts } from '../billing/checkout.ts';
 import type { PublicBoard } from '../api/public-board.ts';
@@ -16,4 +17,5 @@ export interface PageDeps extends People {
   machines: Omit<Machines, 'follow'>;
   /** Counts wrong user codes; to be the same one wherever codes are taken. */
   guessLimit: GuessLimit;
+  sftp: SshSessions;
 }

@@ -1,7 +1,9 @@
 import { readUserCode } from '../access/user-codes.ts';
 
 const PAGES: ReadonlySet<string> = new Set(
-  ['', '/keys', '/apps', '/sessions', '/invitations'].map((page) => `/profile${page}`).concat('/device', '/operator'),
+  ['', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
+    .map((page) => `/profile${page}`)
+    .concat('/device', '/operator'),
 );
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;

@@ -12,6 +12,7 @@ import { mountMachines } from './machines.ts';
 import { mountApps } from './profile-apps.ts';
 import { mountInvitations } from './profile-invitations.ts';
 import { mountKeys } from './profile-keys.ts';
+import { mountSshKeys } from './profile-ssh-keys.ts';
 import { mountSessions } from './profile-sessions.ts';
 import { mountProfile } from './profile.ts';
 import { createServe } from './serve.ts';
@@ -32,6 +33,7 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountCheckout(serve, deps.checkouts);
   mountProfile(serve, deps);
   mountKeys(serve, deps);
+  mountSshKeys(serve, deps);
   mountApps(serve, deps);
   mountSessions(serve, deps);
   mountInvitations(serve, deps);

@@ -7,6 +7,7 @@ import type { Page, Visit } from './visit.ts';
 const TABS = [
   ['/profile', 'Profile'],
   ['/profile/keys', 'API keys'],
+  ['/profile/ssh', 'SSH keys'],
   ['/profile/apps', 'Connected apps'],
   ['/profile/sessions', 'Sessions'],
   ['/profile/invitations', 'Invitations'],

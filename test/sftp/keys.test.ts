@@ -1,0 +1,159 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import type { ExecutionContext } from 'ava';
+import ssh2 from 'ssh2';
+import { createAccessChanges } from '../../src/access/changes.ts';
+import { PASSWORD_FRESH_MS } from '../../src/access/fresh-password.ts';
+import { createLoginLimits } from '../../src/access/login-limits.ts';
+import type { People } from '../../src/access/people.ts';
+import type { SessionPrincipal } from '../../src/access/principal.ts';
+import { addSshKey, MOST_SSH_KEYS, removeSshKey, sshKeysOf } from '../../src/access/ssh-keys.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { createLog } from '../../src/log.ts';
+import { StatusError } from '../../src/status.ts';
+import { insertUser } from '../../src/store/accounts.ts';
+import { addPerson } from '../support/store.ts';
+import { needs } from '../support/needs.ts';
+import { connect, openSftp, openssh, startSftp } from './support.ts';
+import type { SftpUnderTest } from './support.ts';
+
+const { generateKeyPairSync } = ssh2.utils;
+
+/** SFTP, whose server is owned by somebody who keeps public keys. */
+async function start(t: ExecutionContext) {
+  const it = await startSftp(t, { limits: { refusalDelayMs: 20 } });
+  const { store } = it;
+  const user = { id: 'usr_test', accountId: 'acc_test', email: 'owner@example.org', emailVerified: true };
+  await store.write((tx) => insertUser(tx, { ...user, passwordHash: '', operator: false, createdAt: 1 }));
+  const letters: string[] = [];
+  const people: People = {
+    store,
+    clock: systemClock,
+    log: createLog({ level: 'silent' }),
+    mailer: { send: async ({ text }) => void letters.push(text) },
+    loginLimits: createLoginLimits(systemClock),
+    secret: { derive: () => '' },
+    accessChanges: createAccessChanges(),
+    config: { baseUrl: 'https://panel.example', signup: 'closed' },
+  };
+  const who = (userId: string, accountId: string) =>
+    ({
+      kind: 'session',
+      userId,
+      accountId,
+      email: user.email,
+      emailVerified: true,
+      provedAt: Date.now(),
+    }) as SessionPrincipal;
+  const owner = who('usr_test', 'acc_test');
+  const add = (publicKey: string, principal = owner) => addSshKey(people, principal, { name: 'laptop', publicKey });
+  return { ...it, people, letters, owner, who, add };
+}
+
+const reasonOf = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof StatusError ? error.reason : String(error)),
+  );
+
+async function signsIn(t: ExecutionContext, it: SftpUnderTest, privateKey: string, username = it.login.username) {
+  try {
+    const login = { username, password: '' };
+    const client = await connect(t, { port: it.port, login }, { privateKey, authHandler: ['publickey'] });
+    await openSftp(client);
+    client.end();
+    return 'done';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const REFUSED = 'All configured authentication methods failed';
+
+test('an owner signs in with a public key of any kind that is taken, and with no other', async (t) => {
+  const it = await start(t);
+  const pairs = [generateKeyPairSync('ecdsa', { bits: 256 }), generateKeyPairSync('rsa', { bits: 2_048 }), ed25519()];
+  for (const pair of pairs) {
+    t.is(await signsIn(t, it, pair.private), REFUSED);
+    const { type, fingerprint } = await it.add(`${pair.public} me@laptop`);
+    t.regex(fingerprint, /^SHA256:[A-Za-z0-9+/]{43}$/);
+    t.is(await signsIn(t, it, pair.private), 'done', type);
+  }
+  t.is(await signsIn(t, it, ed25519().private), REFUSED);
+  t.is(await signsIn(t, it, pairs[0]!.private, 'lobby.00000000'), REFUSED, 'under another name');
+  await addPerson(it.store, 'other');
+  const foreign = ed25519();
+  await it.add(foreign.public, it.who('usr_other', 'acc_other'));
+  t.is(await signsIn(t, it, foreign.private), REFUSED, 'somebody else’s key');
+  await it.store.write((tx) => tx.run('UPDATE "servers" SET "sftpEnabled" = $1', [false]));
+  t.is(await signsIn(t, it, pairs[0]!.private), REFUSED, 'SFTP is off');
+  const keys = await sshKeysOf(it.store, it.owner);
+  t.true(keys.every(({ lastUsedAt }) => lastUsedAt !== null));
+  t.is(it.letters.length, 4);
+  t.true(it.letters[0]?.includes(keys[0]!.fingerprint));
+});
+
+test('what is no key, weak, private, or too much is refused, and so is who has not just given the password', async (t) => {
+  const it = await start(t);
+  const { public: good, private: secret } = ed25519();
+  const weak = generateKeyPairSync('rsa', { bits: 1_024 }).public;
+  for (const bad of ['', 'ssh-ed25519', 'ssh-ed25519 AAAA', 'x'.repeat(4_000), weak, secret, good.slice(0, -9)]) {
+    t.is(await reasonOf(it.add(bad)), 'SSH_KEY_INVALID', bad.slice(0, 40));
+  }
+  const stale = { ...it.owner, provedAt: Date.now() - PASSWORD_FRESH_MS };
+  t.is(await reasonOf(it.add(good, stale)), 'PASSWORD_REQUIRED');
+  t.is(await reasonOf(it.add(good)), 'done');
+  t.is(await reasonOf(it.add(good)), 'SSH_KEY_EXISTS');
+  for (let n = 1; n < MOST_SSH_KEYS; n++) t.is(await reasonOf(it.add(ed25519().public)), 'done');
+  t.is(await reasonOf(it.add(ed25519().public)), 'MAX_SSH_KEYS');
+});
+
+test('with a key that is removed nobody comes in, and what was open with it ends', async (t) => {
+  const it = await start(t);
+  const [kept, removed] = [ed25519(), ed25519()];
+  const { id: keptId } = await it.add(kept.public);
+  const { id } = await it.add(removed.public);
+  const open = async (privateKey: string) => {
+    const client = await connect(t, it, { privateKey, authHandler: ['publickey'] });
+    await openSftp(client);
+    return client;
+  };
+  const stays = await open(kept.private);
+  const ended = await open(removed.private);
+  const closed = new Promise<void>((resolve) => void ended.once('close', () => resolve()));
+  t.is(
+    await reasonOf(removeSshKey({ ...it.people, sftp: it.sftp }, it.who('usr_x', 'acc_x'), id)),
+    'SSH_KEY_NOT_FOUND',
+  );
+  t.is(await reasonOf(removeSshKey({ ...it.people, sftp: it.sftp }, it.owner, id)), 'done');
+  await closed;
+  t.is(await signsIn(t, it, removed.private), REFUSED);
+  t.is(it.sftp.sessions('lobby'), 1);
+  stays.end();
+  t.is((await sshKeysOf(it.store, it.owner)).map((key) => key.id).join(), keptId);
+});
+
+test('OpenSSH signs in with a key', async (t) => {
+  if (!(await needs(t, 'openssh'))) return;
+  const it = await start(t);
+  for (const pair of [ed25519(), generateKeyPairSync('rsa', { bits: 3_072 })]) {
+    await it.add(pair.public);
+    const file = join(it.folder, 'id_test');
+    writeFileSync(file, pair.private);
+    chmodSync(file, 0o600);
+    const only = ['IdentitiesOnly=yes', 'PreferredAuthentications=publickey'].flatMap((option) => ['-o', option]);
+    const { code, output } = await openssh(it, ['mkdir made', 'rmdir made'], ['-i', file, ...only]);
+    t.is(code, 0, output);
+  }
+});
+
+/** Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte. */
+function ed25519() {
+  for (;;) {
+    const pair = generateKeyPairSync('ed25519');
+    if (!(ssh2.utils.parseKey(pair.private) instanceof Error) && !(ssh2.utils.parseKey(pair.public) instanceof Error)) {
+      return pair;
+    }
+  }
+}
