@@ -68,8 +68,9 @@ export async function openDisks(
     servers: () => Pick<Servers, 'get'>;
   },
 ): Promise<Disks> {
-  const usage = await openDiskUsage(options);
   const find = async (id: string) => (await options.servers().get(id))?.row;
+  const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
+  const usage = await openDiskUsage({ ...options, tenantOf });
   const quota = await openDiskQuota({ ...options, usage, find });
   const free = createFreeDisk(options);
   return { usage, quota: withinFree(quota, free, join(options.dataDir, 'servers')), free };

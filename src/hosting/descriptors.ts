@@ -110,15 +110,23 @@ export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
   for await (const names of namesIn(dir)) yield await lookAll(dir, names);
 }
 
-/** What is there of these names, in their order; with callbacks, which for a large directory halves the work. */
-function lookAll(dir: FileHandle, names: readonly Buffer[]): Promise<Found[]> {
+/**
+ * What is there of these names, in their order; with callbacks, which for a large directory halves the work. Rejects with the
+ * first error, or tells `overlook` of each.
+ */
+export function lookAll(
+  dir: FileHandle,
+  names: readonly Buffer[],
+  overlook?: (error: Error) => void,
+): Promise<Found[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Found[]>();
   const found: (Found | undefined)[] = [];
   let failed: Error | undefined;
   let left = names.length;
   for (const [index, name] of names.entries()) {
     lstatThen(at(dir, name), (error, stats) => {
-      if (error && error.code !== 'ENOENT') failed ??= error;
+      if (error && overlook) overlook(error);
+      else if (error && error.code !== 'ENOENT') failed ??= error;
       found[index] = error ? undefined : { name, stats };
       left -= 1;
       // Not before all have ended: until then the directory must stay open.

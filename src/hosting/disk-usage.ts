@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
@@ -26,7 +27,7 @@ export interface DiskUsage {
   isFresh(serverId: string): boolean;
   /**
    * Measures by a walk that begins after this call; those who ask while one waits share it. At most two servers are
-   * walked at once. Rejects where the files cannot be read, with NOT_FOUND once the server is gone, or when closed.
+   * walked at once, and tenants take turns every few milliseconds, so that nobody waits for another's tree. Rejects where the files cannot be read, with NOT_FOUND once the server is gone, or when closed.
    */
   measure(serverId: string): Promise<Usage>;
   /** Counts what has just been written, or removed, until it is measured. */
@@ -45,13 +46,24 @@ export interface DiskUsageOptions {
   log: Log;
   dataDir: string;
   openFiles?: Pick<OpenFiles, 'deletedBytes'> | undefined;
+  /** Whose server it is. Default: each is its own. */
+  tenantOf?: (serverId: string) => Promise<string>;
 }
 
+/** That work at the same moment; */
 const WALKS = 2;
+/** and begun ones of one tenant: each has some descriptors open. */
+const WALKS_PER_TENANT = 4;
 /** A smaller change is not worth a write. */
 const WORTH_BYTES = 1_048_576;
 
+interface Asked extends PromiseWithResolvers<Usage> {
+  /** Undefined: not known yet. */
+  tenant: string | undefined;
+}
+
 interface Walk {
+  tenant: string;
   abort: AbortController;
   /** Written while it walks: it may have seen it or not. */
   added: number;
@@ -59,14 +71,17 @@ interface Walk {
 }
 
 /** Reads what earlier runs have measured; files are looked at when somebody asks. */
-export async function openDiskUsage({ store, clock, log, dataDir, openFiles }: DiskUsageOptions): Promise<DiskUsage> {
+export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsage> {
+  const { store, clock, log, dataDir, openFiles, tenantOf } = options;
   const known = new Map<string, Usage>();
   const stored = new Map<string, number>();
   const fresh = new Set<string>();
   /** In the order in which they were asked for. */
-  const waiting = new Map<string, PromiseWithResolvers<Usage>>();
+  const waiting = new Map<string, Asked>();
   const walking = new Map<string, Walk>();
   const listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
+  const most = { mostWaiting: Infinity, mostWaitingPerTenant: Infinity };
+  const turns = createFairSemaphore({ atOnce: WALKS, atOncePerTenant: WALKS, ...most });
   let closed = false;
   for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(store)) {
     if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
@@ -79,30 +94,43 @@ export async function openDiskUsage({ store, clock, log, dataDir, openFiles }: D
     if (closed) return Promise.reject(new StatusError('UNAVAILABLE', 'UNAVAILABLE', 'The service is shutting down.'));
     let asked = waiting.get(serverId);
     if (asked === undefined) {
-      asked = Promise.withResolvers<Usage>();
+      asked = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
       // Whoever asks without waiting for the answer has nothing to lose.
       asked.promise.catch(() => {});
       waiting.set(serverId, asked);
-      begin();
+      if (tenantOf) void learnTenant(asked, tenantOf(serverId));
+      else begin();
     }
     return asked.promise;
   }
 
+  async function learnTenant(asked: Asked, tenant: Promise<string>): Promise<void> {
+    // Whose servers cannot be told wait for one another.
+    asked.tenant = await tenant.catch(() => '');
+    begin();
+  }
+
   function begin(): void {
-    for (const [serverId, asked] of waiting) {
-      if (walking.size >= WALKS) return;
-      if (walking.has(serverId)) continue;
+    if (closed) return;
+    for (const [serverId, { tenant, ...asked }] of waiting) {
+      if (tenant === undefined || walking.has(serverId) || walksOf(tenant) >= WALKS_PER_TENANT) continue;
       waiting.delete(serverId);
-      const walk: Walk = { abort: new AbortController(), added: 0, done: Promise.resolve() };
+      const walk: Walk = { tenant, abort: new AbortController(), added: 0, done: Promise.resolve() };
       walking.set(serverId, walk);
       walk.done = run(serverId, walk).then(asked.resolve, asked.reject);
     }
   }
 
+  function walksOf(tenant: string): number {
+    return [...walking.values()].filter((walk) => walk.tenant === tenant).length;
+  }
+
   async function run(serverId: string, walk: Walk): Promise<Usage> {
     try {
       const root = join(dataDir, 'servers', serverId);
-      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, walk.abort.signal);
+      const { signal } = walk.abort;
+      const turn = () => turns.enter(walk.tenant, signal);
+      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, turn);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       // Behind the walk: what is deleted during it is counted once too often, and then measured again.
       const deleted = (await openFiles?.deletedBytes(serverId, () => again(serverId))) ?? 0;

@@ -1,8 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { linkSync, readdirSync, readlinkSync } from 'node:fs';
 import { link, mkdir, mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { openDiskQuota } from '../../src/hosting/disk-quota.ts';
@@ -61,6 +64,15 @@ async function refused(t: ExecutionContext, work: Promise<unknown>, as = NO_ROOM
   t.deepEqual([error.code, error.reason], as);
 }
 
+/** What a descriptor of this process is of; '' where it is closed by now. */
+function openAt(fd: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return '';
+  }
+}
+
 async function fill(root: string, name: string, bytes: number): Promise<void> {
   await mkdir(root, { recursive: true });
   await writeFile(join(root, name), Buffer.alloc(bytes, 1));
@@ -111,6 +123,77 @@ test('what lies deeper than any path reaches is measured as well', async (t) => 
   execFileSync(process.execPath, ['-e', program], { cwd: dir, env: {} });
   const { logicalBytes, entries, unread } = await measureTree(dir, AbortSignal.timeout(120_000));
   t.deepEqual({ logicalBytes, entries, unread }, { logicalBytes: 2 * MIB, entries: 31, unread: 0 });
+});
+
+test('a folder is measured level by level, however it branches, and with few descriptors', async (t) => {
+  const dir = await folder(t);
+  const depth = 150;
+  let here = dir;
+  for (let level = 0; level < depth; level++) {
+    for (const name of ['a', 'b']) await mkdir(join(here, name));
+    await writeFile(join(here, 'a', 'file'), 'x');
+    await writeFile(join(here, 'b', 'file'), 'x');
+    here = join(here, level % 2 === 0 ? 'a' : 'b');
+  }
+  let most = 0;
+  const turn = async () => {
+    most = Math.max(most, readdirSync('/proc/self/fd').filter((fd) => openAt(fd).startsWith(dir)).length);
+    return () => {};
+  };
+  const { logicalBytes, entries, unread } = await measureTree(dir, AbortSignal.timeout(120_000), turn);
+  t.deepEqual({ logicalBytes, entries, unread }, { logicalBytes: 2 * depth, entries: 4 * depth, unread: 0 });
+  t.true(most <= 40, `${most} were open`);
+  t.deepEqual(
+    readdirSync('/proc/self/fd').filter((fd) => openAt(fd).startsWith(dir)),
+    [],
+  );
+});
+
+test('F-04: a directory swapped for a link while it is measured lends nothing of the outside', async (t) => {
+  const dir = await folder(t);
+  const outside = await folder(t);
+  await fill(join(dir, 'dir', 'sub'), 'own', 1);
+  for (let n = 0; n < 50; n++) await fill(join(outside, 'sub'), `${n}`, 5_000);
+  // Between a look at the directory and the walk through it there are all of these.
+  for (let n = 0; n < 200; n++) await mkdir(join(dir, `other-${n}`));
+  const ended = new Int32Array(new SharedArrayBuffer(4));
+  const workerData = { directory: join(dir, 'dir'), outside, ended };
+  const worker = new Worker(new URL('swapper.ts', import.meta.url), { workerData });
+  const over = once(worker, 'exit');
+  t.teardown(() => worker.terminate());
+  await once(worker, 'online');
+  const found = new Set<number>();
+  for (let round = 0; round < 60; round++) {
+    found.add((await measureTree(dir, AbortSignal.timeout(120_000))).logicalBytes);
+  }
+  Atomics.store(ended, 0, 1);
+  await over;
+  // Away just now, in its place, or met under both of its names.
+  t.true(
+    [...found].every((bytes) => bytes <= 2),
+    [...found].join(),
+  );
+});
+
+test('one tenant’s huge trees hold up nobody else’s measurements', async (t) => {
+  const dataDir = await folder(t);
+  const store = await freshStore(t, 'sqlite::memory:');
+  const log = createLog({ level: 'silent' });
+  const tenantOf = async (id: string) => id.split('-')[0]!;
+  const usage = await openDiskUsage({ store, clock: fakeClock(), log, dataDir, tenantOf });
+  t.teardown(() => usage.close());
+  for (let huge = 0; huge < 4; huge++) {
+    const root = join(dataDir, 'servers', `huge-${huge}`);
+    await fill(root, 'one', 1);
+    for (let n = 0; n < 8_000; n++) linkSync(join(root, 'one'), join(root, `${n}`));
+  }
+  await fill(join(dataDir, 'servers', 'small-0'), 'one', 1);
+  const done: string[] = [];
+  const measure = (id: string) => usage.measure(id).then(() => void done.push(id));
+  const all = Array.from({ length: 4 }, (_, n) => measure(`huge-${n}`));
+  await Promise.all([...all, measure('small-0')]);
+  t.is(done[0], 'small-0', done.join());
+  t.is(done.length, 5);
 });
 
 test('a walk that is called off stops, and lets others work meanwhile', async (t) => {
