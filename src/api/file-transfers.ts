@@ -19,10 +19,10 @@ export const downloadPath = serverDownload({
   description:
     'A file as it is, also in part (`Range`, kept valid by `If-Range` with its `ETag`); a directory as a zip, made while it is sent. Passwords in `server.properties` are starred out.',
   query: message({ path: filePath().default('').describe('Empty: the whole server.') }),
-}).handle(async ({ params, query, principal }, services): Promise<Download> => {
+}).handle(async ({ params, query, principal, server, signal }, services): Promise<Download> => {
   const release = services.transferSlots.take(principal, 'transfer');
   try {
-    const found = await services.files.download(params.id, query.path);
+    const found = await services.files.download(params.id, query.path, { signal, tenant: server.row.accountId });
     const { name, sizeBytes, version, modifiedAt } = found.entry;
     if ('zip' in found) {
       const { zip } = found;
@@ -80,7 +80,7 @@ export const archivePaths = serverOperation({
   const { signal, principal } = call;
   return await changeFiles(call, services, { action: 'file.archive', detail: `${paths.join(', ')} to ${to}` }, () =>
     inTransfer(services, principal, async () =>
-      entryView(await services.files.archive(call.params.id, paths, to, { signal })),
+      entryView(await services.files.archive(call.params.id, paths, to, { signal, tenant: call.server.row.accountId })),
     ),
   );
 });
@@ -104,7 +104,7 @@ export const extractArchive = serverOperation({
   const { signal, principal } = call;
   return await changeFiles(call, services, { action: 'file.extract', detail: `${path} to ${to}` }, () =>
     inTransfer(services, principal, async () => ({
-      extracted: await services.files.extract(call.params.id, path, to, { signal }),
+      extracted: await services.files.extract(call.params.id, path, to, { signal, tenant: call.server.row.accountId }),
     })),
   );
 });

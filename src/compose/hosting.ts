@@ -15,6 +15,7 @@ import { openHostKey } from '../sftp/host-key.ts';
 import { warnWithoutNativeCrypto } from '../sftp/native-crypto.ts';
 import { createSftp, type Sftp } from '../sftp/sftp.ts';
 import type { Store } from '../store/store.ts';
+import { createWorkerPool, type WorkerPool } from '../kernel/worker-pool.ts';
 import { createTurns, type Turns } from '../turns.ts';
 import type { GameHost } from './game-host.ts';
 import type { Startup } from './startup.ts';
@@ -23,6 +24,8 @@ import type { Startup } from './startup.ts';
 export interface Hosting {
   disks: Disks;
   files: Files;
+  /** What reads bytes that owners and games have made. */
+  workers: WorkerPool;
   /** Listens nowhere yet. */
   sftp: Sftp;
   /** Undefined where no database server is set. */
@@ -52,7 +55,9 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const disks = await openDisks({ store, clock, log, dataDir, openFiles, tiers: config.diskQuotaMb, servers });
   const disk = disks.quota;
   const lock = createChangeLock((id) => servers().jobOf(id));
-  const files = createFiles({ dataDir, owner, disk, lock, openFiles, log });
+  const workers = createWorkerPool();
+  startup.onClose(() => workers.close());
+  const files = createFiles({ dataDir, owner, disk, lock, openFiles, workers, log });
   const hostKey = await openHostKey(dataDir);
   const trusted = config.trustedProxies;
   const ofSftp = log.child({ room: 'sftp' });
@@ -62,7 +67,7 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const reserved = new Set([config.httpPort, config.proxyPort, config.sftpPort]);
   const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
   const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
-  return { disks, files, sftp, databases, serverPorts, alone: createTurns(), lock };
+  return { disks, files, sftp, databases, serverPorts, alone: createTurns(), lock, workers };
 }
 
 async function openDatabases(
@@ -93,11 +98,15 @@ export function openContent(
     owner,
     alone,
     lock,
-  }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone' | 'lock'>,
+    workers,
+  }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone' | 'lock' | 'workers'>,
 ): Content {
   const registries = openModRegistries(config, clock);
   const content = { registries, disk: disks.quota, dataDir: config.dataDir, owner };
-  return { mods: createMods({ ...content, store, alone, lock }), installPack: createPackInstaller(content) };
+  return {
+    mods: createMods({ ...content, store, alone, lock }),
+    installPack: createPackInstaller({ ...content, workers }),
+  };
 }
 
 /** Lets SFTP clients in. Rejects where the port cannot be had. */

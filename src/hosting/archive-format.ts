@@ -1,4 +1,4 @@
-import { createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
 import type { Duplex } from 'node:stream';
 import { StatusError } from '../status.ts';
 
@@ -11,6 +11,12 @@ const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
   [/\.(?:tar\.gz|tgz)$/i, 'tar.gz'],
   [/\.(?:tar\.zst|tzst)$/i, 'tar.zst'],
 ];
+
+/**
+ * What Zstandard may need of memory to decompress, as a power of two: 8 MiB, which RFC 8878 §3.1.1.1.2 asks every reader to
+ * take, and enough for every level but --ultra. Whoever writes the archive chooses it, up to 2 GiB.
+ */
+export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 /** As many bytes of a file as `formatOfContent` looks at. */
 export const MAGIC_BYTES = 512;
@@ -40,12 +46,17 @@ export function compressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | unde
 /** The other way round. */
 export function decompressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | undefined {
   if (format === 'tar.gz') return createGunzip();
-  return format === 'tar.zst' ? createZstdDecompress() : undefined;
+  return format === 'tar.zst' ? createZstdDecompress(ZSTD_WINDOW) : undefined;
 }
 
 /** A refusal of an archive for what is in it. */
 export function badArchive(problem: string, cause?: unknown): StatusError {
   return new StatusError('INVALID_ARGUMENT', 'BAD_ARCHIVE', `The archive ${problem}.`, { cause });
+}
+
+/** A refusal of an archive for how much of it there is. */
+export function tooLarge(problem: string): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'ARCHIVE_TOO_LARGE', `The archive ${problem}.`);
 }
 
 function unknownArchive(message: string): StatusError {

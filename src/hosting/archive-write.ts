@@ -4,6 +4,7 @@ import type { Pack } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { compressor } from './archive-format.ts';
 import type { ArchiveFormat } from './archive-format.ts';
+import { openIfThere } from './backup-source.ts';
 import { inBlocks } from './blocks.ts';
 import type { Jail, JailFile, TreeEntry } from './jail.ts';
 
@@ -15,15 +16,25 @@ const COMPRESSED = /\.(?:jar|zip|gz|tgz|zst|xz|bz2|7z|mca|mcr|png|jpg|jpeg|ogg|w
 const CHUNK_BYTES = 256 * 1024;
 const ZEROS = Buffer.alloc(64 * 1024);
 
-/** The archive of what is given, as it is read: nothing is held but what is on its way. Errors destroy the stream. */
-export function archiveStream(format: ArchiveFormat, entries: AsyncIterable<Packed>): Readable {
-  if (format === 'zip') return zipStream(entries);
+/**
+ * The archive of what is given, as it is read: nothing is held but what is on its way. Errors destroy the stream. Files that
+ * have vanished since they were met are passed over. `settled` is called when the entries are not used any more, which may be
+ * a while after the stream was destroyed.
+ */
+export function archiveStream(
+  format: ArchiveFormat,
+  entries: AsyncIterable<Packed>,
+  settled: () => void = () => {},
+): Readable {
+  if (format === 'zip') return zipStream(entries, settled);
   const pack = tarPack();
   pack.on('error', () => {});
-  packAll(pack, entries).then(
-    () => pack.finalize(),
-    (error: Error) => pack.destroy(error),
-  );
+  packAll(pack, entries)
+    .finally(settled)
+    .then(
+      () => pack.finalize(),
+      (error: Error) => pack.destroy(error),
+    );
   const tar = Readable.from(pack, { objectMode: false });
   const compressing = compressor(format);
   return quietly(compressing ? pipeline(tar, inBlocks(), compressing, () => {}) : tar);
@@ -57,7 +68,8 @@ async function packAll(pack: Pack, entries: AsyncIterable<Packed>): Promise<void
     const header = { name: path, mode, mtime: new Date(modifiedAt) };
     if (kind === 'directory') await packEntry(pack, { ...header, type: 'directory' }, [], gone);
     else {
-      await using file = await open();
+      await using file = await openIfThere(open);
+      if (file === undefined) continue;
       const { sizeBytes } = await file.stat();
       await packEntry(pack, { ...header, size: sizeBytes }, exactly(file, sizeBytes), gone);
     }
@@ -108,12 +120,14 @@ function unread(output: { once(event: 'close', listener: () => void): unknown })
   return gone;
 }
 
-function zipStream(entries: AsyncIterable<Packed>): Readable {
+function zipStream(entries: AsyncIterable<Packed>, settled: () => void): Readable {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   const fail = (error: Error) => output.destroy(error);
   zip.on('error', fail);
-  zipAll(zip, output, entries).then(() => zip.end(), fail);
+  zipAll(zip, output, entries)
+    .finally(settled)
+    .then(() => zip.end(), fail);
   return quietly(output);
 }
 
@@ -127,7 +141,8 @@ async function zipAll(zip: ZipFile, output: Readable, entries: AsyncIterable<Pac
       zip.addEmptyDirectory(name, options);
       continue;
     }
-    const file = await open();
+    const file = await openIfThere(open);
+    if (file === undefined) continue;
     // As long as it is now, lest a log that grows all the time never end.
     const { sizeBytes } = await file.stat();
     const stream = sizeBytes > 0 ? file.stream({ start: 0, end: sizeBytes - 1 }) : Readable.from([]);

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress } from 'node:zlib';
 import { extract } from 'tar-stream';
 import type { Extract, Header } from 'tar-stream';
+import { ZSTD_WINDOW } from './archive-format.ts';
 import { namesInArchive } from './archive-names.ts';
 import { type Ground, openTree, type TreeMaker } from './backup-tree.ts';
 
@@ -56,7 +57,7 @@ export async function extractArchive(
   });
   const file = createReadStream(source, { highWaterMark: CHUNK_BYTES });
   try {
-    await pipeline(file, hashed, createZstdDecompress({ chunkSize: CHUNK_BYTES }), tar, { signal });
+    await pipeline(file, hashed, createZstdDecompress({ ...ZSTD_WINDOW, chunkSize: CHUNK_BYTES }), tar, { signal });
     await unpacked;
   } catch (error) {
     tar.destroy(error as Error);

@@ -54,7 +54,7 @@ function* there(source: Source | undefined): Generator<Source> {
 
 async function sourceOf(met: TreeEntry): Promise<Source | undefined> {
   if (met.kind === 'directory') return { entry: met, sizeBytes: 0 };
-  const file = await openIfThere(met);
+  const file = await openIfThere(() => met.open());
   if (file === undefined) return undefined;
   try {
     // The file that is open decides: what was met may have been another.
@@ -78,9 +78,10 @@ async function readFully(file: JailFile, position: number, length: number): Prom
   return Buffer.concat([first, await readFully(file, position + first.length, length - first.length)]);
 }
 
-async function openIfThere(entry: TreeEntry): Promise<JailFile | undefined> {
+/** Opens what a walk has met; undefined where it has gone since, is something else now, or belongs to the service. */
+export async function openIfThere(open: TreeEntry['open']): Promise<JailFile | undefined> {
   try {
-    return await entry.open();
+    return await open();
   } catch (error) {
     if (error instanceof StatusError && PASSED_OVER.has(error.reason)) return undefined;
     throw error;

@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { setImmediate as immediate } from 'node:timers/promises';
-import { unpack } from './archive-read.ts';
+import { extract } from './files-extract.ts';
+import { patiently, unlessGone } from './patience.ts';
 import { archiveStream, packedPaths } from './archive-write.ts';
 import { formatOfName } from './archive-format.ts';
 import type { ChangeLock } from './change-lock.ts';
@@ -10,16 +11,21 @@ import { enterOne, spaceOf, withReserved } from './disk.ts';
 import type { Disk, Room } from './disk.ts';
 import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
-import { isList } from './jail-secrets.ts';
-import { invalidPath, joinNames, parsePath } from './jail-path.ts';
+import { joinNames, parsePath } from './jail-path.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder } from './server-folder.ts';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import { createWorkerPool } from '../kernel/worker-pool.ts';
+import type { WorkerPool } from '../kernel/worker-pool.ts';
 import type { Log } from '../log.ts';
 import { StatusError } from '../status.ts';
 
 /** As many entries of one directory as are listed at once. */
 const MAX_LISTED = 250_000;
+/** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
+const PACKING = { atOnce: 3, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 16 };
+const ZIPPING = { atOnce: 48, atOncePerTenant: 8, mostWaiting: 256, mostWaitingPerTenant: 16 };
 
 export interface FilesOptions {
   dataDir: string;
@@ -30,12 +36,16 @@ export interface FilesOptions {
   lock: ChangeLock;
   /** Told of what is open, so that it is measured when it has been deleted. */
   openFiles?: Pick<OpenFiles, 'add'> | undefined;
+  /** What reads bytes that owners have brought; default: a pool of its own. */
+  workers?: WorkerPool | undefined;
   log?: Pick<Log, 'warn'> | undefined;
 }
 
-/** What may end a change early: `StatusError` CANCELLED once its caller has gone. */
+/** Whose work it is, and what may end it early: `StatusError` CANCELLED once its caller has gone. */
 export interface Patience {
   signal?: AbortSignal;
+  /** Who must not keep others waiting. Default: the server. */
+  tenant?: string;
 }
 
 /**
@@ -59,7 +69,11 @@ export interface Files {
   remove(serverId: string, path: string): Promise<void>;
   mkdir(serverId: string, path: string): Promise<void>;
   /** An open file, or the zip of a directory as it is read. Whoever gets it ends it: `file.close`, `stream.destroy`. */
-  download(serverId: string, path: string): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
+  download(
+    serverId: string,
+    path: string,
+    patience?: Patience,
+  ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
   /** Makes an archive of the kind its name says (.zip, .tar, .tar.gz, .tar.zst). */
   archive(serverId: string, paths: readonly string[], to: string, patience?: Patience): Promise<Entry>;
   /**
@@ -76,7 +90,11 @@ export interface Content {
   sizeBytes?: number | undefined;
 }
 
-export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: FilesOptions): Files {
+export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...options }: FilesOptions): Files {
+  const workers = options.workers ?? createWorkerPool();
+  const packing = createFairSemaphore(PACKING);
+  const zipping = createFairSemaphore(ZIPPING);
+
   /** What is made in it is paid for by `room`, else as it is made. */
   async function jail(serverId: string, room?: Room): Promise<Jail> {
     const root = dataRoot(dataDir, serverId);
@@ -158,13 +176,14 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: File
       await growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
     },
 
-    async download(serverId, path) {
+    async download(serverId, path, { signal, tenant = serverId } = {}) {
       const files = await jail(serverId);
       try {
         const entry = await files.stat(path);
         if (entry.kind === 'directory') {
-          const zip = archiveStream('zip', packedPaths(files, [joinNames(parsePath(path))]));
-          zip.once('close', () => void files.close());
+          const leave = await unlessGone(signal, () => zipping.enter(tenant, signal));
+          const paths = packedPaths(files, [joinNames(parsePath(path))]);
+          const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
           return { entry, zip };
         }
         const file = await files.open(path);
@@ -176,25 +195,34 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: File
       }
     },
 
-    async archive(serverId, paths, to, patience) {
+    async archive(serverId, paths, to, patience = {}) {
+      const { signal, tenant = serverId } = patience;
       const format = formatOfName(to);
       const reservedBytes = spaceOf(0);
-      return await growing(serverId, reservedBytes, async (files, room) => {
-        const sources = paths.map((path) => joinNames(parsePath(path)));
-        for (const path of sources) await files.stat(path);
-        const chunks = archiveStream(format, packedPaths(files, sources));
-        try {
-          const { landed } = room;
-          const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
-          return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
-        } finally {
-          chunks.destroy();
-        }
-      });
+      const leave = await unlessGone(signal, () => packing.enter(tenant, signal));
+      try {
+        return await growing(serverId, reservedBytes, async (files, room) => {
+          const sources = paths.map((path) => joinNames(parsePath(path)));
+          for (const path of sources) await files.stat(path);
+          const chunks = archiveStream(format, packedPaths(files, sources));
+          try {
+            const { landed } = room;
+            const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
+            return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
+          } finally {
+            chunks.destroy();
+          }
+        });
+      } finally {
+        leave();
+      }
     },
 
-    async extract(serverId, path, to, patience) {
-      const extracted = await growing(serverId, 0, (files, room) => extract(files, path, to, room, patience));
+    async extract(serverId, path, to, patience = {}) {
+      const { signal, tenant = serverId } = patience;
+      const extracted = await growing(serverId, 0, (files, room) =>
+        unlessGone(signal, () => extract(files, { path, to }, { workers, tenant, signal }, room)),
+      );
       // Directories that were there already and files that gave way have been paid for twice.
       disk.freed(serverId);
       return extracted;
@@ -225,62 +253,6 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log }: File
     const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
     return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
   }
-}
-
-/** Bytes unpacked, and those that are added by it. */
-async function extract(
-  files: Jail,
-  path: string,
-  to: string,
-  room: Room,
-  patience: Patience | undefined,
-): Promise<{ result: number; addedBytes: number }> {
-  await using source = await files.open(path);
-  const target = await files.stat(to).catch(() => undefined);
-  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
-  await using stage = await files.stage();
-  let addedBytes = 0;
-  const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
-  let extracted = 0;
-  for await (const { path, kind, mode, content } of unpack(source)) {
-    // A backup, say: its lists speak of a server's own folder.
-    if (isList(path)) continue;
-    await beforePiece(0);
-    parsePath(`${to}/${path}`);
-    if (kind === 'directory') {
-      await stage.mkdir(path);
-      continue;
-    }
-    await using file = await stage.create(path, mode || undefined);
-    let size = 0;
-    for await (const chunk of content) {
-      await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
-      await file.write(size, chunk);
-      size += chunk.length;
-    }
-    extracted += size;
-  }
-  const replacedBytes = await stage.mergeInto(to);
-  return { result: extracted, addedBytes: addedBytes - replacedBytes };
-}
-
-/**
- * What is asked before each piece: is there room for it, and is there still somebody who wants it. By then, the piece before
- * has been written.
- */
-function patiently(
-  { grow, landed }: Pick<Room, 'grow' | 'landed'>,
-  { signal }: Patience = {},
-  taken: (bytes: number) => void = () => {},
-): (bytes: number) => Promise<void> {
-  let last = 0;
-  return async (bytes) => {
-    landed(last);
-    last = bytes;
-    if (signal?.aborted) throw new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.');
-    if (bytes > 0) await grow(bytes);
-    taken(bytes);
-  };
 }
 
 function byName(a: Entry, b: Entry): number {

@@ -56,6 +56,8 @@ export interface StreamOptions {
 
 /** An open file. Whoever opens it closes it, by `close` or by the end of a stream. */
 export interface JailFile extends AsyncDisposable {
+  /** By which a worker reads it; undefined where what is shown is not what is on the disk. */
+  readonly descriptor: number | undefined;
   stat(): Promise<Entry>;
   /** How long it is now and how much of that is on the disk, and whether its last name has been removed while it is open. */
   extent(): Promise<{ sizeBytes: number; allocatedBytes: number; removed: boolean }>;
@@ -175,6 +177,7 @@ function plainFile(cell: Cell, file: FileHandle, name: string): JailFile {
   cell.opened?.(file);
   const close = () => file.close();
   return {
+    descriptor: file.fd,
     stat: async () => entryOf(name, await file.stat()),
     async extent() {
       const { size, blocks, nlink } = await file.stat();
@@ -237,6 +240,7 @@ async function maskedFile(file: FileHandle, name: string, names: Names): Promise
   const refuse = async () => Promise.reject(protectedPath(names));
   const close = async () => {};
   return {
+    descriptor: undefined,
     stat: async () => entry,
     extent: async () => ({ sizeBytes: bytes.length, allocatedBytes: bytes.length, removed: false }),
     read: async (position, length) => bytes.subarray(position, position + length),

@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { ModFile, ModProject, ModRegistry, ModVersion } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import { createWorkerPool } from '../kernel/worker-pool.ts';
+import type { WorkerPool } from '../kernel/worker-pool.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { unpack } from './archive-read.ts';
+import type { UnpackOptions } from './archive-read.ts';
 import { dataRoot } from './data-root.ts';
 import type { Disk } from './disk.ts';
 import { withReserved } from './disk.ts';
@@ -22,6 +25,8 @@ export interface PacksOptions {
   disk: Disk;
   dataDir: string;
   owner: FileOwner | undefined;
+  /** What reads packs; default: a pool of its own. */
+  workers?: WorkerPool | undefined;
 }
 
 export interface PackInstall {
@@ -39,6 +44,7 @@ export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<Pack
 const LIST = '.dormouse-pack.json';
 /** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */
 const ARCHIVE = '.dormouse-pack.mrpack';
+const INDEX = 'modrinth.index.json';
 const MAX_PACK_BYTES = 16 * 2 ** 30;
 const OVERRIDES = ['overrides', 'server-overrides'];
 const AT_ONCE = 4;
@@ -48,7 +54,8 @@ const AT_ONCE = 4;
  * version of it has brought. Everything may be cut short anywhere and done again. Rejects with StatusError: MODPACK_NOT_FOUND,
  * MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
  */
-export function createPackInstaller({ registries, disk, dataDir, owner }: PacksOptions): InstallPack {
+export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
+  const workers = options.workers ?? createWorkerPool();
   return async function install(row, { signal, progress }) {
     const registry = registryOf(registries, row.modpackPlatform);
     const { version } = await findPack(registry, row, signal);
@@ -56,9 +63,10 @@ export function createPackInstaller({ registries, disk, dataDir, owner }: PacksO
     try {
       return await withReserved(disk, row.id, version.file.sizeBytes, async ({ grow, landed }) => {
         await fetchArchive(jail, registry, version.file, { signal, onBytes: landed });
-        const index = await indexIn(jail);
+        const reading = { workers, tenant: row.accountId, signal };
+        const index = await indexIn(jail, reading);
         await using content = await jail.stage();
-        const filling = { jail, index, registry, signal, progress, grow, landed };
+        const filling = { jail, index, registry, reading, signal, progress, grow, landed };
         const { bytes, sums } = await fill(content, filling);
         const removedBytes = await put(jail, content, sums);
         progress(100);
@@ -86,6 +94,7 @@ interface Filling extends PackInstall {
   jail: Jail;
   index: PackIndex;
   registry: ModRegistry;
+  reading: UnpackOptions;
   grow: (bytes: number) => Promise<void>;
   landed: (bytes: number) => void;
 }
@@ -93,7 +102,7 @@ interface Filling extends PackInstall {
 /** Stages all that the pack brings, the overrides last: how many bytes that are, and the sum of each file by its path. */
 async function fill(
   content: Staging,
-  { jail, index, registry, signal, progress, grow, landed }: Filling,
+  { jail, index, registry, reading, signal, progress, grow, landed }: Filling,
 ): Promise<{ bytes: number; sums: Placed }> {
   const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
   if (total > MAX_PACK_BYTES) throw invalid('is too large');
@@ -110,7 +119,8 @@ async function fill(
   const sums = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
   for (const folder of OVERRIDES) {
     let last = 0;
-    const laid = await unpackFolder(jail, folder, content, async (bytes) => {
+    const from = { ...reading, below: `${folder}/` };
+    const laid = await unpackBelow(jail, from, content, async (bytes) => {
       signal.throwIfAborted();
       // The piece before has been written.
       landed(last);
@@ -169,11 +179,11 @@ export function makeOfPack(
   };
 }
 
-async function indexIn(jail: Jail): Promise<PackIndex> {
+async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   await using archive = await jail.open(ARCHIVE);
-  for await (const { path, content } of unpack(archive)) {
-    if (path !== 'modrinth.index.json') continue;
-    const chunks: Buffer[] = [];
+  for await (const { path, content } of unpack(archive, { ...reading, below: INDEX })) {
+    if (path !== INDEX) continue;
+    const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of content) {
       size += chunk.length;
@@ -182,21 +192,21 @@ async function indexIn(jail: Jail): Promise<PackIndex> {
     }
     return readPackIndex(Buffer.concat(chunks).toString());
   }
-  throw invalid('holds no modrinth.index.json');
+  throw invalid(`holds no ${INDEX}`);
 }
 
 /** Files below one folder of the archive, as if it were the server's root; the sum of each. */
-async function unpackFolder(
+async function unpackBelow(
   jail: Jail,
-  folder: string,
+  reading: UnpackOptions & { below: string },
   staging: Staging,
   grow: (bytes: number) => Promise<void>,
 ): Promise<Placed> {
   const sums = new Map<string, string>();
   await using archive = await jail.open(ARCHIVE);
-  for await (const { path, kind, content } of unpack(archive)) {
-    if (kind !== 'file' || !path.startsWith(`${folder}/`)) continue;
-    const safe = packPath(path.slice(folder.length + 1));
+  for await (const { path, kind, content } of unpack(archive, reading)) {
+    if (kind !== 'file') continue;
+    const safe = packPath(path.slice(reading.below.length));
     if (safe === undefined) throw invalid('holds a path that does not stay within the server');
     // What the image's scripts would run is nobody's to bring along.
     if (guardOfName(safe) === 'readOnly') continue;

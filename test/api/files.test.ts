@@ -28,6 +28,7 @@ import type { Header } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { streamBody } from '../../src/api/body.ts';
 import { unpack } from '../../src/hosting/archive-read.ts';
+import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { StatusError } from '../../src/status.ts';
 import { fakeDisk } from '../fakes/disk.ts';
@@ -744,9 +745,11 @@ test('A05: more than 100 000 entries are refused, and a zip that says so for not
   put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));
   await using jail = await services.files.jail('abc');
   await using archive = await jail.open('many.tar');
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
   let count = 0;
   const unpacked = async () => {
-    for await (const _ of unpack(archive)) count += 1;
+    for await (const _ of unpack(archive, { workers, tenant: 'abc' })) count += 1;
   };
   await t.throwsAsync(unpacked, { message: /more than 100000 entries/ });
   t.is(count, 100_000);
