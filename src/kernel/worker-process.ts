@@ -15,7 +15,7 @@ export interface Usage {
 /** The heap of a worker, whatever a job may take beside it. */
 const HEAP_MB = 256;
 /** Lower than the service: who waits for foreign bytes waits before who plays. */
-const NICE = 10;
+const NICE = 5;
 /** The kernel ends workers before anything else where memory runs out. */
 const OOM_SCORE = '1000';
 const CLOCK_TICKS = 100;
