@@ -7,6 +7,8 @@ import type { DiagnosisContext, Finding } from './diagnosis-rule.ts';
 /** 128 + the signal's number, as shells and container engines report it. */
 const KILLED = 137;
 const TERMINATED = 143;
+/** A program that gave itself up (SIGABRT), or touched memory that is not its own (SIGSEGV): Java does both. */
+const CRASHED = new Set([134, 139]);
 /** The image's runner reports a game that a signal ended as −1, which arrives as 255. */
 const ENDED_BY_SIGNAL = 255;
 
@@ -19,7 +21,20 @@ function killedByStop(code: number): Finding {
     subject: '',
     title: 'Killed',
     detail: `The game was ended from outside before it had finished (exit code ${code}).`,
-    suggestion: 'Start it again; if the last stop was cut short, check the world.',
+    suggestion:
+      code === KILLED
+        ? 'Start it again and check the world. If nobody ended it, the machine itself may have run out of memory: tell the operator.'
+        : 'Start it again; if the last stop was cut short, check the world.',
+  };
+}
+
+function crashed(code: number): Finding {
+  return {
+    code: 'java_crashed',
+    subject: '',
+    title: 'Crashed from below',
+    detail: `The program that runs the game crashed itself (exit code ${code}).`,
+    suggestion: 'Start it again; if it stays so, remove what was added last, or use another version of Java.',
   };
 }
 
@@ -36,6 +51,7 @@ export function exitFindings(
       likely: [],
     };
   if (exit.code === KILLED || exit.code === TERMINATED) return { certain: [], likely: [killedByStop(exit.code)] };
+  if (CRASHED.has(exit.code ?? 0)) return { certain: [], likely: [crashed(exit.code ?? 0)] };
   if (exit.code !== ENDED_BY_SIGNAL || context.phase === 'install') return { certain: [], likely: [] };
   if (log.some((line) => RUNNER_KILLS.test(line.text))) return { certain: [], likely: [killedByStop(exit.code)] };
   // A Java that left with code -1 by itself is reported as 255 by the runner too, one that a signal ended as -1.

@@ -1,5 +1,6 @@
 /** What the image's scripts say when a core or a mod pack could not be fetched. */
-import type { Finding, Rule } from './diagnosis-rule.ts';
+import { baseName } from './diagnosis-rule.ts';
+import type { DiagnosisContext, Finding, Rule } from './diagnosis-rule.ts';
 
 function downloadFailed(subject: string, detail: string): Finding {
   return {
@@ -8,6 +9,24 @@ function downloadFailed(subject: string, detail: string): Finding {
     title: 'Download failed',
     detail,
     suggestion: 'Try the installation again in a few minutes; if it stays so, check the name and version.',
+  };
+}
+
+/** The internet is away for a moment, or a name is wrong. While a game runs, only a plugin asks it. */
+function passing(phase: DiagnosisContext['phase'], subject: string, detail: string): Finding | undefined {
+  if (phase === 'run') return undefined;
+  const finding = downloadFailed(subject, detail);
+  if (phase === 'install') return finding;
+  return { ...finding, suggestion: 'Try again in a few minutes.', weight: 'vague' };
+}
+
+function noSuchVersion(version: string, core: string): Finding {
+  return {
+    code: 'wrong_minecraft_version',
+    subject: version,
+    title: 'No such version',
+    detail: `There is no build of ${core} for Minecraft ${version}.`,
+    suggestion: 'Choose another version.',
   };
 }
 
@@ -51,8 +70,58 @@ export const INSTALL_RULES: readonly Rule[] = [
   {
     needle: 'UnknownHostException: ',
     pattern: /UnknownHostException: ([\w.-]{1,120})/,
-    find: ([, host = ''], { context }) =>
-      context.phase === 'install' ? downloadFailed(host, `${host} could not be reached.`) : undefined,
+    find: ([, host = ''], { context }) => passing(context.phase, host, `${host} could not be reached.`),
+  },
+  {
+    needle: ['ConnectException: ', 'ConnectTimeoutException', 'SocketTimeoutException', 'SSLHandshakeException'],
+    pattern:
+      /^(?:Caused by: )?[\w.]{1,80}\.(?:ConnectException: Connection (?:refused|timed out|reset)|\w{0,20}(?:ConnectTimeout|SocketTimeout|SSLHandshake)Exception)/,
+    find: (_, { context }) => passing(context.phase, '', 'A server on the internet that is needed did not answer.'),
+  },
+  {
+    needle: 'HTTP request of ',
+    pattern: /HTTP request of https?:\/\/([\w.-]{1,120})\S{0,300} failed with (\d{3})/,
+    find: ([, host = '', status = '']) =>
+      downloadFailed(host, `${host} answered ${status}${status === '404' ? ': it is not there' : ''}.`),
+  },
+  {
+    // Paperclip (Paper, Purpur, Folia, …) fetches Mojang's server and patches it.
+    needle: 'Hash check ',
+    pattern:
+      /Hash check (?:failed for (?:downloaded file|extract filed?)|of (?:input|patch) file failed for) (\S{1,200})/,
+    find: ([, path = '']) => ({
+      ...downloadFailed(baseName(path), `${baseName(path)} arrived damaged.`),
+      suggestion: 'Start again: it is downloaded anew. If it stays so, delete the folders cache and versions first.',
+    }),
+  },
+  {
+    needle: [' does not support ', ' builds do not exist for ', 'Could not find build '],
+    pattern:
+      /^(?:\[ERROR\] |ERROR: )?(?:(?:\w{1,20}) does not support (\S{1,40}) \(expected|\w{1,20} builds do not exist for (\S{1,40})|Could not find build \S{1,40} for version (\S{1,40}))/,
+    find: ([, one = '', two = '', three = ''], { context, line }) =>
+      line.source === 'game' ? undefined : noSuchVersion(one || two || three, context.core),
+  },
+  {
+    needle: ['Unable to find suitable version for Minecraft ', 'Requested version not found'],
+    pattern: /(?:Unable to find suitable version for Minecraft (\S{1,40})|Requested version not found)/,
+    find: ([, version = ''], { context }) => noSuchVersion(version || context.version, context.core),
+  },
+  {
+    needle: "' command failed",
+    pattern: /^'install-(?!curseforge|modrinth)([\w-]{1,40})' command failed/,
+    find: ([, what = ''], { line }) =>
+      line.source === 'image'
+        ? { ...downloadFailed(what, `The installer of ${what} failed.`), weight: 'vague' }
+        : undefined,
+  },
+  {
+    needle: ['ailed to install', 'error during server installation'],
+    pattern:
+      /^(?:\[ERROR\] |ERROR: )?(?:Failed to install ?(Forge|NeoForge|Quilt|forge)\b|There was an error during server installation)/,
+    find: ([, what = 'mod loader'], { line }) =>
+      line.source === 'game'
+        ? undefined
+        : { ...downloadFailed(what, `The installer of ${what} failed.`), weight: 'vague' },
   },
   {
     needle: 'No mods found with slug=',

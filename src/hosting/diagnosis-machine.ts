@@ -100,6 +100,13 @@ export const MACHINE_RULES: readonly Rule[] = [
           ),
   },
   {
+    // Node's own, and Java's where it is told to crash on it: both end with code 134.
+    needle: ['JavaScript heap out of memory', 'OutOfMemory encountered'],
+    pattern: /^FATAL ERROR: .{0,200}JavaScript heap out of memory|OutOfMemory encountered: /,
+    find: (_, { context }) =>
+      outOfMemory(`The game used up the memory it may have of the server's ${context.ramMb} MB.`, context),
+  },
+  {
     needle: ['insufficient memory', 'Could not reserve enough space', 'Native memory allocation (mmap)', ' Killed '],
     pattern:
       /^(?:# )?There is insufficient memory for the Java Runtime Environment|Could not reserve enough space for .{0,40}object heap|Native memory allocation \(mmap\) failed|^\S{1,80}: line \d{1,5}: +\d{1,9} Killed +java/,

@@ -3,6 +3,7 @@ import type { Exit } from '../ports.ts';
 import { DEPENDENCY_RULES } from './diagnosis-dependencies.ts';
 import { exitFindings, unknownFinding } from './diagnosis-exit.ts';
 import { INSTALL_RULES } from './diagnosis-install.ts';
+import { LAUNCH_RULES } from './diagnosis-launch.ts';
 import { MAX_LINE_CHARS, readGameLine, spoken } from './diagnosis-line.ts';
 import type { GameLine } from './diagnosis-line.ts';
 import { MACHINE_RULES } from './diagnosis-machine.ts';
@@ -46,6 +47,7 @@ const RULES: readonly Rule[] = [
   ...DEPENDENCY_RULES,
   ...MOD_RULES,
   ...PLUGIN_RULES,
+  ...LAUNCH_RULES,
   ...MACHINE_RULES,
   ...WORLD_RULES,
   ...INSTALL_RULES,
@@ -55,14 +57,19 @@ const RULES: readonly Rule[] = [
 const PRECEDENCE = [
   'eula_not_accepted',
   'wrong_java_version',
+  'missing_jar',
+  'broken_jar',
+  'read_only_disk',
   'disk_full',
   'missing_dependency',
   'plugin_missing_dependency',
   'client_only_mod',
   'incompatible_mods',
   'wrong_minecraft_version',
+  'broken_datapack',
   'out_of_memory',
   'world_locked',
+  'permission_denied',
   'bad_config',
   'port_in_use',
   'world_newer_version',
@@ -71,6 +78,7 @@ const PRECEDENCE = [
   'modpack_manual_download',
   'download_failed',
   'auth_servers_down',
+  'java_crashed',
 ];
 
 /** A finding with the lines it was made from. */

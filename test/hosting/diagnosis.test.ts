@@ -183,6 +183,107 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
     summary:
       'Crashed: The game ended with exit code 1; last seen: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null.',
   },
+  'fail-jar-corrupt.log': {
+    shows: ['broken_jar server.jar'],
+    summary: 'Not a server program: server.jar is no jar: it came only in part, or is a web page',
+  },
+  'fail-jar-html-mod-fabric.log': {
+    shows: ['broken_jar waystones-fabric.jar', 'incompatible_mods '],
+    summary: 'Damaged jar: waystones-fabric.jar is damaged',
+  },
+  'fail-jar-manifest.log': {
+    shows: ['broken_jar EssentialsX-2.20.1.jar'],
+    summary: 'Not a server program: EssentialsX-2.20.1.jar cannot be started: it is a plugin',
+  },
+  'fail-jar-missing.log': {
+    shows: ['missing_jar forge-1.16.5-36.2.39.jar'],
+    summary: 'Program missing: There is no forge-1.16.5-36.2.39.jar to start.',
+  },
+  'fail-heap-initial-jvm.log': {
+    shows: ['bad_config heap'],
+    summary: 'Broken settings: Java is told to begin with more memory than it may have.',
+  },
+  'fail-java-forge-1.16.5.log': {
+    shows: ['wrong_java_version older Java'],
+    summary: 'Wrong Java version: This build of paper was made for an older Java',
+  },
+  'fail-java-fabric-asm.log': {
+    shows: ['wrong_java_version Java 21'],
+    summary: 'Wrong Java version: The mod loader or a mod cannot read the classes of Java 21.',
+  },
+  'fail-permission-lock-vanilla.log': {
+    shows: ['permission_denied world/session.lock'],
+    summary: 'Not allowed to write: The game may not open world/session.lock',
+  },
+  'fail-permission-log-vanilla.log': {
+    shows: ['permission_denied logs/latest.log'],
+    summary: 'Not allowed to write: The game may not open logs/latest.log',
+  },
+  'fail-readonly-vanilla.log': {
+    shows: ['read_only_disk '],
+    summary: "Disk cannot be written: The file system that holds the server's files is read-only.",
+  },
+  'fail-datapack-vanilla.log': {
+    shows: ['broken_datapack terralith_old.zip'],
+    summary: 'Broken data pack: terralith_old.zip cannot be loaded by Minecraft 1.21.1.',
+  },
+  'fail-lists-vanilla.log': {
+    shows: ['bad_config ops.json', 'bad_config whitelist.json'],
+    summary: 'Broken settings: ops.json is not valid JSON',
+  },
+  'fail-java-crash.log': {
+    code: 134,
+    shows: ['java_crashed libspark-native.so'],
+    summary: 'Java crashed: Java itself crashed in libspark-native.so, not the game.',
+  },
+  'fail-memory-abort.log': {
+    code: 134,
+    shows: ['out_of_memory 2048 MB', 'java_crashed '],
+    summary: 'Out of memory: The game used up the memory Java may have',
+  },
+  'fail-memory-node.log': {
+    code: 134,
+    shows: ['out_of_memory 2048 MB', 'java_crashed '],
+    summary: 'Out of memory: The game used up the memory it may have',
+  },
+  'fail-offline-paper.log': {
+    shows: ['download_failed mojang_1.21.1.jar'],
+    summary: 'Download failed: mojang_1.21.1.jar could not be downloaded.',
+  },
+  'fail-offline-fabric.log': {
+    shows: ['download_failed launchermeta.mojang.com'],
+    summary: 'Download failed: launchermeta.mojang.com could not be reached.',
+  },
+  'fail-refused-fabric.log': {
+    shows: ['download_failed '],
+    summary: 'Download failed: A server on the internet that is needed did not answer.',
+  },
+  'fail-hash-paper.log': {
+    shows: ['download_failed mojang_1.21.1.jar'],
+    summary: 'Download failed: mojang_1.21.1.jar arrived damaged.',
+  },
+  'fail-installer-forge-image.log': {
+    shows: ['download_failed files.minecraftforge.net'],
+    summary: 'Download failed: files.minecraftforge.net answered 503.',
+  },
+  'fail-installer-neoforge-image.log': {
+    shows: ['download_failed neoforge', 'download_failed NeoForge'],
+    summary: 'Download failed: The installer of neoforge failed.',
+  },
+  'fail-installer-neoforge-version-image.log': {
+    shows: ['wrong_minecraft_version 1.21.1'],
+    summary: 'No such version: There is no build of paper for Minecraft 1.21.1.',
+  },
+  'fail-installer-quilt-image.log': {
+    shows: ['download_failed quilt', 'download_failed Quilt'],
+    summary: 'Download failed: The installer of quilt failed.',
+  },
+  'fail-builds-mohist-image.log': {
+    shows: ['wrong_minecraft_version 1.21.1'],
+    summary: 'No such version: There is no build of paper for Minecraft 1.21.1.',
+  },
+  'fail-builds-magma-image.log': { shows: ['wrong_minecraft_version 1.19.4'], summary: 'No such version: ' },
+  'fail-builds-arclight-image.log': { shows: ['wrong_minecraft_version 1.21.1'], summary: 'No such version: ' },
   'install-curseforge-manual.log': {
     shows: ['modpack_manual_download Structory: Towers'],
     summary: 'Mod must be downloaded by hand: The authors of Structory: Towers allow only downloads by hand',
