@@ -108,6 +108,7 @@ export type EngineErrorCode =
   | 'engine_unavailable'
   | 'image_pull_failed'
   | 'core_unavailable'
+  | 'download_failed'
   | 'install_failed'
   | 'port_in_use'
   | 'unknown';

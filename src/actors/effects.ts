@@ -1,7 +1,6 @@
 import { fromCallback, fromPromise } from 'xstate';
 import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
-import { diagnose } from '../hosting/diagnosis.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { packOfImage } from '../hosting/image-pack.ts';
@@ -23,6 +22,8 @@ import {
 } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { setAlarm } from './alarms.ts';
+import { createDiagnoser } from './diagnoser.ts';
+import type { DiagnoserOptions } from './diagnoser.ts';
 import { asFailure } from './effect-failure.ts';
 import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
@@ -52,6 +53,7 @@ export interface EffectsOptions {
   sandboxFaults: Record<string, string>;
   /** The user games run as, where files must be handed over to it. */
   owner: FileOwner | undefined;
+  workers?: DiagnoserOptions['workers'];
   /** The node's idle time, for servers that set none. */
   idleAfterMs: number;
   /** How long a game that used to answer may be silent before it is ended and started again; 0: for ever. */
@@ -91,6 +93,7 @@ const ENGINE_LOOKS = 3;
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
   const { engine, console, management, clock, log, dataDir } = options;
   const remains = createRemains(options);
+  const diagnose = createDiagnoser(options);
 
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
@@ -115,8 +118,11 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
     async function findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
       const { lines, report } = await remainsOf(id);
-      const row = rowOf(id);
-      return diagnose(lines, null, { ...row, core: row.type, phase }, report);
+      return diagnose(rowOf(id), { lines, report, exit: null, phase });
+    }
+
+    async function failed(error: unknown, phase: 'install' | 'start', row: ServerRow): Promise<Failure> {
+      return asFailure(error, { phase, row, remains: await remainsOf(row.id), diagnose, dataDir });
     }
 
     function remainsOf(id: string): Promise<Remains> {
@@ -244,7 +250,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
           await install(row, signal);
         } catch (error) {
           signal.throwIfAborted();
-          throw asFailure(error, 'install', row, await remainsOf(id));
+          throw await failed(error, 'install', row);
         }
         return { at: clock.now() };
       }),
@@ -256,7 +262,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         } catch (error) {
           signal.throwIfAborted();
           log.info({ server: id, err: error }, 'a start failed');
-          throw asFailure(error, 'start', rowOf(id), await remainsOf(id));
+          throw await failed(error, 'start', rowOf(id));
         }
       }),
 

@@ -1,9 +1,10 @@
 import type { Ending } from '../../machines/server-types.ts';
 import { newestCrashReport } from '../hosting/crash-reports.ts';
 import { dataRoot } from '../hosting/data-root.ts';
-import { diagnose } from '../hosting/diagnosis.ts';
 import type { Log } from '../log.ts';
 import { type Clock, type Engine, EngineError, type Exit, type Game } from '../ports.ts';
+import { createDiagnoser } from './diagnoser.ts';
+import type { DiagnoserOptions } from './diagnoser.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
 
@@ -13,6 +14,7 @@ export interface ReconcileOptions {
   clock: Clock;
   log: Log;
   dataDir: string;
+  workers?: DiagnoserOptions['workers'];
   /** Called each time the engine has come back. */
   onReturn?: () => void;
   /** Called each time the engine has gone out of reach. */
@@ -36,6 +38,7 @@ const EVERY_MS = 60_000;
  * server are removed. Returns the function that ends it.
  */
 export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
+  const diagnose = createDiagnoser(options);
   const { engine, servers, clock, log, dataDir, onReturn, onAway, onLook } = options;
   /** Servers whose last comparison failed, and whether nobody had told of their game's end. */
   const pending = new Map<string, boolean>();
@@ -104,8 +107,7 @@ export async function startReconcile(options: ReconcileOptions): Promise<() => v
     const { logAfter, wokenAt } = now.context;
     const lines = sinceReady(await linesBehind(engine, id, logAfter));
     const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
-    const context = { ...now.row, core: now.row.type, phase: 'run' as const };
-    const failure = diagnose(lines, game?.exit ?? null, context, report);
+    const failure = await diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
     // Reading the log took a while: what is said must still be about the run that ended.
     if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
     onLook?.(id, game);

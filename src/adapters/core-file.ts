@@ -1,6 +1,7 @@
 import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { EngineError } from '../ports.ts';
+import type { StatusError } from '../status.ts';
 
 /** A core's jar is there, as a plain file. */
 export async function hasCore(path: string): Promise<boolean> {
@@ -12,12 +13,23 @@ export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> |
   await mkdir(dirname(path), { recursive: true });
   const part = `${path}.part`;
   await rm(part, { force: true });
-  {
-    await using out = await open(part, 'wx', 0o644);
-    for await (const chunk of chunks) await out.write(chunk);
-    await out.sync();
+  try {
+    {
+      await using out = await open(part, 'wx', 0o644);
+      for await (const chunk of chunks) await out.write(chunk);
+      await out.sync();
+    }
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {});
+    throw error;
   }
-  await rename(part, path);
+}
+
+/** What a download was refused with: a fault that passes is told from a core that is not there. */
+export function coreFailure(error: StatusError): EngineError {
+  if (error.code !== 'UNAVAILABLE') return coreUnavailable(error.message, error);
+  return new EngineError('download_failed', error.message, { suggestion: 'Try again in a few minutes.', cause: error });
 }
 
 export function coreUnavailable(message: string, cause?: unknown): EngineError {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createTurns } from '../turns.ts';
-import { coreUnavailable, hasCore, saveCore } from './core-file.ts';
+import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 import { createRegistryHttp } from './registry-http.ts';
 
 /** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
@@ -67,7 +67,7 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
         await saveCore(path, [await launcher(version, signal)]);
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof StatusError ? coreUnavailable(error.message, error) : error;
+        throw error instanceof StatusError ? coreFailure(error) : error;
       }
     });
   };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock, ModFile } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createTurns } from '../turns.ts';
-import { coreUnavailable, hasCore, saveCore } from './core-file.ts';
+import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 import { createRegistryHttp } from './registry-http.ts';
 
 export interface VanillaDownloadsOptions {
@@ -28,7 +28,8 @@ const Version = z.object({
 
 /**
  * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published sum, for as many servers as may want
- * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, or none can be had now.
+ * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, `download_failed` where it
+ * cannot be had now.
  */
 export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDownloadsOptions) {
   const { origin } = new URL(manifestUrl);
@@ -69,7 +70,7 @@ export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDow
         }
       } catch (error) {
         signal.throwIfAborted();
-        throw error instanceof StatusError ? coreUnavailable(error.message, error) : error;
+        throw error instanceof StatusError ? coreFailure(error) : error;
       }
     });
   };

@@ -1,4 +1,5 @@
 import type { Failure } from '../../machines/server-types.ts';
+import { job } from '../kernel/worker-job.ts';
 import type { Exit } from '../ports.ts';
 import { DEPENDENCY_RULES } from './diagnosis-dependencies.ts';
 import { exitFindings, unknownFinding } from './diagnosis-exit.ts';
@@ -28,6 +29,13 @@ export interface Insight {
 
 /** Why something failed, and everything that was found on the way. */
 export type Diagnosis = Failure & { insights: Insight[] };
+
+export interface DiagnosisInput {
+  lines: readonly string[];
+  exit: Exit | null;
+  context: DiagnosisContext;
+  report: readonly string[];
+}
 
 /** How many of the newest lines are looked at, and of a report's first ones. */
 const MAX_LINES = 2_000;
@@ -120,6 +128,11 @@ export function diagnose(
     insights,
   };
 }
+
+/** The same, for a worker. */
+export const diagnoseJob = job(import.meta.url, 'diagnoseJob', ({ lines, exit, context, report }: DiagnosisInput) =>
+  diagnose(lines, exit, context, report),
+);
 
 /** The first lines, as many as fit. */
 function withinChars(lines: readonly string[]): readonly string[] {
