@@ -102,6 +102,7 @@ export async function startApp(
         clock,
         log,
         dataDir,
+        workers: hosting.workers,
         onReturn: engineReturned,
         onAway: sessions.outOfSight,
         onLook: sessions.observed,

@@ -31,7 +31,7 @@ export interface OpenServersOptions
   extends
     GameHost,
     Content,
-    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock'>,
+    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock' | 'workers'>,
     Pick<Money, 'sessions' | 'capacity' | 'steady'> {
   store: Store;
   rconPassword: (serverId: string) => string;
@@ -81,6 +81,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     cpusFor: (ramMb) => capacity.cpusFor(ramMb),
     pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
     dataDir,
+    workers: options.workers,
     gameImage: config.gameImage,
     sandboxImage: config.sandboxImage,
     sandboxFaults: config.sandboxFaults,

@@ -171,6 +171,8 @@ function createWorkers(idleMs: number, modules: readonly string[]): Workers {
   }
 
   async function end({ child, exited }: Worker): Promise<void> {
+    // Where nothing else keeps this process, its end is waited for all the same.
+    child.ref();
     child.kill('SIGKILL');
     await exited;
   }
