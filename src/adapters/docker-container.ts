@@ -27,12 +27,15 @@ export function containerName(installation: string, serverId: string): string {
   return `dormouse-${installation}-${checkedServerId(serverId)}`;
 }
 
+/** Changes with what a container is made of beside its specification. */
+const RULES = 'everything read-only';
+
 /** Equal for equal specifications; tells a container made for an older one. */
 export function specDigest(spec: GameSpec, installer: boolean): string {
   const { env, ...rest } = spec;
   const entries = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
-    .update(JSON.stringify([Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), entries, installer]))
+    .update(JSON.stringify([RULES, Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), entries, installer]))
     .digest('hex')
     .slice(0, 16);
 }
@@ -40,7 +43,8 @@ export function specDigest(spec: GameSpec, installer: boolean): string {
 /**
  * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges, bounded
  * memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by Docker, and no health check of the
- * image, which would run a file of the data root. The sandbox core also gets a read-only root file system.
+ * image, which would run a file of the data root. Nothing but the data root is written to a disk, whose quota is watched:
+ * all else is read-only, or in the container's own memory.
  */
 export function containerOptions(
   spec: GameSpec,
@@ -49,7 +53,6 @@ export function containerOptions(
   networkId: string,
 ): ContainerCreateOptions {
   const memory = spec.ramMb * MIB;
-  const sandbox = spec.core === 'sandbox';
   const published = installer ? [] : spec.ports;
   return {
     name: containerName(home.installation, spec.serverId),
@@ -78,14 +81,33 @@ export function containerOptions(
       CapDrop: ['ALL'],
       SecurityOpt: ['no-new-privileges'],
       Mounts: [{ Type: 'bind', Source: spec.dataDir, Target: '/data' }],
-      ReadonlyRootfs: sandbox,
-      Tmpfs: sandbox ? { '/tmp': 'rw,noexec,nosuid,nodev,size=64m' } : {},
+      ReadonlyRootfs: true,
+      Tmpfs: temporary(spec, installer, home.user),
       RestartPolicy: { Name: 'no' },
       LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
       NetworkMode: networkId,
       PublishAllPorts: false,
       PortBindings: Object.fromEntries(published.map((port) => [portKey(port), [{ HostPort: String(port.hostPort) }]])),
     },
+  };
+}
+
+/**
+ * Directories in memory. The game image unpacks what it downloads in /tmp, and plugins load native libraries from there, so
+ * that it must be executable; /home/minecraft is what Java takes for the user's home, as the image keeps its own in /data.
+ * They belong to the user, as a directory of the image keeps its mode.
+ */
+function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
+  const [uid, gid] = user.split(':');
+  const common = `rw,nosuid,nodev,mode=1777,uid=${uid},gid=${gid}`;
+  if (core === 'sandbox') return { '/tmp': `${common},noexec,size=64m` };
+  const tmpMb = Math.min(512, Math.max(64, Math.floor(ramMb / (installer ? 2 : 4))));
+  const small = `${common},noexec,size=16m`;
+  return {
+    '/tmp': `${common},exec,size=${tmpMb}m`,
+    '/run': small,
+    '/var/tmp': small,
+    '/home/minecraft': small,
   };
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import type { ContainerStats } from 'dockerode';
@@ -65,7 +66,7 @@ holds('a container has no rights it does not need', async (t, { engine, docker, 
   const java = await engine.boot({ ...spec('beta'), core: 'paper', cpus: 1.5, ports: [] }, never);
   t.true(java.up);
   const other = await docker.getContainer(containerName(installation, 'beta')).inspect();
-  t.like(other.HostConfig, { ReadonlyRootfs: false, CpuQuota: 150_000 });
+  t.like(other.HostConfig, { ReadonlyRootfs: true, CpuQuota: 150_000 });
 });
 
 holds(
@@ -90,6 +91,56 @@ holds(
     t.not(await dial('beta', alpha.game!.host), 0);
   },
 );
+
+/** Runs a line of shell in a server's container, and gives what it prints. */
+async function shell({ docker, installation }: DockerBench, id: string, line: string): Promise<string> {
+  const exec = await docker.getContainer(containerName(installation, id)).exec({
+    Cmd: ['/bin/busybox', 'sh', '-c', `export PATH=/bin; ${line}`],
+    AttachStdout: true,
+    Tty: true,
+  });
+  const stream = await exec.start({ Tty: true });
+  return (await text(stream)).replaceAll('\r', '').trim();
+}
+
+for (const core of ['sandbox', 'paper', 'forge']) {
+  holds(
+    `a plugin of ${core} writes to its server's folder and else to bounded memory, never to the disk`,
+    async (t, bench) => {
+      await bench.engine.boot({ ...bench.spec('alpha'), core, ramMb: 256 }, never);
+      const run = (line: string) => shell(bench, 'alpha', line);
+      for (const dir of ['/', '/bin', '/etc', '/opt', '/srv', '/var', '/home', '/usr', '/root', '/sys', '/proc']) {
+        t.regex(
+          await run(`(busybox dd if=/dev/zero of=${dir}/fill bs=1k count=1 && echo written) 2>&1`),
+          /Read-only|denied|nonexistent|No such|not permitted/,
+          dir,
+        );
+      }
+      t.is(await run('echo x > /data/level.dat && busybox cat /data/level.dat'), 'x');
+      // Whatever can be written to is the folder, or memory that is soon full.
+      const mounts = await run('while read -r mount; do set -- $mount; test -w $2 && echo $mount; done < /proc/mounts');
+      for (const [, path = '', kind = '', options = ''] of mounts.split('\n').map((each) => each.split(' '))) {
+        if (
+          path === '/data' ||
+          options.startsWith('ro') ||
+          ['mqueue', 'devtmpfs'].includes(kind) ||
+          path.startsWith('/proc/')
+        )
+          continue;
+        t.is(kind, 'tmpfs', path);
+        t.regex(options, /size=\d+k/, path);
+      }
+      t.regex(
+        await run('busybox dd if=/dev/zero of=/tmp/fill bs=1M count=100 2>&1; busybox rm /tmp/fill'),
+        /No space left/,
+      );
+      if (core === 'sandbox') return;
+      // Native libraries of plugins are unpacked there.
+      t.is(await run('busybox cp /bin/busybox /tmp/busybox && /tmp/busybox echo loaded'), 'loaded');
+      t.is(await run('echo x > /home/minecraft/x && echo x > /run/x && echo x > /var/tmp/x && echo ok'), 'ok');
+    },
+  );
+}
 
 holds('a boot that was cut off is finished, one made for other settings replaced', async (t, bench) => {
   const { engine, docker, installation, spec } = bench;
