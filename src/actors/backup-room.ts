@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { createArchives } from '../hosting/archives.ts';
 import type { Archives } from '../hosting/archives.ts';
 import type { ChangeLock } from '../hosting/change-lock.ts';
-import { archiveFolder, archivePath, siblingsOf, sweepSiblings } from '../hosting/backup-files.ts';
+import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from '../hosting/backup-files.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
 import { createFreeDisk, type FreeDisk } from '../hosting/free-disk.ts';
@@ -10,7 +10,8 @@ import type { FileOwner } from '../hosting/properties.ts';
 import { createSaving } from '../hosting/saving.ts';
 import type { Log } from '../log.ts';
 import type { Clock, Console, Engine } from '../ports.ts';
-import { listBackupsIn, patchBackup } from '../store/backups.ts';
+import { listBackupsIn, patchBackup, PREVIOUS } from '../store/backups.ts';
+import { listServerIds } from '../store/servers.ts';
 import type { Store } from '../store/store.ts';
 import { type Backups, createBackups } from './backups.ts';
 import type { EffectHost } from './effect-host.ts';
@@ -58,7 +59,7 @@ export interface BackupRoom {
 }
 
 export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
-  const { store, clock, dataDir } = options;
+  const { store, clock, log, dataDir } = options;
   const disk = options.disk ?? unlimitedDisk;
   const archives = createArchives({ ...options, disk, free: options.free ?? createFreeDisk({ clock }) });
   const saving = createSaving(options);
@@ -92,7 +93,13 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
         await store.write((tx) => patchBackup(tx, row, fields, ['running']));
       }
       const busy = await store.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
-      await sweepSiblings(dataDir, new Set(busy.map(({ serverId }) => serverId)));
+      const idsOf = (found: readonly { serverId: string }[]) => new Set(found.map(({ serverId }) => serverId));
+      const withPrevious = idsOf(await store.query('SELECT "serverId" FROM "backups" WHERE "id" = $1', [PREVIOUS]));
+      await sweepSiblings(dataDir, { all: new Set(await listServerIds(store)), busy: idsOf(busy), withPrevious });
+      // May be much, and nobody waits for it: what is under way in this process is told from it.
+      const failed = (server: string, error: unknown) =>
+        log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
+      void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));
     },
     async open(servers, serverEvents) {
       events = serverEvents;

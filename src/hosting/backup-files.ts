@@ -2,6 +2,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataRoot } from './data-root.ts';
 import { syncDirectory } from './backup-archive.ts';
+import { sweepJail } from './jail.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** The archive of a backup. Ids of both are ours, so this never leaves the folder. */
@@ -58,11 +59,33 @@ export async function discard(path: string, trash: string): Promise<void> {
   }
 }
 
-/** What a process that was killed left beside the data roots: staged trees and trash of servers that have no job. */
-export async function sweepSiblings(dataDir: string, busy: ReadonlySet<string>): Promise<void> {
+/** What is known of servers, by id, when leftovers are looked for. */
+export interface KnownServers {
+  all: ReadonlySet<string>;
+  /** With a job, which finds what it left. */
+  busy: ReadonlySet<string>;
+  /** With a folder put aside that is on the list of backups. */
+  withPrevious: ReadonlySet<string>;
+}
+
+/**
+ * Removes what a process that was killed left beside the data roots: staged trees and trash of servers that have no job, and
+ * folders put aside that no list has any more. Whose server is unknown is for an operator to decide, but for the former.
+ */
+export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }: KnownServers): Promise<void> {
   for (const name of await namesIn(join(dataDir, 'servers'))) {
-    const [, serverId] = /^([a-z0-9-]+)\.(?:staged|trash)$/.exec(name) ?? [];
-    if (serverId !== undefined && !busy.has(serverId)) await removeTree(join(dataDir, 'servers', name));
+    const [, serverId = '', kind] = /^([a-z0-9-]+)\.(staged|trash|previous)$/.exec(name) ?? [];
+    if (kind === undefined || busy.has(serverId)) continue;
+    if (kind === 'previous' && (withPrevious.has(serverId) || !all.has(serverId))) continue;
+    await removeTree(join(dataDir, 'servers', name));
+  }
+}
+
+/** Removes what a process that was killed left unfinished in the data roots themselves. `failed` is told whose cannot be. */
+export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
+  for (const serverId of await namesIn(join(dataDir, 'servers'))) {
+    // Also of those put aside: they may come back.
+    await sweepJail(join(dataDir, 'servers', serverId)).catch((error: unknown) => failed(serverId, error));
   }
 }
 

@@ -113,6 +113,21 @@ export async function openJail(
   return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
 }
 
+/** Removes what an earlier process left unfinished in a data root. One that is not there, or no folder, is passed over. */
+export async function sweepJail(root: string): Promise<void> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+  const handle = await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+    if (!gone.has(error.code ?? '')) throw error;
+  });
+  if (!handle) return;
+  try {
+    await sweepTemps(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
 function jailOf(cell: Cell): Jail {
   const close = () => cell.root.close();
   /** Does something at a path, and says of errors that it is about this path. */

@@ -167,3 +167,25 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
     await tidy(t, folder);
     t.is((await readdir(join(folder, 'backups/lobby'))).length, 1, 'nothing is left of the failed one');
   });
+
+test('R-01 what kills have left in and beside the folders of servers goes at the next start, also where nobody asks for a file', async (t) => {
+  t.timeout(300_000);
+  const { folder, played } = await copy(t, restored);
+  const left = { '.dormouse-tmp/0123456789ab-upload': 'half', '.dormouse-tmp/0123456789ab-tree/world/r.mca': 'half' };
+  await plant(rootOf(folder), left);
+  await plant(`${rootOf(folder)}.previous`, left);
+  await plant(`${rootOf(folder)}.trash`, { '0/a': 'a' });
+  await plant(join(folder, 'servers/gone.previous'), { a: 'whose server is not known is for an operator' });
+  await begun(folder, 'look');
+  t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['gone.previous', 'lobby', 'lobby.previous']);
+  for (const root of [rootOf(folder), `${rootOf(folder)}.previous`])
+    t.deepEqual(await readdir(join(root, '.dormouse-tmp')), [], root);
+  await rm(join(`${rootOf(folder)}.previous`, '.dormouse-tmp'), { recursive: true });
+  t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played, 'what is on the list of backups stays');
+
+  // Put aside, and on no list: no restore can ask for it.
+  const { folder: other } = await copy(t);
+  await plant(`${rootOf(other)}.previous`, { 'world/level.dat': 'left behind' });
+  await begun(other, 'look');
+  await tidy(t, other);
+});
