@@ -55,7 +55,11 @@ const SECRET_PROPERTIES = new Set([
   'management-server-secret',
   'management-server-tls-keystore-password',
 ]);
-const STAR = 0x2a;
+/** No entry of these has fewer characters, however it is spelled. */
+const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
+/** What a line has in it that spells one of them: as it is, or by escapes. */
+const TELLING = /\\|password|secret/;
+const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
 
 /**
  * The bytes of a `server.properties` with each secret value starred out, of the same length. Reads the format as Java does
@@ -66,7 +70,9 @@ export function maskProperties(bytes: Buffer): Buffer {
   // One character a byte, so that places in the text are places in the file.
   const text = bytes.toString('latin1');
   for (const { start, end } of logicalLines(text)) {
+    if (end - start < SHORTEST) continue;
     const raw = text.slice(start, end);
+    if (!TELLING.test(raw)) continue;
     const plain = /^[ \t\f]*([^\\=: \t\f\r\n]+)[ \t\f]*[=: \t\f][ \t\f]*/.exec(raw);
     const joined = raw.replaceAll(/\\(?:\r\n|\r|\n)[ \t\f]*/g, '');
     const spelled = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n])*)/.exec(joined)?.[1] ?? '';
@@ -75,7 +81,7 @@ export function maskProperties(bytes: Buffer): Buffer {
     );
     if (!SECRET_PROPERTIES.has(key)) continue;
     for (let at = start + (plain?.[1] === key ? plain[0].length : 0); at < end; at++) {
-      if (bytes[at] !== 0x0a && bytes[at] !== 0x0d) masked[at] = STAR;
+      if (bytes[at] !== NEWLINE && bytes[at] !== RETURN) masked[at] = STAR;
     }
   }
   return masked;
@@ -84,20 +90,40 @@ export function maskProperties(bytes: Buffer): Buffer {
 /** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
 function* logicalLines(text: string): Generator<{ start: number; end: number }> {
   let start: number | undefined;
-  for (const { index, 0: line } of text.matchAll(/[^\r\n]*(?:\r\n|\r|\n|$)/g)) {
-    const content = line.replace(/[\r\n]+$/, '');
-    if (start === undefined && /^[ \t\f]*(?:[#!]|$)/.test(content)) continue;
-    start ??= index;
-    if (endsOpen(content) && line !== content) continue;
-    yield { start, end: index + content.length };
-    start = undefined;
+  for (let at = 0; at < text.length;) {
+    const end = endOfLine(text, at);
+    const next = text.startsWith('\r\n', end) ? end + 2 : end + 1;
+    if (start !== undefined || isEntry(text, at, end)) {
+      start ??= at;
+      if (!endsOpen(text, at, end) || end === text.length) {
+        yield { start, end };
+        start = undefined;
+      }
+    }
+    at = next;
   }
   if (start !== undefined) yield { start, end: text.length };
 }
 
+function endOfLine(text: string, from: number): number {
+  let end = from;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code === NEWLINE || code === RETURN) break;
+  }
+  return end;
+}
+
+/** Whether a line is neither blank nor a comment. */
+function isEntry(text: string, from: number, end: number): boolean {
+  let at = from;
+  while (at < end && ' \t\f'.includes(text[at]!)) at += 1;
+  return at < end && text[at] !== '#' && text[at] !== '!';
+}
+
 // Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
-function endsOpen(line: string): boolean {
-  let end = line.length;
-  while (line[end - 1] === '\\') end -= 1;
-  return (line.length - end) % 2 === 1;
+function endsOpen(text: string, from: number, end: number): boolean {
+  let at = end;
+  while (at > from && text[at - 1] === '\\') at -= 1;
+  return (end - at) % 2 === 1;
 }

@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canonical } from '../ip-address.ts';
 import { dataRoot } from './data-root.ts';
-import { parseProperties } from './properties-format.ts';
+import { MAX_PROPERTIES_BYTES, parseProperties } from './properties-format.ts';
 import { readPlain } from './properties.ts';
 
 /** Who is knocking, as far as lists know players. `uuid` with hyphens, or null where the client named none. */
@@ -57,13 +57,19 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export function createPlayerFiles(dataDir: string): PlayerFiles {
   const files = new Map<string, Kept>();
 
-  async function read<T>(serverId: string, name: string, parse: (text: string) => T, empty: T): Promise<T> {
+  async function read<T>(
+    serverId: string,
+    name: string,
+    parse: (text: string) => T,
+    empty: T,
+    maxBytes?: number,
+  ): Promise<T> {
     const path = join(dataRoot(dataDir, serverId), name);
     const mark = await markOf(path);
     const known = files.get(path);
     files.delete(path);
     if (mark === undefined) return empty;
-    const kept = known?.mark === mark ? known : { mark, content: await contentOf(path, parse, empty) };
+    const kept = known?.mark === mark ? known : { mark, content: await contentOf(path, parse, empty, maxBytes) };
     files.set(path, kept);
     if (files.size > MOST_FILES) files.delete(files.keys().next().value ?? '');
     return kept.content as T;
@@ -71,7 +77,7 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
 
   const list = (serverId: string, name: string) => read(serverId, name, entriesIn, []);
   const properties = (serverId: string) =>
-    read(serverId, 'server.properties', parseProperties, new Map<string, string>());
+    read(serverId, 'server.properties', parseProperties, new Map<string, string>(), MAX_PROPERTIES_BYTES);
   const isOn = async (serverId: string, name: string, player: Knocker) =>
     (await list(serverId, name)).some((entry) => isSame(entry, player));
 
@@ -108,9 +114,14 @@ async function markOf(path: string): Promise<string | undefined> {
   }
 }
 
-async function contentOf<T>(path: string, parse: (text: string) => T, empty: T): Promise<T> {
+async function contentOf<T>(
+  path: string,
+  parse: (text: string) => T,
+  empty: T,
+  maxBytes: number | undefined,
+): Promise<T> {
   try {
-    return parse(await readPlain(path));
+    return parse(await readPlain(path, maxBytes));
   } catch {
     return empty;
   }

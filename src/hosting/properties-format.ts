@@ -3,6 +3,9 @@
  * escapes, so that it reads the same whether a game takes the file for ISO 8859-1 (before 1.20) or UTF-8 (since).
  */
 
+/** A file beyond this is none: it has some 2 KiB, and is read on the thread that serves everybody. */
+export const MAX_PROPERTIES_BYTES = 128 * 1024;
+
 const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\f': '\\f', '\\': '\\\\' };
 const MEANINGS: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' };
 
@@ -23,15 +26,20 @@ export function parseProperties(text: string): Map<string, string> {
 
 function logicalLines(text: string): string[] {
   const lines: string[] = [];
-  let begun: string | undefined;
+  // Joined once at the end: what is joined line by line is copied with each of them.
+  let begun: string[] = [];
+  let open = false;
   for (const natural of text.split(/\r\n|\r|\n/)) {
     const line = natural.replace(/^[ \t\f]+/, '');
-    if (begun === undefined && (line === '' || line.startsWith('#') || line.startsWith('!'))) continue;
-    const joined = (begun ?? '') + line;
-    begun = isContinued(line) ? joined.slice(0, -1) : undefined;
-    if (begun === undefined) lines.push(joined);
+    if (!open && (line === '' || line.startsWith('#') || line.startsWith('!'))) continue;
+    open = isContinued(line);
+    begun.push(open ? line.slice(0, -1) : line);
+    if (open) continue;
+    lines.push(begun.join(''));
+    begun = [];
   }
-  if (begun) lines.push(begun);
+  const rest = begun.join('');
+  if (rest !== '') lines.push(rest);
   return lines;
 }
 

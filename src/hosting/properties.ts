@@ -7,7 +7,7 @@ import type { ServerRow } from '../store/rows.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from './container.ts';
 import { managementProperties } from './management.ts';
 import { motdCodes, parseMotd } from './motd.ts';
-import { formatProperties, parseProperties } from './properties-format.ts';
+import { formatProperties, MAX_PROPERTIES_BYTES, parseProperties } from './properties-format.ts';
 
 /** What the server list shows where the owner set nothing. */
 export const DEFAULT_MOTD = 'A Minecraft Server';
@@ -15,7 +15,7 @@ export const DEFAULT_MOTD = 'A Minecraft Server';
 // The defaults we give where neither the owner nor the file says anything.
 const DEFAULTS = { 'max-players': '20' };
 
-/** Files are read up to here; a `server.properties` is some 2 KiB. */
+/** Files of other kinds, lists for example, are read up to here. */
 const MAX_BYTES = 1024 * 1024;
 
 // What we last wrote on the owner's behalf, so that a property the owner takes back returns to the game's default.
@@ -103,8 +103,8 @@ export async function writeProperties(
 ): Promise<void> {
   const target = join(dataDir, 'server.properties');
   const ledger = join(dataDir, LEDGER);
-  const file = parseProperties(await readPlain(target));
-  const before = parseProperties(await readPlain(ledger));
+  const file = parseProperties(await readText(target));
+  const before = parseProperties(await readText(ledger));
   const merged = mergeProperties(file, before, row, rconPassword);
   await replaceFile(target, `#Minecraft server properties\n${formatProperties(merged)}`, owner);
   await replaceFile(ledger, formatProperties(new Map(Object.entries(row.properties))), owner);
@@ -112,12 +112,12 @@ export async function writeProperties(
 
 /** What `server.properties` holds: what the game was last started with, and what it has changed since. Rejects as above. */
 export async function readProperties(dataDir: string): Promise<ReadonlyMap<string, string>> {
-  return parseProperties(await readPlain(join(dataDir, 'server.properties')));
+  return parseProperties(await readText(join(dataDir, 'server.properties')));
 }
 
 /** What it will hold at the next boot, but for the password. Rejects as above. */
 export async function nextProperties(dataDir: string, row: PropertiesRow): Promise<ReadonlyMap<string, string>> {
-  const before = parseProperties(await readPlain(join(dataDir, LEDGER)));
+  const before = parseProperties(await readText(join(dataDir, LEDGER)));
   return mergeProperties(await readProperties(dataDir), before, row, '');
 }
 
@@ -131,22 +131,22 @@ export async function keepProperty(
   owner?: FileOwner,
 ): Promise<void> {
   const ledger = join(dataDir, LEDGER);
-  const before = parseProperties(await readPlain(ledger));
+  const before = parseProperties(await readText(ledger));
   if (before.delete(name)) await replaceFile(ledger, formatProperties(before), owner);
   if (value === undefined) return;
   const target = join(dataDir, 'server.properties');
-  const file = parseProperties(await readPlain(target)).set(name, value);
+  const file = parseProperties(await readText(target)).set(name, value);
   await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
 }
 
 /** Accepts Minecraft's licence in the data root, as its owner did when the server was created. */
 export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
   const target = join(dataDir, 'eula.txt');
-  if (parseProperties(await readPlain(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
+  if (parseProperties(await readText(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
 }
 
 /** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
-export async function readPlain(path: string): Promise<string> {
+export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -155,11 +155,15 @@ export async function readPlain(path: string): Promise<string> {
   if (!file) return '';
   try {
     const stat = await file.stat();
-    if (!stat.isFile() || stat.size > MAX_BYTES) throw notPlain(path);
+    if (!stat.isFile() || stat.size > maxBytes) throw notPlain(path);
     return await file.readFile('utf8');
   } finally {
     await file.close();
   }
+}
+
+function readText(path: string): Promise<string> {
+  return readPlain(path, MAX_PROPERTIES_BYTES);
 }
 
 /** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
@@ -186,8 +190,12 @@ export async function replaceFile(path: string, text: string, owner?: FileOwner)
 }
 
 function notPlain(path: string, cause?: Error): EngineError {
-  return new EngineError('unknown', `${path.slice(path.lastIndexOf('/') + 1)} is not a plain file.`, {
-    suggestion: 'Delete it in the file manager, then start again.',
-    cause,
-  });
+  return new EngineError(
+    'unknown',
+    `${path.slice(path.lastIndexOf('/') + 1)} is not a plain file, or too large for one of its kind.`,
+    {
+      suggestion: 'Delete it in the file manager, then start again.',
+      cause,
+    },
+  );
 }

@@ -1,6 +1,6 @@
 import type { ServerRow } from '../store/rows.ts';
 import type { Jail } from './jail.ts';
-import { parseProperties } from './properties-format.ts';
+import { MAX_PROPERTIES_BYTES, parseProperties } from './properties-format.ts';
 import { StatusError } from '../status.ts';
 
 /** What games call their world unless told otherwise. */
@@ -8,7 +8,6 @@ const DEFAULT_LEVEL = 'world';
 const PROPERTY = 'level-name';
 /** Bukkit and its kin keep a world's other dimensions in folders of their own. */
 const DIMENSIONS = ['_nether', '_the_end'];
-const MAX_PROPERTIES_BYTES = 1024 * 1024;
 
 /** A world in a server's folder, with its dimensions. */
 export interface World {

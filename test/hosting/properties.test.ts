@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { array, assert, constantFrom, dictionary, oneof, property, string } from 'fast-check';
+import { maskProperties } from '../../src/hosting/jail-secrets.ts';
 import { managementSecret } from '../../src/hosting/management.ts';
+import { createPlayerFiles } from '../../src/hosting/player-files.ts';
 import { formatProperties, parseProperties } from '../../src/hosting/properties-format.ts';
 import {
   DEFAULT_MOTD,
@@ -13,6 +15,7 @@ import {
   acceptEula,
   mergeProperties,
   ownedProperties,
+  readProperties,
   writeProperties,
 } from '../../src/hosting/properties.ts';
 import { cpuTime } from '../support/cpu.ts';
@@ -47,6 +50,27 @@ test('any text can be read', (t) => {
   const spentMs = cpuTime();
   parseProperties(`${'\\'.repeat(1_000_001)}x\n${' '.repeat(1_000_000)}y`);
   t.true(spentMs() < 2_000);
+});
+
+test('lines that go on and on are read in time that their number bounds', (t) => {
+  const spentMs = cpuTime();
+  // A line that was joined anew for each that continues it took 377 s.
+  const read = parseProperties(`level-name=${'a\\\n'.repeat(350_000)}`);
+  t.is(read.get('level-name'), 'a'.repeat(350_000));
+  t.is(maskProperties(Buffer.from(`rcon.password=${'a\\\n'.repeat(250_000)}`)).indexOf('a', 14), -1);
+  t.true(spentMs() < 3_000, `${spentMs()} ms`);
+});
+
+test('a file that is no server.properties by its size is not read as one', async (t) => {
+  const dir = await dataRoot(t);
+  await mkdir(join(dir, 'servers/abc'), { recursive: true });
+  const file = join(dir, 'servers/abc/server.properties');
+  await writeFile(file, `level-name=castle\n#${'x'.repeat(100_000)}\n`);
+  t.is(await createPlayerFiles(dir).property('abc', 'level-name'), 'castle');
+  t.is((await readProperties(dirname(file))).get('level-name'), 'castle');
+  await writeFile(file, `level-name=castle\n#${'x'.repeat(200_000)}\n`);
+  t.is(await createPlayerFiles(dir).property('abc', 'level-name'), '');
+  await t.throwsAsync(readProperties(dirname(file)), { message: /too large/ });
 });
 
 test('a file of a game is read as Java reads it', (t) => {
