@@ -93,6 +93,7 @@ const restoreBackup = serverOperation({
     'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
     'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
     'changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.',
+  precondition: 'the backup must be ready, and nothing else be done with the server.',
   params: BackupParams,
   example: {},
   reply: Nothing,

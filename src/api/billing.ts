@@ -7,7 +7,7 @@ import { StatusError } from '../status.ts';
 import { listLedger } from '../store/ledger.ts';
 import type { LedgerRow } from '../store/rows.ts';
 import { setSpendCap } from '../store/wallets.ts';
-import { int32, message, reply } from './fields.ts';
+import { int32, int64, message, reply } from './fields.ts';
 import { operation } from './operation.ts';
 import { AccountParams } from './schemas.ts';
 import { ownAccount, requireWholeAccount, type Services } from './services.ts';
@@ -101,12 +101,7 @@ export const setSpendCapOperation = operation({
     'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
     'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
   body: message({
-    monthlyMicros: z
-      .union([z.string().regex(/^\d{1,16}$/), z.int().min(0)])
-      .transform(Number)
-      .refine(Number.isSafeInteger, 'must be at most 2^53 - 1')
-      .meta({ format: 'int64' })
-      .describe('0: no cap.'),
+    monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' }).describe('0: no cap.'),
     action: z.enum(['notify', 'stop']).default('notify'),
   }).meta({ id: 'SetSpendCapRequest' }),
   reply: SpendCap,

@@ -5,7 +5,7 @@ import { APP_SCOPES } from '../access/scopes.ts';
 import { StatusError } from '../status.ts';
 import { listClients } from '../store/clients.ts';
 import type { ClientRow } from '../store/rows.ts';
-import { line, message, reply, text } from './fields.ts';
+import { HTTPS_URL, line, message, reply, text } from './fields.ts';
 import { operation } from './operation.ts';
 
 /** An app as operators see it. */
@@ -24,9 +24,12 @@ const Client = z
 const AppName = line(64)
   .trim()
   .min(1, 'is required')
-  .regex(/^\P{Cf}*$/u, 'must not contain invisible characters');
+  .regex(/^\P{Cf}*$/u, 'must not contain invisible characters')
+  .meta({ pattern: String.raw`^[^\p{Cc}\p{Cf}]*$` });
 
-const Homepage = text(512).refine(isHomepage, 'must be an https URL without a user name');
+const Homepage = text(512)
+  .refine(isHomepage, 'must be an https URL without a user name')
+  .meta({ format: 'uri', pattern: HTTPS_URL });
 
 const ClientParams = message({
   clientId: z

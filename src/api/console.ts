@@ -18,6 +18,7 @@ export const runCommand = serverOperation({
   description:
     'Runs it on the game and returns what the game says. Needs a running server; does not wake it. The game itself sees all ' +
     'players come from the same address: `ban-ip` with the name of a player bans the address that they really come from.',
+  precondition: 'the server must run, and its console answer.',
   params: ServerParams,
   body: message({ command: line(4096).min(1, 'is required') }).meta({ id: 'RunCommandRequest' }),
   example: { command: 'say hello' },

@@ -6,27 +6,47 @@ import { EngineError } from '../ports.ts';
 import { invalidFields } from './errors.ts';
 import type { FieldViolation } from './errors.ts';
 import { int32, message, text, textMap } from './fields.ts';
-import { Motd, checkGame, checkPlan, checkProperties, checkRam } from './server-fields.ts';
+import {
+  CoreType,
+  GameVersion,
+  LEAST_RAM_MB,
+  Motd,
+  PLATFORMS,
+  PackPlatform,
+  PlanName,
+  checkGame,
+  checkPlan,
+  checkProperties,
+  checkRam,
+} from './server-fields.ts';
 import { ServerName } from './schemas.ts';
 import type { Services } from './services.ts';
 
 const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
 
+/** A slug, of which some words are reserved. Checked as a whole with the name (`checkNames`). */
+const Label = text(64).meta({ pattern: '^$|^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$' });
+
 export const CreateServerRequest = message({
-  id: text(64).default('').describe('Empty: derived from the name.'),
+  id: Label.default('').describe('Empty: derived from the name.'),
   name: ServerName.describe('For people.'),
-  hostname: text(64).default('').describe('First label of the address; empty: the id.'),
-  container: text(128).default('').describe('Empty: the id.'),
+  hostname: Label.default('').describe('First label of the address; empty: the id.'),
+  container: text(128)
+    .meta({ pattern: `^$|${CONTAINER.source}` })
+    .default('')
+    .describe('Empty: the id.'),
   addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
   accountId: text(64).default('').describe("Empty or the caller's."),
-  ramMb: int32({ min: 1 }),
-  type: text(32).toLowerCase().default('').describe('Core type; empty: `sandbox`.'),
-  version: text(32).default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
-  plan: text(16).default('').describe('`metered` (default) or `flat`.'),
+  ramMb: int32({ min: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
+  type: CoreType.default('').describe('Core type; empty: `sandbox`.'),
+  version: GameVersion.default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
+  plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
   region: text(32).default('').describe("Empty: the installation's."),
   motd: Motd.default('').describe('As by SetServerMotd.'),
   properties: textMap().default({}).describe('Subset of server.properties.'),
-  modpackPlatform: text(32).toLowerCase().default('').describe('`modrinth`, `curseforge` or `ftb`.'),
+  modpackPlatform: PackPlatform.meta({ enum: ['', ...PLATFORMS] })
+    .default('')
+    .describe('`modrinth`, `curseforge` or `ftb`.'),
   modpackRef: text(128).default(''),
   modpackVersion: text(128).default('').describe('Id of a version; empty: the newest when it is installed.'),
 }).meta({ id: 'CreateServerRequest' });

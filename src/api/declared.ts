@@ -30,6 +30,10 @@ export interface Declaration<
   bodyLimitBytes?: number;
   /** `bytes`: the request's body is no message but a file's content, of any length (`Sent.upload`). */
   takes?: 'bytes';
+  /** The states of things that it refuses, as half a sentence: the documentation's FAILED_PRECONDITION. */
+  precondition?: string;
+  /** Of a stream whose events carry objects: what is in each kind. For the documentation; nothing is checked by it. */
+  events?: Readonly<Record<string, z.ZodType>>;
   /** An example of the body, for the documentation. */
   example?: z.input<Body>;
 }

@@ -45,6 +45,22 @@ export function int32({ min = INT32_MIN, max = INT32_MAX }: { min?: number; max?
 }
 
 /**
+ * A 64-bit integer as replies show it, a decimal string, or as a number (protojson), that numbers of JavaScript hold exactly.
+ * `pattern`: of the string, for the documentation, which knows this form alone.
+ */
+export function int64({ min, max, pattern }: { min: number; max: number; pattern: string }) {
+  const number = z
+    .int('must be an integer')
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+    .meta({ type: 'string', format: 'int64', pattern, minimum: undefined, maximum: undefined });
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
+    number,
+  );
+}
+
+/**
  * Bytes as base64 (RFC 4648), in either alphabet, with padding or without; at most `max` of them. Text of a length that no
  * bytes have, or with bits left over, is refused: it was cut off or damaged on its way.
  */
@@ -55,8 +71,11 @@ export function base64(max: number) {
     .refine(isWholeBase64, { error: 'must be whole base64', abort: true })
     .transform((text) => Buffer.from(text, 'base64'))
     .refine((bytes) => bytes.length <= max, `must have at most ${max} bytes`)
-    .meta({ format: 'byte' });
+    .meta({ format: 'byte', pattern: WHOLE_BASE64 });
 }
+
+/** What `base64` takes, but for the other alphabet, as the documentation says it: too much work for an engine that backtracks. */
+const WHOLE_BASE64 = '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw](?:==)?|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=?)?$';
 
 /** A yes or no in a query, in any of the spellings that Go's strconv.ParseBool takes. */
 export function queryFlag() {
@@ -64,6 +83,10 @@ export function queryFlag() {
     .stringbool({ truthy: ['1', 't', 'true'], falsy: ['0', 'f', 'false'], error: 'must be true or false' })
     .meta({ type: 'boolean' });
 }
+
+/** An https URL with a name of several labels, without a user or a port, as the documentation says it of what is checked closer. */
+export const HTTPS_URL =
+  '^https://(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?[.])+[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:[/?#][!-~]*)?$';
 
 /** A map of texts. Its keys are the caller's to check. */
 export function textMap() {

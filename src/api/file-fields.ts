@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Entry } from '../hosting/jail.ts';
-import { pathProblem } from '../hosting/jail-path.ts';
+import { MAX_PATH_BYTES, pathProblem } from '../hosting/jail-path.ts';
 import { reply } from './fields.ts';
 import { recordOnServer } from './services.ts';
 import type { Services } from './services.ts';
@@ -9,10 +9,18 @@ import type { Principal } from '../access/principal.ts';
 
 /** A path below a server's data root, as the jail reads it. '' is the root itself. */
 export function filePath() {
-  return z.string().check((given) => {
-    const problem = pathProblem(given.value);
-    if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
-  });
+  return z
+    .string()
+    .max(MAX_PATH_BYTES, `must have at most ${MAX_PATH_BYTES} bytes`)
+    .check((given) => {
+      const problem = pathProblem(given.value);
+      if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
+    });
+}
+
+/** The same of what is to be made, moved or removed: the root is none of these. */
+export function ownPath() {
+  return filePath().min(1, "must not be the server's root");
 }
 
 /** One file or directory in a listing. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Download } from './download.ts';
-import { changeFiles, entryView, FileEntry, filePath, inTransfer } from './file-fields.ts';
+import { changeFiles, entryView, FileEntry, filePath, inTransfer, ownPath } from './file-fields.ts';
 import { message, queryFlag, reply } from './fields.ts';
 import { serverDownload, serverOperation, serverUpload } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
@@ -48,7 +48,7 @@ export const uploadFile = serverUpload({
   description:
     'The body is the content, of any length the disk quota allows. The file is there when all of it has come; an upload that breaks off changes nothing. Directories above it are made.',
   query: message({
-    path: filePath().describe('Where it is to be.'),
+    path: ownPath().describe('Where it is to be.'),
     overwrite: queryFlag().default(false).describe('Whether a file that is there already gives way.'),
   }),
   reply: FileEntry,
@@ -61,6 +61,9 @@ export const uploadFile = serverUpload({
   );
 });
 
+/** As the documentation says it. */
+const ARCHIVE_NAME = String.raw`^[^\x00]*[^\x00/]\.(?:zip|tar|tar\.gz|tar\.zst)$`;
+
 export const archivePaths = serverOperation({
   ...common,
   id: 'ArchivePaths',
@@ -70,7 +73,10 @@ export const archivePaths = serverOperation({
   summary: 'Pack files and directories into an archive',
   description:
     'Of the kind that the name `to` says: `.zip`, `.tar`, `.tar.gz` or `.tar.zst`. Links are left out. There must be nothing at `to` yet. Ends when the caller goes away.',
-  body: message({ paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS), to: filePath() }).meta({
+  body: message({
+    paths: z.array(filePath()).min(1, 'is required').max(MAX_PATHS),
+    to: ownPath().meta({ pattern: ARCHIVE_NAME }),
+  }).meta({
     id: 'ArchivePathsRequest',
   }),
   example: { paths: ['world', 'plugins'], to: 'before-update.tar.zst' },
@@ -94,7 +100,7 @@ export const extractArchive = serverOperation({
   summary: 'Unpack an archive',
   description:
     'A zip (or jar), tar, tar.gz or tar.zst, whatever its name, into the directory `to`, which is made if it is not there. Files of the same names give way. An archive that is damaged, holds links or reaches outside changes nothing. If the service is killed while it puts the files in place, some of them are there: extract it again. Ends when the caller goes away.',
-  body: message({ path: filePath(), to: filePath().default('').describe("Empty: the server's root.") }).meta({
+  body: message({ path: ownPath(), to: filePath().default('').describe("Empty: the server's root.") }).meta({
     id: 'ExtractArchiveRequest',
   }),
   example: { path: 'before-update.tar.zst', to: 'restored' },

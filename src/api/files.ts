@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { changeFiles, entryView, FileEntry, filePath, inTransfer } from './file-fields.ts';
+import { changeFiles, entryView, FileEntry, filePath, inTransfer, ownPath } from './file-fields.ts';
 import { base64, message, reply } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
@@ -11,7 +11,7 @@ const CONTENT_MESSAGE_BYTES = 6 * 1024 * 1024;
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 const PathQuery = message({ path: filePath().default('').describe("Relative to the server's root; '/' separates.") });
-const Move = message({ from: filePath(), to: filePath() });
+const Move = message({ from: ownPath(), to: ownPath() });
 
 export const listFiles = serverOperation({
   ...common,
@@ -22,6 +22,7 @@ export const listFiles = serverOperation({
   summary: 'List a directory',
   description:
     'What is in a directory, by name; the root without `path`. Works in every state. Symbolic links are shown but never followed.',
+  precondition: 'there must be a directory, and not a file, at `path`.',
   query: PathQuery,
   reply: z.object({ entries: z.array(FileEntry).default([]) }).meta({ id: 'ListFilesResponse' }),
 }).handle(async ({ params, query }, { files }) => ({
@@ -37,6 +38,7 @@ export const readFile = serverOperation({
   summary: 'Read a file',
   description:
     'The first 4 MiB of a file. Passwords in `server.properties` are starred out. For all of it: DownloadPath.',
+  precondition: 'there must be a file, and not a directory, at `path`.',
   query: PathQuery,
   reply: z
     .object({
@@ -58,8 +60,9 @@ export const writeFile = serverOperation({
   summary: 'Write a file',
   description:
     'Makes or replaces a file of at most 4 MiB, whole or not at all, with the directories above it. For more: UploadFile.',
+  precondition: 'no directory may be at `path`, and no file above it.',
   body: message({
-    path: filePath(),
+    path: ownPath(),
     content: base64(CONTENT_BYTES).default(Buffer.alloc(0)).describe('Base64; empty: an empty file.'),
   }).meta({ id: 'WriteFileRequest' }),
   bodyLimitBytes: CONTENT_MESSAGE_BYTES,
@@ -82,6 +85,7 @@ export const copyPath = serverOperation({
   summary: 'Copy a file or directory',
   description:
     'With all that is in it, but for links. There must be nothing at `to` yet. Ends when the caller goes away.',
+  precondition: '`to` must not be below `from`.',
   body: Move.meta({ id: 'CopyPathRequest' }),
   example: { from: 'world', to: 'world-before' },
   reply: z.object({ copied: reply.int64.describe('In bytes.') }).meta({ id: 'CopyPathResponse' }),
@@ -103,6 +107,7 @@ export const renamePath = serverOperation({
   scope: 'files:write',
   summary: 'Rename or move a file or directory',
   description: 'There must be nothing at `to` yet, but for the directory above it.',
+  precondition: '`to` must not be below `from`.',
   body: Move.meta({ id: 'RenamePathRequest' }),
   example: { from: 'world', to: 'world-old' },
   reply: Nothing,
@@ -122,7 +127,7 @@ export const deletePath = serverOperation({
   scope: 'files:write',
   summary: 'Delete a file or directory',
   description: 'With all that is in it. A symbolic link is deleted itself, never what it points to.',
-  body: message({ path: filePath() }).meta({ id: 'DeletePathRequest' }),
+  body: message({ path: ownPath() }).meta({ id: 'DeletePathRequest' }),
   example: { path: 'world-old' },
   reply: Nothing,
 }).handle(async (call, services) => {
@@ -141,7 +146,7 @@ export const makeDirectory = serverOperation({
   scope: 'files:write',
   summary: 'Make a directory',
   description: 'With the directories above it.',
-  body: message({ path: filePath() }).meta({ id: 'MakeDirectoryRequest' }),
+  body: message({ path: ownPath() }).meta({ id: 'MakeDirectoryRequest' }),
   example: { path: 'plugins/maps' },
   reply: Nothing,
 }).handle(async (call, services) => {

@@ -8,6 +8,13 @@ import { serverView } from './views.ts';
 
 const MINUTE_MS = 60_000;
 
+interface Words {
+  role: Role;
+  summary: string;
+  description: string;
+  precondition?: string;
+}
+
 type Plain = Exclude<ServerCommand['type'], 'JOIN' | 'KEEP_AWAKE' | 'MAINTAIN' | 'DELETE' | 'REINSTALL'>;
 
 export const startServer = command('StartServer', 'start', 'START', {
@@ -15,6 +22,7 @@ export const startServer = command('StartServer', 'start', 'START', {
   summary: 'Start a server',
   description:
     'Wakes the server; poll it until `state` is `running`. A server that starts or runs already is left as it is.',
+  precondition: 'quota, funds and the operator must allow it, and nothing else be done with the server.',
 });
 
 export const stopServer = command('StopServer', 'stop', 'STOP', {
@@ -27,18 +35,21 @@ export const restartServer = command('RestartServer', 'restart', 'RESTART', {
   role: 'member',
   summary: 'Restart a server',
   description: 'Stops the server and starts it again. Refused for one that sleeps.',
+  precondition: 'the server must be awake.',
 });
 
 export const killServer = command('KillServer', 'kill', 'KILL', {
   role: 'member',
   summary: 'Kill a server',
   description: 'Ends a start or a stop that hangs, without saving.',
+  precondition: 'the server must be awake.',
 });
 
 export const retryInstall = command('RetryInstall', 'retryInstall', 'RETRY_INSTALL', {
   role: 'member',
   summary: 'Retry an install',
   description: 'Runs the install again. Only in `install_failed`.',
+  precondition: '`state` must be `install_failed`.',
 });
 
 export const keepAwake = serverOperation({
@@ -50,6 +61,7 @@ export const keepAwake = serverOperation({
   tag: 'control',
   summary: 'Keep a server awake',
   description: 'No stop for idleness for so many minutes, 0 to 1440; 0 ends it. Only while `running`.',
+  precondition: '`state` must be `running`.',
   params: ServerParams,
   body: message({ minutes: int32({ min: 0, max: 1440 }).default(0) }),
   reply: Server,
@@ -61,7 +73,7 @@ export const keepAwake = serverOperation({
 });
 
 /** An operation that is one command to a server, answered with the server as it is then. */
-function command(id: string, verb: string, type: Plain, words: { role: Role; summary: string; description: string }) {
+function command(id: string, verb: string, type: Plain, words: Words) {
   return serverOperation({
     id,
     method: 'post',

@@ -2,8 +2,8 @@ import type { Middleware } from 'koa';
 import type { Declared } from './declared.ts';
 import { routePath } from './mount.ts';
 
-/** RFC 9110 §9.3 and RFC 5789. What is no method of these is not known here. */
-const KNOWN = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH']);
+/** RFC 9110 §9.3, PATCH (RFC 5789) and QUERY. What is no method of these is not known here. */
+const KNOWN = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY']);
 
 /** A route of the router, as far as it is asked here. */
 interface Route {

@@ -15,7 +15,8 @@ const source = z
   .describe('`modrinth` (default) or `curseforge`, where its operator has set it up.');
 const ProjectId = z
   .string('is required')
-  .regex(/^(?!\.+$)[\w!@$()`.+,"'-]{1,64}$/, 'must be the id or short name of a project')
+  .max(64, 'must be the id or short name of a project')
+  .regex(/^\.*[\w!@$()`+,"'-][\w!@$()`.+,"'-]*$/, 'must be the id or short name of a project')
   .describe("The registry's id of the project, or its short name.");
 
 const ServerMod = z

@@ -7,6 +7,7 @@ import type { ApiConfig } from './services.ts';
 import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
+import { portablePattern } from './portable-pattern.ts';
 import { CSRF_HEADER } from './session-mount.ts';
 import { PublicStatusReply } from './public-status.ts';
 import { sectionOf } from './sections.ts';
@@ -71,7 +72,8 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
       ],
       ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
       responses: {
-        '200': { description: 'Done.', ...content(operation, components.reply(operation.reply)) },
+        '200': { description: 'Done.', ...content(components, operation) },
+        ...(operation.precondition !== undefined && refusal(operation.precondition)),
         ...('answers' in operation && operation.answers === 'bytes' && PARTS),
         default: { $ref: '#/components/responses/Error' },
       },
@@ -132,9 +134,31 @@ function requestBody(components: Components, { body, example, takes }: Declared)
   return { required: !body.safeParse({}).success, content: { 'application/json': content } };
 }
 
-function content(operation: Operation | SessionOperation, schema: Json): Json {
+function content(components: Components, operation: Operation | SessionOperation): Json {
+  const schema = components.reply(operation.reply);
   if (!('answers' in operation) || operation.answers === 'message') return json(schema);
-  return { content: { [operation.answers === 'bytes' ? BYTES : 'text/event-stream']: { schema } } };
+  if (operation.answers === 'bytes') return { content: { [BYTES]: { schema } } };
+  return { content: { 'text/event-stream': { schema, ...eventSchemas(components, operation) } } };
+}
+
+/** The object in each kind of event's `data`. OpenAPI has a place for them from 3.2 on, which few programs read yet. */
+function eventSchemas(components: Components, { events }: Declared): Json {
+  if (events === undefined) return {};
+  return { 'x-events': mapValues(events, (schema) => components.reply(schema)) };
+}
+
+/** What a call that is right in itself is told where the state of things does not allow it. */
+function refusal(precondition: string): Json {
+  return {
+    '400': {
+      description: `Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: ${precondition}`,
+      ...json({ $ref: '#/components/schemas/ErrorStatus' }),
+    },
+  };
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
 }
 
 function json(schema: Json): Json {
@@ -218,18 +242,20 @@ class Components {
 
   /** The fields of a message as parameters of a path or query. */
   parameters(schema: z.ZodType, where: 'path' | 'query'): Json[] {
-    const object = z.toJSONSchema(schema, { io: 'input' });
+    const object = z.toJSONSchema(schema, { io: 'input', override: sent });
     return Object.entries(object.properties ?? {}).map(([name, field]) => {
       const { description, ...rest } = field as Json;
       const required = where === 'path' || (object.required?.includes(name) ?? false);
-      return { name, in: where, required, description: description ?? '', schema: rest };
+      return { name, in: where, required, description: description ?? '', schema: moved(rest) };
     });
   }
 
   #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
-    const converted = z.toJSONSchema(schema, { io, override: loosen });
-    const moved = JSON.parse(JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/')) as Json;
-    const { $defs = {}, $schema: _, ...root } = moved;
+    const {
+      $defs = {},
+      $schema: _,
+      ...root
+    } = moved(z.toJSONSchema(schema, { io, override: io === 'input' ? sent : loosen }));
     Object.assign(this.schemas, $defs);
     return root;
   }
@@ -238,4 +264,20 @@ class Components {
 /** Replies may gain fields (AIP-180); a default of theirs says nothing to a reader. */
 function loosen({ jsonSchema }: { jsonSchema: Json }): void {
   if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
+}
+
+/** What callers send: no text of it may hold a NUL (`text`, `filePath`), which one closer pattern or another says already. */
+function sent({ jsonSchema }: { jsonSchema: Json }): void {
+  loosen({ jsonSchema });
+  const isAnyText =
+    jsonSchema['type'] === 'string' && !['pattern', 'enum', 'format', 'allOf'].some((key) => key in jsonSchema);
+  if (isAnyText) jsonSchema['pattern'] = String.raw`^[^\x00]*$`;
+}
+
+/** A converted schema with its definitions where the document has them, and patterns for programs of all languages. */
+function moved(converted: object): Json {
+  const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
+  return JSON.parse(text, (key, value: unknown) =>
+    key === 'pattern' && typeof value === 'string' ? portablePattern(value) : value,
+  ) as Json;
 }

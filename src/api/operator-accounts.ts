@@ -9,7 +9,7 @@ import { StatusError } from '../status.ts';
 import { findListedAccount, listAccounts } from '../store/account-list.ts';
 import type { ListedAccount } from '../store/account-list.ts';
 import type { Tx } from '../store/store.ts';
-import { int32, line, message, reply, text } from './fields.ts';
+import { int32, int64, line, message, reply, text } from './fields.ts';
 import type { MoneyServices } from './money-services.ts';
 import { operation } from './operation.ts';
 import { Email } from './people-fields.ts';
@@ -42,16 +42,10 @@ const Params = message({
     .describe('Account id.'),
 });
 
-/** A signed 64-bit integer, as a number or a decimal string (protojson), within what money can be here. */
-const Micros = z.preprocess(
-  (value) => (typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value),
-  z
-    .int('must be an integer')
-    .min(-MOST_MICROS, `must be at least ${-MOST_MICROS}`)
-    .max(MOST_MICROS, `must be at most ${MOST_MICROS}`)
-    .refine((value) => value !== 0, 'must not be 0')
-    // The form that replies have, and that numbers of JavaScript cannot spoil.
-    .meta({ type: ['integer', 'string'], format: 'int64' }),
+/** Within what money can be here. */
+const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0-9]{0,14}$' }).refine(
+  (value) => value !== 0,
+  'must not be 0',
 );
 
 const of = { scope: 'operator', tag: 'operator' } as const;

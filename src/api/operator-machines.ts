@@ -4,6 +4,7 @@ import type { MachineStep } from '../actors/machine-step.ts';
 import { OPERATOR_EVENTS } from '../actors/operator-events.ts';
 import { StatusError } from '../status.ts';
 import { int32, line, message, reply, rfc3339, text } from './fields.ts';
+import { MACHINE_EVENTS } from './event-schemas.ts';
 import { operation, streamOperation } from './operation.ts';
 import { operatorCause } from './services.ts';
 import { eventFrame } from './sse.ts';
@@ -165,6 +166,7 @@ const streamMachines = streamOperation({
   ].join('\n'),
   query: message({ id: text(64).default('').describe('Only this machine.') }),
   reply: z.string().describe('Frames of `id`, `event` and `data`.'),
+  events: MACHINE_EVENTS,
 }).handle(async ({ query: { id } }, { machines }) => ({
   play: (sink) => {
     let told = 0;

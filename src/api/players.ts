@@ -49,14 +49,17 @@ const PlayerName = text(17)
 
 /** Blanks count as one: a command's words are told apart by them. */
 const Reason = text(256)
-  .regex(/^[^\p{Cc}\p{Bidi_Control}\u2028\u2029]*$/u, 'must not contain control characters')
-  .regex(/^[^@]*$/, 'must not contain @, which the game takes for a choice of players')
+  .regex(
+    /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,
+    'must not contain control characters, nor @, which the game takes for a choice of players',
+  )
   .transform((reason) => reason.trim().replaceAll(/\s+/g, ' '))
   .default('');
 
 const Ip = text(64)
   .refine((ip) => isIP(ip) !== 0 && !ip.includes('%'), 'must be an IP address')
-  .transform(canonical);
+  .transform(canonical)
+  .meta({ pattern: `${z.regexes.ipv4.source}|${z.regexes.ipv6.source}` });
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 const change = { ...common, method: 'post', scope: 'servers:write', reply: PlayerLists } as const;
@@ -81,6 +84,7 @@ export const setWhitelistEnforced = serverOperation({
   path: '/v1/servers/{id}/players:setWhitelistEnforced',
   summary: 'Turn the whitelist on or off',
   description: `The property \`white-list\`. While it is on, nobody else wakes the server either. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
   body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
   example: { enforced: true },
 }).handle(async (call, services) => {
@@ -96,6 +100,7 @@ export const setWhitelistEntry = serverOperation({
   path: '/v1/servers/{id}/players:setWhitelist',
   summary: 'Put a player on the whitelist, or take them off',
   description: BOTH_WAYS,
+  precondition: 'the server must not be starting, stopping or installing.',
   body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
   example: { name: 'Steve', allowed: true },
 }).handle(async (call, services) => {
@@ -109,6 +114,7 @@ export const setBanEntry = serverOperation({
   path: '/v1/servers/{id}/players:setBan',
   summary: 'Ban a player, or lift their ban',
   description: `Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
   body: message({ name: PlayerName, banned: z.boolean().default(false), reason: Reason }).meta({
     id: 'SetBanEntryRequest',
   }),
@@ -124,6 +130,7 @@ export const setIpBanEntry = serverOperation({
   path: '/v1/servers/{id}/players:setIpBan',
   summary: 'Ban an address, or lift its ban',
   description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
   body: message({ ip: Ip, banned: z.boolean().default(false), reason: Reason }).meta({ id: 'SetIpBanEntryRequest' }),
   example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
 }).handle(async (call, services) => {
@@ -137,6 +144,7 @@ export const setOpEntry = serverOperation({
   path: '/v1/servers/{id}/players:setOp',
   summary: 'Make a player an operator, or no longer',
   description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
+  precondition: 'the server must not be starting, stopping or installing.',
   body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
   example: { name: 'Steve', op: true },
 }).handle(async (call, services) => {
@@ -152,6 +160,7 @@ export const kickPlayer = serverOperation({
   scope: 'console',
   summary: 'Throw a player out',
   description: 'Of a running server; they may come back. To keep them out: SetBanEntry.',
+  precondition: 'the server must run.',
   body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
   example: { name: 'Steve', reason: 'Dinner is ready' },
   reply: Nothing,

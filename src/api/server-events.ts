@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { findIncident } from '../store/alerts.ts';
+import { SERVER_EVENTS } from './event-schemas.ts';
 import { serverStream } from './server-operation.ts';
 import { ServerParams } from './schemas.ts';
 import { eventFrame } from './sse.ts';
@@ -34,6 +35,7 @@ export const streamServerEvents = serverStream({
   ].join('\n'),
   params: ServerParams,
   reply: z.string().describe('Frames of `id`, `event` and `data`.'),
+  events: SERVER_EVENTS,
 }).handle(async ({ server, lastEventId }, { serverEvents, disk, store }) => {
   const { row } = server;
   const incident = await findIncident(store, row.id);

@@ -10,16 +10,37 @@ import type { FieldViolation } from './errors.ts';
 import { text } from './fields.ts';
 import type { Services } from './services.ts';
 
+/** Where mod packs come from. */
+export const PLATFORMS = ['modrinth', 'curseforge', 'ftb'];
 const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const MOST_PROPERTIES = 128;
 /** Less than this no game of the kind ever starts with. */
-const LEAST_RAM_MB = { sandbox: 128, java: 512 };
+export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
+
+/** Of which each may show 128 characters, which is for a reader: tags and codes show none. */
+const TWO_LINES = String.raw`^[^\p{Cc}]*(?:\n[^\p{Cc}]*)?$`;
 
 /** A description in the server list: plain, with `§` codes or MiniMessage; two lines at most. */
-export const Motd = text(1_024).superRefine((motd, ctx) => {
-  const wrong = checkMotd(motd);
-  if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
-});
+export const Motd = text(1_024)
+  .superRefine((motd, ctx) => {
+    const wrong = checkMotd(motd);
+    if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
+  })
+  .meta({ pattern: TWO_LINES });
+
+/** Of requests, in any case; what is none is told with all else that is wrong (`checkGame`). */
+export const CoreType = text(32)
+  .toLowerCase()
+  .meta({ enum: ['', ...CORES] });
+
+/** Of requests; checked by `checkGame`. */
+export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}` });
+
+/** Of requests; checked by `checkPlan`. */
+export const PlanName = text(16).meta({ enum: ['', 'metered', 'flat'] });
+
+/** Of requests, in any case; checked where the pack is. */
+export const PackPlatform = text(32).toLowerCase().meta({ enum: PLATFORMS });
 
 /** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
 export function* checkProperties({

@@ -5,13 +5,12 @@ import { EngineError } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { invalidFields } from './errors.ts';
-import { line, message, text } from './fields.ts';
+import { line, message } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
+import { PLATFORMS, PackPlatform } from './server-fields.ts';
 import { causeOf } from './services.ts';
 import { serverView } from './views.ts';
-
-const PLATFORMS = ['modrinth', 'curseforge', 'ftb'];
 
 export const setModpack = serverOperation({
   id: 'SetModpack',
@@ -27,9 +26,10 @@ export const setModpack = serverOperation({
     "brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that " +
     'were changed since.',
 
+  precondition: 'the server must be at rest, and of a type that takes mod packs.',
   params: ServerParams,
   body: message({
-    platform: text(32).toLowerCase().describe('`modrinth`, `curseforge` or `ftb`.'),
+    platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
     ref: line(128).min(1, 'is required').describe("The platform's id or short name of the pack."),
     version: line(128).default('').describe("Id of a version; empty: the newest. The pack decides on Minecraft's."),
   }),

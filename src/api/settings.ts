@@ -4,7 +4,7 @@ import { checkWebhookUrl } from '../hosting/webhook-url.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import type { Principal } from '../access/principal.ts';
 import { invalidFields } from './errors.ts';
-import { int32, message, text, textMap } from './fields.ts';
+import { HTTPS_URL, int32, message, text, textMap } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
 import { Motd, checkProperties } from './server-fields.ts';
@@ -63,10 +63,12 @@ export const setServerMotd = serverOperation({
   change({ now, principal, services }, { motd }, 'server.motd'),
 );
 
-const WebhookUrl = text(2_048).superRefine((url, ctx) => {
-  const wrong = url === '' ? undefined : checkWebhookUrl(url);
-  if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
-});
+const WebhookUrl = text(2_048)
+  .superRefine((url, ctx) => {
+    const wrong = url === '' ? undefined : checkWebhookUrl(url);
+    if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
+  })
+  .meta({ pattern: `^$|${HTTPS_URL}` });
 
 export const setServerAlertWebhook = serverOperation({
   ...common,

@@ -82,6 +82,7 @@ export const rotateSftpPassword = serverOperation({
   scope: 'files:write',
   summary: 'Make a new SFTP password',
   description: `The one before is void: rotate it when somebody who had it leaves. ${CUTS}`,
+  precondition: 'SFTP must be enabled.',
   reply: SftpCredential,
 }).handle((call, services) => credential(call, services, 'sftp.rotatePassword', rotateSftpLogin));
 

@@ -15,6 +15,7 @@ import { createServerFor } from './create-server.ts';
 import { quotaExceeded } from './errors.ts';
 import { int32, line, message, reply, text } from './fields.ts';
 import { operation } from './operation.ts';
+import { GameVersion, PlanName } from './server-fields.ts';
 import { Nothing, Server, ServerId, ServerName } from './schemas.ts';
 import { reachServer, requireWholeAccount } from './services.ts';
 import type { Services } from './services.ts';
@@ -42,9 +43,9 @@ const Template = z
   .meta({ id: 'Template' });
 
 const TemplateOverrides = message({
-  plan: text(16).default(''),
+  plan: PlanName.default(''),
   region: text(32).default(''),
-  version: text(32).default(''),
+  version: GameVersion.default(''),
   ramMb: int32({ min: 0 }).default(0),
 }).meta({ id: 'TemplateOverrides', description: 'Empty and 0: as in the template.' });
 

@@ -1,8 +1,8 @@
 import { invalidFields } from './errors.ts';
-import { int32, message, text } from './fields.ts';
+import { int32, message } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Server, ServerName, ServerParams } from './schemas.ts';
-import { checkPlan, checkRam } from './server-fields.ts';
+import { LEAST_RAM_MB, PlanName, checkPlan, checkRam } from './server-fields.ts';
 import { recordOnServer, requireRole } from './services.ts';
 import { serverView } from './views.ts';
 
@@ -16,11 +16,12 @@ export const updateServer = serverOperation({
   summary: 'Change name, RAM or plan',
   description:
     'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.',
+  precondition: 'for RAM and plan, the server must be stopped.',
   params: ServerParams,
   body: message({
     name: ServerName.optional(),
-    ramMb: int32({ min: 1 }).optional(),
-    plan: text(16).optional().describe('`metered` or `flat`.'),
+    ramMb: int32({ min: LEAST_RAM_MB.sandbox }).optional(),
+    plan: PlanName.optional().describe('`metered` or `flat`.'),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,
 }).handle(async ({ server: now, role, body, principal }, services) => {

@@ -2,10 +2,10 @@ import { compareVersions } from '../hosting/minecraft-version.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { invalidFields } from './errors.ts';
-import { message, text } from './fields.ts';
+import { message } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
 import { Server, ServerParams } from './schemas.ts';
-import { checkGame, leastRamMb } from './server-fields.ts';
+import { CoreType, GameVersion, checkGame, leastRamMb } from './server-fields.ts';
 import { recordOnServer } from './services.ts';
 import { serverView } from './views.ts';
 
@@ -20,10 +20,11 @@ export const updateServerVersion = serverOperation({
   description:
     'Only while the server is stopped; applied at the next start. What is absent stays as it is. A newer version upgrades ' +
     'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
+  precondition: 'the server must be stopped, and not made from a mod pack.',
   params: ServerParams,
   body: message({
-    type: text(32).toLowerCase().optional().describe('Core type.'),
-    version: text(32).optional().describe('Minecraft version.'),
+    type: CoreType.optional().describe('Core type.'),
+    version: GameVersion.optional().describe('Minecraft version.'),
   }).meta({ id: 'UpdateServerVersionRequest' }),
   example: { version: '1.21.8' },
   reply: Server,

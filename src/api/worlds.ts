@@ -39,6 +39,7 @@ const setActiveWorld = serverOperation({
   scope: 'servers:write',
   summary: 'Choose the world',
   description: 'Sets the property `level-name`; a running game goes on in its own world until it is started anew.',
+  precondition: 'the world must be there, and nothing else be done with the server.',
   body: named,
   example: { name: 'world' },
 }).handle(async ({ params, body, principal }, services) => {
@@ -54,6 +55,7 @@ const deleteServerWorld = serverOperation({
   scope: 'servers:write',
   summary: 'Delete a world',
   description: 'With its nether and end, for good. Not the active one while the server is awake.',
+  precondition: 'the world must not be the active one of an awake server.',
   body: named,
   example: { name: 'world' },
 }).handle(async ({ params, body, principal, signal }, services) => {
@@ -71,6 +73,7 @@ const resetServerWorld = serverOperation({
   description:
     'Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. ' +
     'A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.',
+  precondition: 'the server must be at rest.',
   example: {},
 }).handle(async ({ params, principal, signal }, services) => {
   await services.worlds.reset(params.id, by(principal), signal);

@@ -7,6 +7,7 @@ import { csrfToken } from '../../src/access/csrf.ts';
 import { authenticate, mintKey } from '../../src/access/keys.ts';
 import { FULL_SCOPES } from '../../src/access/scopes.ts';
 import type { Scope } from '../../src/access/scopes.ts';
+import { createStartLimit } from '../../src/access/start-limit.ts';
 import type { Secret } from '../../src/access/secrets.ts';
 import { openSession } from '../../src/access/sessions.ts';
 import { createGrants } from '../../src/actors/grants.ts';
@@ -113,6 +114,8 @@ export interface ApiTestOptions {
   trusted?: TrustedWithCode;
   /** In place of what the whole file system has, which others fill and empty too. */
   usedBytes?: () => Promise<number>;
+  /** With the endpoints of device grants. */
+  device?: boolean;
   world?: WorldOptions;
   services?: Partial<Services>;
   config?: Partial<Services['config']>;
@@ -296,6 +299,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     findApp: (token) => authenticateApp(store, clock, token),
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
     rate: { perSecond: 1_000, burst: 100_000 },
+    ...(options.device && { device: { ...services, grants, startLimit: createStartLimit({ store, clock }) } }),
     ...options.api,
   });
   const server = createHttpServer(app).listen(0, '127.0.0.1');

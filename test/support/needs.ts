@@ -1,10 +1,21 @@
 import { execFile } from 'node:child_process';
+import { access } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 
 /** A system outside this repository that some tests use. */
-export type Need = 'docker' | 'postgres' | 'haproxy' | 'chromium' | 'mariadb' | 'openssh' | 'bubblewrap';
+export type Need =
+  | 'docker'
+  | 'postgres'
+  | 'haproxy'
+  | 'chromium'
+  | 'mariadb'
+  | 'openssh'
+  | 'bubblewrap'
+  | 'client-tools'
+  | 'promtool';
 
 const run = promisify(execFile);
 const probes: Record<Need, () => Promise<unknown>> = {
@@ -14,6 +25,8 @@ const probes: Record<Need, () => Promise<unknown>> = {
   haproxy: () => firstThatRuns(['haproxy', '/usr/sbin/haproxy'], '-v'),
   mariadb: () => firstThatRuns(['mariadbd', '/usr/sbin/mariadbd']),
   bubblewrap: () => run('bwrap', ['--unshare-pid', '--ro-bind', '/', '/', 'true'], { timeout: 60_000 }),
+  'client-tools': () => access(join(import.meta.dirname, '../../node_modules/.cache/client-tools/installed')),
+  promtool: () => firstThatRuns(['promtool']),
   openssh: () => firstThatRuns(['ssh'], '-V'),
   chromium: () => firstThatRuns([process.env.CHROMIUM ?? '/usr/bin/chromium']),
 };
@@ -21,7 +34,7 @@ const found = new Map<Need, Promise<Error | undefined>>();
 
 /**
  * Whether a system is there that a test needs: a Docker engine that answers, or the program of PostgreSQL,
- * HAProxy, Chromium, MariaDB, OpenSSH or bubblewrap.
+ * HAProxy, Chromium, MariaDB, OpenSSH, bubblewrap or Prometheus' promtool, or what `npm run client-tools` installs.
  * Where it is not, says so in the test's log and passes the test, so that the caller returns:
  * `if (!(await needs(t, 'docker'))) return;`. With `CI` or `DORMOUSE_NO_SKIP` set nothing may be skipped: the test fails.
  */

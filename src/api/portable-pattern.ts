@@ -1,0 +1,35 @@
+/**
+ * Sets of characters that not every language's expressions have a name for, as what stands between brackets. Characters that
+ * only some can escape are written as themselves.
+ */
+const SETS: Record<string, string> = {
+  d: '0-9',
+  w: 'A-Za-z0-9_',
+  Cc: String.raw`\x00-\x1f\x7f-\x9f`,
+  Bidi_Control: '\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069',
+  // https://www.unicode.org/Public/16.0.0/ucd/extracted/DerivedGeneralCategory.txt
+  Cf:
+    '\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF' +
+    '\uFFF9-\uFFFB\u{110BD}\u{110CD}\u{13430}-\u{1343F}\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0001}\u{E0020}-\u{E007F}',
+};
+
+const TOKEN = /\\u(?<unit>[0-9A-Fa-f]{4})|\\(?<set>[dw])|\\p\{(?<named>\w+)\}|\\P\{(?<but>\w+)\}|\\.|\[\^?|\]/gu;
+
+/**
+ * A pattern of JavaScript as one that Go's, Python's and other languages' expressions read alike: without names of Unicode's
+ * sets and `\u`, and with ASCII alone for `\d` and `\w`. The document's consumers compile its patterns. What has no such form
+ * (looking ahead, a set left out of another) stays as it is.
+ */
+export function portablePattern(source: string): string {
+  let inBrackets = false;
+  return source.replaceAll(TOKEN, (token: string, ...rest: unknown[]) => {
+    const { unit, set, named, but } = rest.at(-1) as Partial<Record<'unit' | 'set' | 'named' | 'but', string>>;
+    if (unit !== undefined) return String.fromCharCode(Number.parseInt(unit, 16));
+    const characters = SETS[set ?? named ?? but ?? ''];
+    if (characters !== undefined && but !== undefined) return inBrackets ? token : `[^${characters}]`;
+    if (characters !== undefined) return inBrackets ? characters : `[${characters}]`;
+    if (token.startsWith('[')) inBrackets = true;
+    else if (token === ']') inBrackets = false;
+    return token;
+  });
+}
