@@ -41,10 +41,14 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
 /** How often the event loop is looked at; each look is a timer of its own. */
 const LOOP_MS = 50;
 
+/** Gauges of prom-client's that are named like counters; Prometheus adds up what they are the sums of. */
+const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 export function createTelemetry(): Telemetry {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_MS });
+  for (const name of SUMS) registry.removeSingleMetric(name);
 
   const requests = new Counter({
     name: 'dormouse_http_requests_total',

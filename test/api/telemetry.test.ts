@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import test from 'ava';
 import { createChargeCount } from '../../src/observability/charged.ts';
 import type { TelemetrySources } from '../../src/observability/collected.ts';
@@ -7,6 +10,7 @@ import { createTelemetry } from '../../src/observability/telemetry.ts';
 import { openStore } from '../../src/store/store.ts';
 import { countServersByState } from '../../src/store/telemetry.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import { needs } from '../support/needs.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
 import { api } from './harness.ts';
 
@@ -246,4 +250,17 @@ test('every query of the Grafana dashboard asks for figures and labels that ther
     'what is counted is also shown',
   );
   t.true(names.has(/\((\w+),/.exec(templating.list.find(({ name }) => name === 'instance')?.query ?? '')?.[1] ?? ''));
+});
+
+test.serial('promtool finds no fault with the figures', async (t) => {
+  if (!(await needs(t, 'promtool'))) return;
+  const telemetry = createTelemetry();
+  telemetry.watch(SOURCES);
+  telemetry.answered({ route: '/v1/servers', method: 'GET', status: 200, ms: 3 });
+  telemetry.stepped({ from: 'starting', to: 'running', cause: { kind: 'key', id: 'key_1' } }, 1_500);
+  telemetry.refusedWake('MAX_RAM');
+  const child = execFile('promtool', ['check', 'metrics']);
+  child.stdin?.end(await telemetry.expose());
+  const [out, err, [code]] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, 'close')]);
+  t.deepEqual([code, out + err], [0, '']);
 });
