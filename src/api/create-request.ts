@@ -37,14 +37,14 @@ export const CreateServerRequest = message({
     .describe('Empty: the id.'),
   addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
   accountId: text(64).default('').describe("Empty or the caller's."),
-  ramMb: int32({ min: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
+  ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
   type: CoreType.default('').describe('Core type; empty: `sandbox`.'),
   version: GameVersion.default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
   plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
   region: text(32).default('').describe("Empty: the installation's."),
   motd: Motd.default('').describe('As by SetServerMotd.'),
   properties: textMap().default({}).describe('Subset of server.properties.'),
-  modpackPlatform: PackPlatform.meta({ enum: ['', ...PLATFORMS] })
+  modpackPlatform: PackPlatform.meta({ pattern: `^(?:|${PLATFORMS.join('|')})$` })
     .default('')
     .describe('`modrinth`, `curseforge` or `ftb`.'),
   modpackRef: text(128).default(''),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { ServerEventType } from '../actors/server-events.ts';
 
 const at = z.string().meta({ format: 'date-time' });
 const number = z.number().meta({ format: 'double' });
@@ -10,6 +11,7 @@ const failure = z.object({ code: z.string(), summary: z.string(), suggestion: z.
 
 /** What is in the data of each kind of event of a server. More kinds and fields may come. */
 export const SERVER_EVENTS = {
+  gap: z.object({ at }).meta({ id: 'GapEvent', description: 'Without an id: what came before it is not told.' }),
   state: z
     .object({
       at,
@@ -50,14 +52,14 @@ export const SERVER_EVENTS = {
   alert: z
     .object({
       at,
-      alert: z.string().describe('`tps.low`, `tps.recovered` or `tps.ended`.'),
+      alert: z.string().describe('`tps.low`, `tps.recovered`, `tps.ended` or `game.hung`.'),
       tps: number.optional(),
       mspt: number.optional(),
       players: z.number().optional(),
       slowSeconds: z.number().optional(),
     })
     .meta({ id: 'AlertEvent' }),
-};
+} satisfies Record<ServerEventType, z.ZodType>;
 
 /** The same of every machine, for operators. */
 export const MACHINE_EVENTS = {

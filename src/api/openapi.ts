@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { sessionCookieName } from '../access/session-cookie.ts';
 import { checkoutPaths } from './checkout-openapi.ts';
 import type { Declared } from './declared.ts';
@@ -6,8 +6,8 @@ import { devicePaths } from './device-openapi.ts';
 import type { ApiConfig } from './services.ts';
 import { ErrorStatus } from './errors.ts';
 import type { Operation } from './operation.ts';
+import { Components } from './openapi-schemas.ts';
 import { operations } from './operations.ts';
-import { portablePattern } from './portable-pattern.ts';
 import { CSRF_HEADER } from './session-mount.ts';
 import { PublicStatusReply } from './public-status.ts';
 import { sectionOf } from './sections.ts';
@@ -34,6 +34,7 @@ const DESCRIPTION = [
 ].join('\n');
 
 const BYTES = 'application/octet-stream';
+const EVENTS = 'text/event-stream';
 
 const RANGE: Json = {
   name: 'Range',
@@ -138,13 +139,16 @@ function content(components: Components, operation: Operation | SessionOperation
   const schema = components.reply(operation.reply);
   if (!('answers' in operation) || operation.answers === 'message') return json(schema);
   if (operation.answers === 'bytes') return { content: { [BYTES]: { schema } } };
-  return { content: { 'text/event-stream': { schema, ...eventSchemas(components, operation) } } };
+  return { content: { [EVENTS]: eventsOf(components, operation, schema) } };
 }
 
-/** The object in each kind of event's `data`. OpenAPI has a place for them from 3.2 on, which few programs read yet. */
-function eventSchemas(components: Components, { events }: Declared): Json {
-  if (events === undefined) return {};
-  return { 'x-events': mapValues(events, (schema) => components.reply(schema)) };
+/** A stream, with the object in each kind of event's `data`. OpenAPI has a place for it from 3.2 on, which few programs read yet. */
+function eventsOf(components: Components, { events }: Declared, schema: Json): Json {
+  if (events === undefined) return { schema };
+  const kinds = mapValues(events, (event) => components.reply(event));
+  const schemas = Object.values(kinds);
+  const data = { type: 'array', items: schemas.length > 1 ? { anyOf: schemas } : schemas[0] };
+  return { schema: { ...schema, contentMediaType: EVENTS, contentSchema: data }, 'x-events': kinds };
 }
 
 /** What a call that is right in itself is told where the state of things does not allow it. */
@@ -226,58 +230,4 @@ function publicStatusPath(status: Json): Json {
       },
     },
   };
-}
-
-/** Schemas by name: those with an id are written once and referred to. */
-class Components {
-  readonly schemas: Record<string, Json> = {};
-
-  request(schema: z.ZodType): Json {
-    return this.#convert(schema, 'input');
-  }
-
-  reply(schema: z.ZodType): Json {
-    return this.#convert(schema, 'output');
-  }
-
-  /** The fields of a message as parameters of a path or query. */
-  parameters(schema: z.ZodType, where: 'path' | 'query'): Json[] {
-    const object = z.toJSONSchema(schema, { io: 'input', override: sent });
-    return Object.entries(object.properties ?? {}).map(([name, field]) => {
-      const { description, ...rest } = field as Json;
-      const required = where === 'path' || (object.required?.includes(name) ?? false);
-      return { name, in: where, required, description: description ?? '', schema: moved(rest) };
-    });
-  }
-
-  #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
-    const {
-      $defs = {},
-      $schema: _,
-      ...root
-    } = moved(z.toJSONSchema(schema, { io, override: io === 'input' ? sent : loosen }));
-    Object.assign(this.schemas, $defs);
-    return root;
-  }
-}
-
-/** Replies may gain fields (AIP-180); a default of theirs says nothing to a reader. */
-function loosen({ jsonSchema }: { jsonSchema: Json }): void {
-  if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
-}
-
-/** What callers send: no text of it may hold a NUL (`text`, `filePath`), which one closer pattern or another says already. */
-function sent({ jsonSchema }: { jsonSchema: Json }): void {
-  loosen({ jsonSchema });
-  const isAnyText =
-    jsonSchema['type'] === 'string' && !['pattern', 'enum', 'format', 'allOf'].some((key) => key in jsonSchema);
-  if (isAnyText) jsonSchema['pattern'] = String.raw`^[^\x00]*$`;
-}
-
-/** A converted schema with its definitions where the document has them, and patterns for programs of all languages. */
-function moved(converted: object): Json {
-  const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
-  return JSON.parse(text, (key, value: unknown) =>
-    key === 'pattern' && typeof value === 'string' ? portablePattern(value) : value,
-  ) as Json;
 }

@@ -31,16 +31,18 @@ export const Motd = text(1_024)
 /** Of requests, in any case; what is none is told with all else that is wrong (`checkGame`). */
 export const CoreType = text(32)
   .toLowerCase()
-  .meta({ enum: ['', ...CORES] });
+  .meta({ pattern: `^(?:|${CORES.join('|')})$` });
 
 /** Of requests; checked by `checkGame`. */
 export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}` });
 
 /** Of requests; checked by `checkPlan`. */
-export const PlanName = text(16).meta({ enum: ['', 'metered', 'flat'] });
+export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
 
 /** Of requests, in any case; checked where the pack is. */
-export const PackPlatform = text(32).toLowerCase().meta({ enum: PLATFORMS });
+export const PackPlatform = text(32)
+  .toLowerCase()
+  .meta({ pattern: `^(?:${PLATFORMS.join('|')})$` });
 
 /** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
 export function* checkProperties({

@@ -20,7 +20,7 @@ export const updateServer = serverOperation({
   params: ServerParams,
   body: message({
     name: ServerName.optional(),
-    ramMb: int32({ min: LEAST_RAM_MB.sandbox }).optional(),
+    ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
     plan: PlanName.optional().describe('`metered` or `flat`.'),
   }).meta({ id: 'UpdateServerRequest' }),
   reply: Server,

@@ -3288,7 +3288,7 @@ export interface components {
              * Format: int64
              * @description 0: no cap.
              */
-            monthlyMicros: string | number;
+            monthlyMicros: string;
             /**
              * @default notify
              * @enum {string}
@@ -3647,7 +3647,10 @@ export interface components {
              * @default
              */
             accountId?: string;
-            /** Format: int32 */
+            /**
+             * Format: int32
+             * @description At least 512 for all but the sandbox.
+             */
             ramMb: number;
             /**
              * @description Core type; empty: `sandbox`.
@@ -3898,6 +3901,101 @@ export interface components {
         ServerAuditList: {
             /** @default [] */
             entries: components["schemas"]["AuditEntry"][];
+        };
+        /** @description Without an id: what came before it is not told. */
+        GapEvent: {
+            /** Format: date-time */
+            at: string;
+        };
+        StateEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @description As of a Server. */
+            state: string;
+            /** @description Who or what led there, as of InspectMachine. */
+            cause: {
+                kind: string;
+                id: string;
+                note: string;
+            };
+            /** @description While it starts; else empty. */
+            phase: string;
+            percent: number;
+            /** @description Null: not known. */
+            players: number | null;
+            /** @description Where it failed. */
+            error: {
+                code: string;
+                summary: string;
+                suggestion: string;
+            } | null;
+            /** @description With the first event of a stream. */
+            quota?: {
+                diskUsageMb: number;
+                diskQuotaEffectiveMb: number;
+                quotaExceeded: boolean;
+            };
+            /** @description With the first: the one that is open. */
+            alert?: {
+                alert: string;
+                /** Format: date-time */
+                at: string;
+            } | null;
+        };
+        ProgressEvent: {
+            /** Format: date-time */
+            at: string;
+            phase: string;
+            percent: number;
+        };
+        PlayersEvent: {
+            /** Format: date-time */
+            at: string;
+            online: number;
+        };
+        TickEvent: {
+            /** Format: date-time */
+            at: string;
+            /** Format: double */
+            tps: number;
+            /** Format: double */
+            mspt: number;
+            /** Format: double */
+            cpuPercent: number;
+            /** Format: double */
+            memUsedMb: number;
+            /** Format: double */
+            memLimitMb: number;
+            players: number;
+            live: boolean;
+        };
+        QuotaEvent: {
+            /** Format: date-time */
+            at: string;
+            diskUsageMb: number;
+            diskQuotaEffectiveMb: number;
+            quotaExceeded: boolean;
+        };
+        BackupEvent: {
+            /** Format: date-time */
+            at: string;
+            id: string;
+            /** @description `queued`, `running`, `ready`, `failed`, `restoring`, `restored` or `deleted`. */
+            state: string;
+            percent: number;
+            error?: string;
+        };
+        AlertEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @description `tps.low`, `tps.recovered`, `tps.ended` or `game.hung`. */
+            alert: string;
+            /** Format: double */
+            tps?: number;
+            /** Format: double */
+            mspt?: number;
+            players?: number;
+            slowSeconds?: number;
         };
         DiagnosticList: {
             /** @default [] */
@@ -4641,13 +4739,13 @@ export interface components {
             name: string;
             /** @default false */
             banned?: boolean;
-            reason?: string & (unknown & unknown);
+            reason?: string;
         };
         SetIpBanEntryRequest: {
             ip: string;
             /** @default false */
             banned?: boolean;
-            reason?: string & (unknown & unknown);
+            reason?: string;
         };
         SetOpEntryRequest: {
             /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
@@ -4658,7 +4756,7 @@ export interface components {
         KickPlayerRequest: {
             /** @description With a dot before it: a player of the Bedrock edition, who has joined before. */
             name: string;
-            reason?: string & (unknown & unknown);
+            reason?: string;
         };
         ListTemplatesResponse: {
             /** @default [] */
@@ -4747,6 +4845,7 @@ export interface components {
             pending: boolean;
         };
         InviteMemberRequest: {
+            /** Format: email */
             email: string;
             /** @enum {string} */
             role: "member" | "limited";
@@ -5003,6 +5102,24 @@ export interface components {
             /** @description Absent once it is gone. */
             machine?: components["schemas"]["OperatorMachineDetail"];
         };
+        TransitionEvent: {
+            /** Format: date-time */
+            at: string;
+            id: string;
+            /** @enum {string} */
+            kind: "server" | "grant";
+            event: string;
+            from: string;
+            to: string;
+            fromPath: string;
+            toPath: string;
+            /** @description Who or what led there, as of InspectMachine. */
+            cause: {
+                kind: string;
+                id: string;
+                note: string;
+            };
+        };
         ListClientsResponse: {
             /** @default [] */
             clients: components["schemas"]["Client"][];
@@ -5029,6 +5146,7 @@ export interface components {
         };
         RegisterClientRequest: {
             name: string & (unknown & unknown);
+            /** Format: uri */
             homepage: string;
             /**
              * @default [
@@ -5075,6 +5193,7 @@ export interface components {
             maxServers: number;
         };
         InviteAccountRequest: {
+            /** Format: email */
             email: string;
         };
         InviteAccountResponse: {
@@ -5088,7 +5207,7 @@ export interface components {
         };
         CreditAccountRequest: {
             /** Format: int64 */
-            amountMicros: number | string;
+            amountMicros: string;
             /**
              * @default credit
              * @enum {string}
@@ -5182,12 +5301,14 @@ export interface components {
             csrfToken: string;
         };
         SignUpRequest: {
+            /** Format: email */
             email: string;
             password: string;
             /** @description The token of the link, where sign-up is closed. */
             invitation?: string;
         };
         SignInRequest: {
+            /** Format: email */
             email: string;
             password: string;
         };
@@ -5917,6 +6038,15 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: quota, funds and the operator must allow it, and nothing else be done with the server. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -5975,6 +6105,15 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be awake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -6002,6 +6141,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: `state` must be `install_failed`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6035,6 +6183,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be stopped, and not made from a mod pack. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6202,6 +6359,15 @@ export interface operations {
                     "application/json": components["schemas"]["Server"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: for RAM and plan, the server must be stopped. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -6229,6 +6395,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be awake. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6260,6 +6435,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: `state` must be `running`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6339,6 +6523,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Server"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be at rest, and of a type that takes mod packs. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6440,6 +6633,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunCommandResponse"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must run, and its console answer. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -6866,6 +7068,15 @@ export interface operations {
                     "application/json": components["schemas"]["SftpCredential"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: SFTP must be enabled. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7155,6 +7366,15 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyReply"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the backup must be ready, and nothing else be done with the server. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7304,6 +7524,15 @@ export interface operations {
                     "application/json": components["schemas"]["ListFilesResponse"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: there must be a directory, and not a file, at `path`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7329,6 +7558,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReadFileResponse"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: there must be a file, and not a directory, at `path`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -7365,6 +7603,15 @@ export interface operations {
                     "application/json": components["schemas"]["EmptyReply"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: no directory may be at `path`, and no file above it. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7399,6 +7646,15 @@ export interface operations {
                     "application/json": components["schemas"]["CopyPathResponse"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: `to` must not be below `from`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7431,6 +7687,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: `to` must not be below `from`. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -7866,6 +8131,15 @@ export interface operations {
                     "application/json": components["schemas"]["ServerWorldList"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the world must be there, and nothing else be done with the server. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7901,6 +8175,15 @@ export interface operations {
                     "application/json": components["schemas"]["ServerWorldList"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the world must not be the active one of an awake server. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -7928,6 +8211,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ServerWorldList"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must be at rest. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -7987,6 +8279,15 @@ export interface operations {
                     "application/json": components["schemas"]["PlayerLists"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must not be starting, stopping or installing. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -8019,6 +8320,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must not be starting, stopping or installing. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -8056,6 +8366,15 @@ export interface operations {
                     "application/json": components["schemas"]["PlayerLists"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must not be starting, stopping or installing. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -8089,6 +8408,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlayerLists"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must not be starting, stopping or installing. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];
@@ -8125,6 +8453,15 @@ export interface operations {
                     "application/json": components["schemas"]["PlayerLists"];
                 };
             };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must not be starting, stopping or installing. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
+                };
+            };
             default: components["responses"]["Error"];
         };
     };
@@ -8157,6 +8494,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: the server must run. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];

@@ -36,7 +36,7 @@ import { openPublicStatuses } from '../../src/hosting/public-statuses.ts';
 import { openWakePolicies } from '../../src/hosting/wake-policies.ts';
 import { hashToken } from '../../src/ids.ts';
 import { createLog } from '../../src/log.ts';
-import type { Mail, Profiles } from '../../src/ports.ts';
+import type { Mail, ModRegistry, Profiles } from '../../src/ports.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import { insertAccount, insertUser } from '../../src/store/accounts.ts';
@@ -114,6 +114,8 @@ export interface ApiTestOptions {
   trusted?: TrustedWithCode;
   /** In place of what the whole file system has, which others fill and empty too. */
   usedBytes?: () => Promise<number>;
+  /** Where mods come from. */
+  registries?: ModRegistry[];
   /** With the endpoints of device grants. */
   device?: boolean;
   world?: WorldOptions;
@@ -265,7 +267,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       servers,
       mods: createMods({
         store,
-        registries: [fakeRegistry()],
+        registries: options.registries ?? [fakeRegistry()],
         disk: disk.quota,
         dataDir: base.dataDir,
         owner: undefined,

@@ -9,6 +9,7 @@ import { createStartLimit } from '../../src/access/start-limit.ts';
 import { createGrants } from '../../src/actors/grants.ts';
 import { createApi } from '../../src/api/app.ts';
 import { openapiDocument } from '../../src/api/openapi.ts';
+import { portablePattern } from '../../src/api/portable-pattern.ts';
 import { API_TYPES, apiTypes } from '../support/api-types.ts';
 import { REFERENCE } from '../support/reference.ts';
 import { api } from './harness.ts';
@@ -135,6 +136,36 @@ test('a linter finds no fault in the document', async (t) => {
     problems.map(({ ruleId, message, location }) => `${location[0]?.pointer} ${ruleId}: ${message}`),
     [],
   );
+});
+
+test('patterns are such as every language’s expressions read, and keep their meaning', (t) => {
+  const all: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') all.push(value);
+    return value;
+  });
+  t.true(all.length > 100);
+  // No names of sets, no \\u, nothing that looks ahead or behind, and no classes that take more than ASCII elsewhere.
+  t.deepEqual(
+    all.filter((pattern) => /\\[pPudDwWsSbB]|\(\?[=!<]/.test(pattern)),
+    [],
+  );
+  for (const pattern of all) t.notThrows(() => new RegExp(pattern, 'u'), pattern);
+  const sources = [
+    /^\P{Cc}*$/u,
+    /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,
+    /^[^\p{Cf}]*$/u,
+    /^\p{Cf}$/u,
+    /^[\w-]+$/,
+    /^\d\]$/,
+  ];
+  for (const source of sources) {
+    const portable = new RegExp(portablePattern(source.source), 'u');
+    for (let point = 0; point < 0x11_00_00; point++) {
+      const letter = String.fromCodePoint(point);
+      if (portable.test(letter) !== source.test(letter)) return t.fail(`${source.source} at ${point.toString(16)}`);
+    }
+  }
 });
 
 test('the types of the command line are those of the document', async (t) => {

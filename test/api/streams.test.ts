@@ -5,6 +5,8 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
+import { z } from 'zod';
+import { SERVER_EVENTS } from '../../src/api/event-schemas.ts';
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import { revokeOwnKey } from '../../src/access/own-keys.ts';
@@ -41,11 +43,21 @@ async function open(t: ExecutionContext, it: ApiUnderTest, path: string, headers
     text: () => text,
     async until(part) {
       await it.until(() => (typeof part === 'string' ? text.includes(part) : part.test(text)));
+      if (path === EVENTS) t.deepEqual(misfits(text), []);
       return text;
     },
     ended,
     close: () => request.destroy(),
   };
+}
+
+/** What events hold that the document does not say of them, or lack. */
+function misfits(text: string): unknown[] {
+  const kinds: Partial<Record<string, z.ZodObject>> = SERVER_EVENTS;
+  return [...text.matchAll(/^event: (\w+)\ndata: (.*)\n\n/gm)].flatMap(([, kind = '', data = '']) => {
+    const parsed = kinds[kind]?.strict().safeParse(JSON.parse(data));
+    return parsed?.success ? [] : [{ kind, data, error: parsed?.error.message }];
+  });
 }
 
 /** A running server called `abc`, whose log can be pulled. */

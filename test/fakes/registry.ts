@@ -2,12 +2,12 @@ import type { ModRegistry } from '../../src/ports.ts';
 import { StatusError } from '../../src/status.ts';
 
 /** A registry that holds nothing. */
-export function fakeRegistry(): ModRegistry {
+export function fakeRegistry(source: ModRegistry['source'] = 'modrinth'): ModRegistry {
   const none = async (): Promise<never> => {
     throw new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', 'The registry is empty.');
   };
   return {
-    source: 'modrinth',
+    source,
     search: async () => [],
     project: none,
     versions: async () => [],

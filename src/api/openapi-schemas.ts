@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { portablePattern } from './portable-pattern.ts';
+
+type Json = Record<string, unknown>;
+
+/** Schemas by name: those with an id are written once and referred to. */
+export class Components {
+  readonly schemas: Record<string, Json> = {};
+
+  request(schema: z.ZodType): Json {
+    return this.#convert(schema, 'input');
+  }
+
+  reply(schema: z.ZodType): Json {
+    return this.#convert(schema, 'output');
+  }
+
+  /** The fields of a message as parameters of a path or query. */
+  parameters(schema: z.ZodType, where: 'path' | 'query'): Json[] {
+    const object = z.toJSONSchema(schema, { io: 'input', override: sent });
+    return Object.entries(object.properties ?? {}).map(([name, field]) => {
+      const { description, ...rest } = field as Json;
+      const required = where === 'path' || (object.required?.includes(name) ?? false);
+      return { name, in: where, required, description: description ?? '', schema: moved(rest) };
+    });
+  }
+
+  #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const {
+      $defs = {},
+      $schema: _,
+      ...root
+    } = moved(z.toJSONSchema(schema, { io, override: io === 'input' ? sent : loosen }));
+    Object.assign(this.schemas, $defs);
+    return root;
+  }
+}
+
+/** Replies may gain fields (AIP-180); a default of theirs says nothing to a reader. */
+function loosen({ jsonSchema }: { jsonSchema: Json }): void {
+  if (jsonSchema['additionalProperties'] === false) delete jsonSchema['additionalProperties'];
+}
+
+/** What callers send: no text of it may hold a NUL (`text`, `filePath`), which one closer pattern or another says already. */
+function sent({ jsonSchema }: { jsonSchema: Json }): void {
+  loosen({ jsonSchema });
+  const isAnyText =
+    jsonSchema['type'] === 'string' && !['pattern', 'enum', 'format', 'allOf'].some((key) => key in jsonSchema);
+  if (isAnyText) jsonSchema['pattern'] = String.raw`^[^\x00]*$`;
+}
+
+/** A converted schema with its definitions where the document has them, and patterns for programs of all languages. */
+function moved(converted: object): Json {
+  const text = JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/');
+  return JSON.parse(text, (key, value: unknown) =>
+    key === 'pattern' && typeof value === 'string' ? portablePattern(value) : value,
+  ) as Json;
+}
