@@ -130,6 +130,9 @@ function toStatusError(thrown: unknown): StatusError {
   if (thrown instanceof HttpError && thrown.status < 500) {
     return new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', 'The request cannot be read.', { cause: thrown });
   }
+  // The caller has left, and what was done for them ended with it.
+  if (thrown instanceof Error && thrown.name === 'AbortError')
+    return new StatusError('CANCELLED', 'CALL_ENDED', 'The call ended before it was done.', { cause: thrown });
   return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong here. Quote the request id to the operator.', {
     cause: thrown,
   });

@@ -6,6 +6,7 @@ import { recordOnServer } from './services.ts';
 import type { Services } from './services.ts';
 import type { ServerNow } from '../actors/effect-host.ts';
 import type { Principal } from '../access/principal.ts';
+import { StatusError } from '../status.ts';
 
 /** A path below a server's data root, as the jail reads it. '' is the root itself. */
 export function filePath() {
@@ -36,7 +37,10 @@ export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof File
   return { name, isDir: kind === 'directory', size: sizeBytes };
 }
 
-/** Does something that changes a server's files, and writes down who did it. `detail`: which paths. */
+/**
+ * Does something that changes a server's files, and writes down who did it. `detail`: which paths. DATA_LOSS
+ * CHANGE_NOT_RECORDED where it was done and could not be written down: nobody is to try that again.
+ */
 export async function changeFiles<T>(
   { server, principal }: { server: ServerNow; principal: Principal },
   { store, clock }: Services,
@@ -44,8 +48,19 @@ export async function changeFiles<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const result = await work();
-  await store.write(recordOnServer(principal, server.row, { ...deed, at: clock.now() }));
+  try {
+    await store.write(recordOnServer(principal, server.row, { ...deed, at: clock.now() }));
+  } catch (cause) {
+    throw notRecorded(server, cause);
+  }
   return result;
+}
+
+function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
+  const sentence =
+    'The files were changed as you asked; only the audit entry of it could not be written. Do not repeat it.';
+  const metadata = { server: row.id, changed: 'true' };
+  return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
 }
 
 /** Does something that takes long, while one of the caller's few places for that is taken. RESOURCE_EXHAUSTED. */

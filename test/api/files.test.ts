@@ -788,3 +788,37 @@ test('a copy ends when its caller goes away, and leaves nothing', async (t) => {
   t.false(existsSync(join(root, 'copy')));
   t.false(logged.some((line) => line.includes('request failed')));
 });
+
+test('a change that was made and could not be written down says that it was made, and is not to be repeated', async (t) => {
+  const { put, post, see, tree, store, ok } = await filesApi(t);
+  put('here', 'x');
+  const write = store.write.bind(store);
+  store.write = async () => {
+    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The database cannot be used now; try again.');
+  };
+  for (const [verb, body] of [
+    ['', { path: 'new', content: base64('y') }],
+    [':rename', { from: 'here', to: 'there' }],
+  ] as const) {
+    const { status, reason, json, headers } = await post(verb, body);
+    t.is(status, 500);
+    t.is(reason, 'CHANGE_NOT_RECORDED');
+    t.is(headers.get('retry-after'), null);
+    t.regex(String(json['message']), /were changed/);
+  }
+  store.write = write;
+  t.deepEqual([see('new'), tree()], ['y', ['new', 'there']]);
+  t.like(await ok('GET', '/v1/servers/abc/files'), { entries: [{ name: 'new' }, { name: 'there' }] });
+});
+
+test('a call that ends because its caller has left is no error of the service', async (t) => {
+  const { services, post, logged, put } = await filesApi(t);
+  put('here', 'x');
+  services.files.copy = async () => {
+    const signal = AbortSignal.abort();
+    signal.throwIfAborted();
+    return 0;
+  };
+  t.like(await post(':copy', { from: 'here', to: 'there' }), { status: 499, reason: 'CALL_ENDED' });
+  t.false(logged.some((line) => line.includes('request failed')));
+});
