@@ -75,6 +75,12 @@ export const settings = {
     '0',
     "A server's files. By RAM: 2048:10240,4096:20480. 0: no limit.",
   ),
+  accountDiskMb: setting(
+    'ACCOUNT_DISK_MB',
+    kind.integer(0, 1_073_741_824),
+    '102400',
+    "Of an account's servers and their backups together, but for operators' own; 0: no limit.",
+  ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     kind.cidrs,

@@ -5,6 +5,7 @@ import type { ChangeLock } from '../hosting/change-lock.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from '../hosting/backup-files.ts';
 import { removeTree } from '../hosting/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../hosting/disk.ts';
+import type { AccountDisk } from '../hosting/account-disk.ts';
 import { createFreeDisk, type FreeDisk } from '../hosting/free-disk.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import { createSaving } from '../hosting/saving.ts';
@@ -40,6 +41,8 @@ export interface BackupRoomOptions {
   alone?: Turns;
   /** See `ArchivesOptions`. Default: one of its own. */
   free?: FreeDisk;
+  /** See `ArchivesOptions`. */
+  accounts?: AccountDisk;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];

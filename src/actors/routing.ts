@@ -124,6 +124,7 @@ const REFUSALS: Record<string, string> = {
   INSUFFICIENT_FUNDS: 'This server has to rest: its owner has to top up first.',
   SPEND_CAP_REACHED: 'This server rests for this month; its owner can wake it sooner.',
   QUOTA_EXCEEDED: 'The disk of this server is full: its owner has to make room before it can wake.',
+  ACCOUNT_DISK_EXCEEDED: 'The servers of this owner fill their disk: room has to be made before this one can wake.',
   UPLOADED_CODE_NOT_ALLOWED: 'Servers of this type are not run here; its owner knows more.',
   SERVER_SUSPENDED: 'This server is closed for now by those who run this place; its owner knows more.',
   NODE_DRAINED: 'Servers are not started here right now. Try again later.',

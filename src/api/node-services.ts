@@ -16,6 +16,7 @@ import type { ServerDatabases } from '../hosting/databases.ts';
 import { type DiskQuota, openDiskQuota, type QuotaTier } from '../hosting/disk-quota.ts';
 import { type DiskUsage, openDiskUsage } from '../hosting/disk-usage.ts';
 import { bytesInUse, watchDisks } from '../hosting/disk-watch.ts';
+import { type AccountDisk, createAccountDisk, withinAccount } from '../hosting/account-disk.ts';
 import { createFreeDisk, type FreeDisk, withinFree } from '../hosting/free-disk.ts';
 import type { OpenFiles } from '../hosting/open-files.ts';
 import type { Log } from '../log.ts';
@@ -58,6 +59,8 @@ export interface Disks {
   quota: DiskQuota;
   /** What is left of the machine's disks, over all that is being written. */
   free: FreeDisk;
+  /** What whole accounts take. */
+  accounts: AccountDisk;
 }
 
 /** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
@@ -65,6 +68,8 @@ export async function openDisks(
   options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
     openFiles?: OpenFiles;
     tiers: readonly QuotaTier[];
+    /** Of an account's servers together; 0: no limit. */
+    accountDiskMb?: number;
     servers: () => Pick<Servers, 'get'>;
   },
 ): Promise<Disks> {
@@ -73,7 +78,10 @@ export async function openDisks(
   const usage = await openDiskUsage({ ...options, tenantOf });
   const quota = await openDiskQuota({ ...options, usage, find });
   const free = createFreeDisk(options);
-  return { usage, quota: withinFree(quota, free, join(options.dataDir, 'servers')), free };
+  const accountOf = async (id: string) => (await find(id))?.accountId;
+  const accounts = createAccountDisk({ ...options, usage, limitMb: options.accountDiskMb ?? 0, accountOf });
+  const bounded = withinFree(withinAccount(quota, accounts), free, join(options.dataDir, 'servers'));
+  return { usage, quota: bounded, free, accounts };
 }
 
 const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
@@ -126,6 +134,7 @@ export async function openNodeServices(
       [...WAKES, ...INSTALLS],
     ),
     servers.checkWakes((row) => disk.check(row), [...WAKES, ...INSTALLS]),
+    servers.checkWakes((row) => options.disk.accounts.check(row.accountId), [...WAKES, ...INSTALLS]),
     servers.checkWakes(
       async () =>
         ({ row }) =>

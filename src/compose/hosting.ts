@@ -52,7 +52,16 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const { store, engine, owner, servers, closed } = options;
   const { dataDir } = config;
   const openFiles = createOpenFiles();
-  const disks = await openDisks({ store, clock, log, dataDir, openFiles, tiers: config.diskQuotaMb, servers });
+  const disks = await openDisks({
+    store,
+    clock,
+    log,
+    dataDir,
+    openFiles,
+    tiers: config.diskQuotaMb,
+    accountDiskMb: config.accountDiskMb,
+    servers,
+  });
   const disk = disks.quota;
   const lock = createChangeLock((id) => servers().jobOf(id));
   const workers = createWorkerPool();

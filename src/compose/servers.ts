@@ -63,6 +63,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     quotaBytes: config.backupQuotaMb * 2 ** 20,
     disk: disks.quota,
     free: disks.free,
+    accounts: disks.accounts,
     alone,
     lock,
     release: (id) => sftp.cut(id),

@@ -6,6 +6,7 @@ import { removeTree } from './remove-tree.ts';
 import { type Archive, writeArchive } from './backup-archive.ts';
 import { extractArchive } from './backup-extract.ts';
 import { type Disk, withReserved } from './disk.ts';
+import type { AccountDisk } from './account-disk.ts';
 import type { FreeDisk, Hold } from './free-disk.ts';
 import { type Jail, openJail, type TreeEntry } from './jail.ts';
 import { createTurns, type Turns } from '../turns.ts';
@@ -27,6 +28,8 @@ export interface ArchivesOptions {
   alone?: Turns;
   /** Where all that is written at the same time sets its room aside. */
   free: FreeDisk;
+  /** What a server's account may take. Default: as much as it likes. */
+  accounts?: AccountDisk | undefined;
 }
 
 /** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
@@ -68,11 +71,13 @@ export function createArchives(options: ArchivesOptions): Archives {
     const root = siblingsOf(dataDir, serverId).root;
     const target = archivePath(dataDir, serverId, id);
     const quotaLeft = await quotaLeftOf(serverId);
+    const account = await options.accounts?.hold(serverId, 0);
     const hold = await free.hold(dirname(target), 0);
     let [size, last] = [0, 0];
     const grow = async (bytes: number): Promise<void> => {
       size += bytes;
       if (size > quotaLeft) throw quotaExceeded(quotaBytes);
+      await account?.grow(bytes);
       // The piece before has been written, or is about to be.
       hold.landed(last);
       await hold.grow((last = bytes));
@@ -85,6 +90,7 @@ export function createArchives(options: ArchivesOptions): Archives {
       return await writeArchive(entries, target, { signal, grow, progress: percents(total, progress) });
     } finally {
       hold.release();
+      account?.release();
     }
   }
 

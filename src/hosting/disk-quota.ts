@@ -1,3 +1,4 @@
+import { atMost } from '../kernel/at-most.ts';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
@@ -237,17 +238,4 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
 /** Begun MB count. */
 function mbOf(bytes: number): number {
   return Math.ceil(bytes / MIB);
-}
-
-/** In real time: a disk is as slow as it is, whatever the service's clock says. */
-async function atMost(ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = setTimeout(late.resolve, ms);
-  try {
-    await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    // Late is nobody's failure any more.
-    work.catch(() => {});
-  }
 }

@@ -6,6 +6,19 @@ export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
   return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
 }
 
+/** The servers of an account, and what the backups of each take; what a restore has put aside goes with the next start. */
+export async function listAccountDisk(
+  db: Sql,
+  accountId: string,
+): Promise<{ serverId: string; backupBytes: number }[]> {
+  const sql = `SELECT s."id" AS "serverId", COALESCE(SUM(b."sizeBytes"), 0) AS "bytes"
+    FROM "servers" s LEFT JOIN "backups" b ON b."serverId" = s."id" AND b."kind" <> 'previous'
+    WHERE s."accountId" = $1 GROUP BY s."id"`;
+  const rows = await db.query<{ serverId: string; bytes: number | string }>(sql, [accountId]);
+  // PostgreSQL sums up in numeric, which its driver gives as text.
+  return rows.map(({ serverId, bytes }) => ({ serverId, backupBytes: Number(bytes) }));
+}
+
 /** Keeps what was measured; nothing happens for a server that is gone. */
 export async function saveDiskUsage(
   tx: Tx,

@@ -20,12 +20,13 @@ import type { Joined } from '../../src/actors/typed-commands.ts';
 import { createApi } from '../../src/api/app.ts';
 import type { ApiOptions } from '../../src/api/app.ts';
 import { createHttpServer } from '../../src/api/http-server.ts';
-import { openDisks, openNodeServices } from '../../src/api/node-services.ts';
+import { type Disks, openDisks, openNodeServices } from '../../src/api/node-services.ts';
 import type { Services } from '../../src/api/services.ts';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createServices } from '../../src/compose/services.ts';
+import type { AccountDisk } from '../../src/hosting/account-disk.ts';
 import { createServerDatabases } from '../../src/hosting/databases.ts';
 import { openServerPorts } from '../../src/hosting/server-ports.ts';
 import type { QuotaTier } from '../../src/hosting/disk-quota.ts';
@@ -110,6 +111,7 @@ export interface ApiTestOptions {
   /** By default everybody has an account. */
   profiles?: Profiles;
   diskQuota?: readonly QuotaTier[];
+  accountDiskMb?: number;
   /** Whose servers may run what was uploaded; by default everybody's. */
   trusted?: TrustedWithCode;
   /** In place of what the whole file system has, which others fill and empty too. */
@@ -148,7 +150,12 @@ function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Servic
 
 export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Promise<ApiUnderTest> {
   const erasers: ((id: string) => Promise<void>)[] = [];
-  const base = await world(t, { erasers, ...options.world });
+  const accounts: AccountDisk = {
+    hold: (...given) => disk.accounts.hold(...given),
+    check: (...given) => disk.accounts.check(...given),
+  };
+  const room = { accounts, ...options.world?.room };
+  const base = await world(t, { erasers, ...options.world, room });
   const { store, clock } = base;
   await addUser('usr_test', 'acc_test', 'owner@example.com');
   const { key } = await mint(FULL_SCOPES);
@@ -183,7 +190,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   };
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
-  const disk = await openDisks({ ...base, log, tiers: options.diskQuota ?? [], servers: () => base.servers });
+  const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
+  const disk: Disks = await openDisks({ ...base, ...limits, log, servers: () => base.servers });
   const node = await openNodeServices({
     ...base,
     disk,
