@@ -55,6 +55,16 @@ export function crashLoop({ summary, suggestion, raw }: Failure): Failure {
   };
 }
 
+/** A game that was killed because it had not ended by itself in the time that a stop has. */
+export const STOP_FORCED: Failure = {
+  code: 'stop_forced',
+  summary: 'Stop forced: the game had been told to save and end, but was not done in time, so it was killed.',
+  suggestion:
+    'What it had not saved by then is lost. Read the log for the last thing it did: a very large world, a slow disk or a ' +
+    'plugin that waits for something does this.',
+  raw: '',
+};
+
 export const START_TIMEOUT: Failure = {
   code: 'start_timeout',
   summary: 'Start timed out: the server ran but was never ready for players.',

@@ -197,6 +197,8 @@ export interface Deadline {
 /** What `halt`, `install` and `erase` resolve with. */
 export interface Finished {
   at: number;
+  /** Whoever runs the game lost patience before we did, and killed it while it was to save. */
+  killed?: boolean;
 }
 
 /** What `maintain` resolves with, once the job is done or everything is again as it was: then `failure` says why. */

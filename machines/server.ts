@@ -98,6 +98,7 @@ export const serverMachine = setup({
       recentRetries(context, params.at).length < RETRIES_AN_HOUR && !loops(context, params.at),
     queued: ({ context }) => context.queued !== null,
     killing: ({ context }) => context.kill,
+    overdue: ({ context }, params: { at: number }) => params.at >= (context.deadlineAt ?? 0),
     moved: ({ context }, params: { address: Address }) => !sameAddress(params.address, context.address),
     stoppedInside: (_, params: { how: Ending }) => params.how === 'stopped',
     occupied: ({ context }) => context.job !== null,
@@ -551,7 +552,15 @@ export const serverMachine = setup({
           tags: 'stopping',
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: {
-            ALARM: { target: 'halting', actions: { type: 'hurry', params: ({ event }) => event } },
+            ALARM: [
+              {
+                guard: { type: 'overdue', params: ({ event }) => event },
+                target: 'halting',
+                actions: { type: 'hurry', params: ({ event }) => event },
+              },
+              // The game has had no chance yet to save.
+              { target: 'halting' },
+            ],
             KILL: { target: 'halting', actions: { type: 'hurry', params: ({ event }) => event } },
           },
         },

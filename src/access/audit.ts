@@ -38,6 +38,8 @@ export interface ServerStep {
   sent?: boolean;
   /** What is to be done, or is being done, with the server at rest. */
   job?: Job | null;
+  /** The code of the failure that the step is due to. */
+  failure?: string | undefined;
 }
 
 const DETAIL_CHARS = 512;

@@ -21,6 +21,7 @@ import {
   type PublishedPort,
 } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { HUNG } from '../../machines/server-reasons.ts';
 import { setAlarm } from './alarms.ts';
 import { createDiagnoser } from './diagnoser.ts';
 import type { DiagnoserOptions } from './diagnoser.ts';
@@ -28,6 +29,7 @@ import { asFailure } from './effect-failure.ts';
 import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { createRemains, type Remains } from './remains.ts';
+import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { Maintain } from './maintenance.ts';
@@ -77,9 +79,14 @@ export interface EffectsOptions {
   erasers: readonly ((id: string) => Promise<void>)[];
 }
 
-/** How long the game may take to save and end by itself, and how long after SIGTERM; both together stay below the machine's limit. */
-const SAVE_MS = 60_000;
+/** Of the time that a stop has, so much is left for SIGTERM where the console's `stop` did not do. */
+const SIGNAL_MS = 60_000;
+/** A game that hangs, or is to be killed, gets no more than this. */
 const GRACE_MS = 45_000;
+/** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
+const BEHIND_DEADLINE_MS = 15_000;
+/** What the runner in the game's image says where it was the first to lose patience. */
+const RUNNER_KILLED = /Took too long, so killing server process/;
 /** An engine that does not answer is asked again this often, for this long, before a start has failed. */
 const ENGINE_RETRY_MS = 2_000;
 const ENGINE_PATIENCE_MS = 60_000;
@@ -191,15 +198,20 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
     async function halt(id: string, kill: boolean): Promise<void> {
       const game = await engine.inspect(id);
+      const { cause, deadlineAt } = host.now(id)?.context ?? { cause: undefined, deadlineAt: null };
+      const until = cause?.id === HUNG.id || deadlineAt === null ? clock.now() + GRACE_MS : deadlineAt;
       if (kill) await engine.kill(id);
-      else if (game?.up && game.rcon !== null) await saveAndStop(id, game);
-      await engine.halt(id, GRACE_MS);
+      else if (game?.up && game.rcon !== null) await saveAndStop(id, game, until - SIGNAL_MS);
+      await engine.halt(id, Math.max(0, until - clock.now()) + BEHIND_DEADLINE_MS);
       if (game?.rcon) console.release(game.rcon);
       if (game?.management) management.release(game.management);
     }
 
-    /** Asks the game to save and end by itself, which no signal can do for every core; failing that, the engine's halt does. */
-    async function saveAndStop(id: string, { rcon }: Game): Promise<void> {
+    /**
+     * Asks the game to save and end by itself, which no signal can do for every core, and waits for that. Failing that, the
+     * engine's halt does.
+     */
+    async function saveAndStop(id: string, { rcon }: Game, until: number): Promise<void> {
       if (rcon === null) return;
       const password = options.rconPassword(id);
       try {
@@ -208,7 +220,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       } catch (error) {
         return log.debug({ server: id, err: error }, 'console did not take the stop; halting without it');
       }
-      for (const end = clock.now() + SAVE_MS; clock.now() < end; await sleep(clock, 250)) {
+      for (; clock.now() < until; await sleep(clock, 250)) {
         if (!(await engine.inspect(id))?.up) return;
       }
     }
@@ -268,8 +280,10 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
       halt: fromPromise<Finished, { id: string; kill: boolean }>(async ({ input: { id, kill }, signal }) => {
         await host.committed(id, signal);
+        const after = kill ? null : await lastPosition(engine, id);
         await halt(id, kill);
-        return { at: clock.now() };
+        const killed = !kill && (await linesBehind(engine, id, after)).some((line) => RUNNER_KILLED.test(line));
+        return { at: clock.now(), ...(killed && { killed }) };
       }),
 
       maintain: fromPromise<Maintained, { id: string; jobId: string }>(async ({ input: { id, jobId }, signal }) => {

@@ -1,6 +1,6 @@
-import { hung } from '../../machines/server-reasons.ts';
+import { HUNG, hung, STOP_FORCED } from '../../machines/server-reasons.ts';
 import { serverState } from '../../machines/server.ts';
-import type { Ending, Failure } from '../../machines/server-types.ts';
+import type { Cause, Ending, Failure, Finished } from '../../machines/server-types.ts';
 import type { ServerSnapshot } from '../../machines/server.ts';
 import type { Insight } from '../hosting/diagnosis.ts';
 import type { NewDiagnostic, StoredInsight } from '../store/rows.ts';
@@ -16,6 +16,10 @@ interface FailingEvent {
   /** Of a game that hangs. */
   silentMs?: number | null;
   lastLines?: string;
+  /** Who has sent it. */
+  cause?: Cause;
+  /** What an effect resolved with. */
+  output?: Partial<Finished>;
   /** What an effect rejected with. */
   error?: unknown;
 }
@@ -28,6 +32,7 @@ export function failureIn(
   at: number,
 ): NewDiagnostic | undefined {
   const [from, to] = [serverState(before), serverState(after)];
+  if (from === 'stopping' && isForced(before, after, event)) return diagnostic('stop', STOP_FORCED, [], at);
   if (from === to) return undefined;
   const { startFailure, installFailure, hangs } = after.context;
   const insights = insightsIn(event);
@@ -36,6 +41,14 @@ export function failureIn(
     return diagnostic('crash', hung(event), [], at);
   if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, insights, at);
   return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
+}
+
+/** Whether a game was killed that was still to save. One that hung before has been reported already. */
+function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingEvent): boolean {
+  if (before.context.cause.id === HUNG.id || before.context.kill) return false;
+  // Not what somebody has sent: they know.
+  const isOverdue = event.type === 'ALARM' && event.cause === undefined && after.context.kill;
+  return isOverdue || event.output?.killed === true;
 }
 
 /** What was found. That nothing was is no insight. */

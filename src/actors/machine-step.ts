@@ -16,6 +16,8 @@ export interface MachineStep {
   fromPath: string;
   toPath: string;
   cause: Cause;
+  /** The code of the failure that the step is due to. */
+  failure?: string | undefined;
 }
 
 export type StepListener = (step: MachineStep) => void;

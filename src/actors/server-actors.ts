@@ -163,14 +163,15 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
       // The job's row comes and goes with the snapshot that speaks of it.
       const { job } = seen.context;
       if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
-      const step = { at, event: event.type, from, to, cause, sent, job };
+      const step = { at, event: event.type, from, to, cause, sent, job, failure: failure?.code };
       await audit(tx, row, step);
       await onStep(tx, now, step);
     });
     entry.commit.then(
       () => {
         const [fromPath, toPath] = [pathOf(before.value), pathOf(seen.value)];
-        feed.tell(() => ({ id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause }));
+        const told = { id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause } as const;
+        feed.tell(() => ({ ...told, failure: failure?.code }));
         evict(entry);
       },
       (error: unknown) => drop(entry, error),

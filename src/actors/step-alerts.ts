@@ -1,3 +1,4 @@
+import { STOP_FORCED } from '../../machines/server-reasons.ts';
 import type { ServerStep } from '../access/audit.ts';
 import type { WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import type { Tx } from '../store/store.ts';
@@ -10,6 +11,11 @@ function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 
   return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
 }
 
+/** Whether a step is due to a game that was killed while it was to save. */
+function isForcedStop({ failure }: Pick<ServerStep, 'failure'>): boolean {
+  return failure === STOP_FORCED.code;
+}
+
 /** Tells a server's webhook what its owner would want to be told of at once, in the write of the step that it is about. */
 export async function alertStep(
   outbox: Pick<WebhookOutbox, 'add'>,
@@ -17,8 +23,9 @@ export async function alertStep(
   { row, context }: ServerNow,
   step: ServerStep,
 ): Promise<void> {
-  if (!isHang(step)) return;
   const { at } = step;
+  if (isForcedStop(step)) return await outbox.add(tx, row.id, { event: 'stop.forced', at });
+  if (!isHang(step)) return;
   const silentMs = at - (context.live.silentSince ?? at);
   await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
 }
@@ -29,6 +36,8 @@ export function followAlerts(
   serverEvents: Pick<ServerEvents, 'publish'>,
 ): () => void {
   return servers.follow((step) => {
-    if (step.kind === 'server' && isHang(step)) serverEvents.publish(step.id, 'alert', { alert: 'game.hung' });
+    if (step.kind !== 'server') return;
+    if (isForcedStop(step)) serverEvents.publish(step.id, 'alert', { alert: 'stop.forced' });
+    else if (isHang(step)) serverEvents.publish(step.id, 'alert', { alert: 'game.hung' });
   });
 }

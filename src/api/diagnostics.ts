@@ -18,7 +18,7 @@ const Insight = z
 const Diagnostic = z
   .object({
     at: reply.timestamp,
-    kind: reply.text.describe('`install`, `start` or `crash`.'),
+    kind: reply.text.describe('`install`, `start`, `crash` or `stop`.'),
     code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
     summary: reply.text.describe('Title, then detail.'),
     suggestion: reply.text,
@@ -40,7 +40,8 @@ export const listServerDiagnostics = serverOperation({
   role: 'limited',
   tag: 'control',
   summary: 'List past failures',
-  description: 'Installs and starts that failed, and crashes, with what to do about them: the last 50, newest first.',
+  description:
+    'Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.',
   params: ServerParams,
   reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
 }).handle(async ({ params }, { store }) => ({

@@ -789,7 +789,7 @@ export interface paths {
          *     `quota`, when it is exceeded or no longer: `diskUsageMb`, `diskQuotaEffectiveMb`, `quotaExceeded`. `backup`: `id`, `state`,
          *     `percent`, and, where it failed, `error`. `alert`: `alert` is `tps.low`; or `tps.recovered` with `slowSeconds`; both with
          *     `tps`, `mspt`, `players`; or `tps.ended` with `slowSeconds`, where a slow server stops; or `game.hung`, where one that does not
-         *     answer any more is ended.
+         *     answer any more is ended; or `stop.forced`, where one that did not end in time is killed.
          *
          *     With `Last-Event-ID` the stream goes on behind that event; of `tick` only the newest is kept. Where that event is not known
          *     any more, as after a restart of the service, the stream begins with a `gap`, which has no id: what happened in between is
@@ -817,7 +817,7 @@ export interface paths {
         };
         /**
          * List past failures
-         * @description Installs and starts that failed, and crashes, with what to do about them: the last 50, newest first.
+         * @description Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.
          *
          *     Needs the scope `servers:read`. On the server, needs the role `limited`.
          */
@@ -4005,7 +4005,7 @@ export interface components {
             /** Format: date-time */
             at: string | null;
             /**
-             * @description `install`, `start` or `crash`.
+             * @description `install`, `start`, `crash` or `stop`.
              * @default
              */
             kind: string;

@@ -40,7 +40,7 @@ export interface OpenServersOptions
   cores: CoreRules;
 }
 
-/** From SIGTERM until a stop that does not end is a kill: the console may take 60 s, the signal 45 s. */
+/** From the wish until a stop that does not end is a kill: longer than the game's image waits before it kills. */
 const STOP_MS = 120_000;
 const INSTALL_MS = 30 * 60_000;
 

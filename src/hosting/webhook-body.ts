@@ -6,6 +6,7 @@ export type Notice =
   | { event: 'tps.recovered'; at: number; tps: number; mspt: number; players: number; openedAt: number }
   | { event: 'tps.ended'; at: number; openedAt: number }
   | { event: 'game.hung'; at: number; silentMs: number; restarts: boolean }
+  | { event: 'stop.forced'; at: number }
   | { event: 'spendCap.reached'; at: number; capMicros: number; action: 'notify' | 'stop' };
 
 /** A notice on its way: its id, and whose it is. */
@@ -64,6 +65,12 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
       return {
         title: `${name} did not answer any more and was ended`,
         text: `It was silent for ${duration(notice.silentMs)}. ${notice.restarts ? 'It is started again, once.' : 'It is not started again by itself.'}`,
+        isGood: false,
+      };
+    case 'stop.forced':
+      return {
+        title: `${name} did not end in time and was killed`,
+        text: 'It had been told to save and end. What it had not saved is lost.',
         isGood: false,
       };
     case 'spendCap.reached': {

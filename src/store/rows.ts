@@ -88,7 +88,7 @@ export interface DiagnosticRow {
   serverId: string;
   seq: number;
   at: number;
-  kind: 'install' | 'start' | 'crash';
+  kind: 'install' | 'start' | 'crash' | 'stop';
   code: string;
   summary: string;
   suggestion: string;

@@ -24,6 +24,8 @@ export interface Script {
   outOfMemory?: boolean;
   /** Does not react to being asked to end. */
   ignoreStop?: boolean;
+  /** Takes so long to end when asked to; by the clock. */
+  stopMs?: number;
   /** Lines printed when asked to end. */
   farewell?: string[];
   /** `boot` or `install` is refused with this code. */
@@ -232,13 +234,17 @@ function engineOn(world: World, options: Required<FakeEngineOptions>): FakeEngin
       const run = runs.get(serverId);
       if (!run) return;
       const script = world.scripts.get(serverId) ?? {};
-      if (run.game.up && !script.ignoreStop) {
+      const obey = () => {
         print(serverId, ...(script.farewell ?? []));
         end(run, { code: 0, oomKilled: false, at: clock.now() });
-      }
+      };
+      const { stopMs = 0 } = script;
+      const late = run.game.up && !script.ignoreStop && stopMs > 0 ? clock.at(clock.now() + stopMs, obey) : () => {};
+      if (run.game.up && !script.ignoreStop && stopMs === 0) obey();
       const cancel = clock.at(clock.now() + graceMs, () => end(run, { code: 137, oomKilled: false, at: clock.now() }));
       await gone(run);
       cancel();
+      late();
       if (runs.get(serverId) === run) runs.delete(serverId);
     },
 
