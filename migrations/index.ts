@@ -20,6 +20,7 @@ import { Usage1796608800000 } from './1796608800000-usage.ts';
 import { SignInPlaces1796695200000 } from './1796695200000-sign-in-places.ts';
 import { CredentialAges1796697000000 } from './1796697000000-credential-ages.ts';
 import { SshKeys1796698800000 } from './1796698800000-ssh-keys.ts';
+import { ConsoleSalts1796700600000 } from './1796700600000-console-salts.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   SignInPlaces1796695200000,
   CredentialAges1796697000000,
   SshKeys1796698800000,
+  ConsoleSalts1796700600000,
 ];

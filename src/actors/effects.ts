@@ -61,6 +61,8 @@ export interface EffectsOptions {
   /** How long a game that used to answer may be silent before it is ended and started again; 0: for ever. */
   hungAfterMs: number;
   rconPassword: (serverId: string) => string;
+  /** Another one, for a game that is about to start. Absent: it stays. */
+  newRconPassword?: (serverId: string) => Promise<string>;
   /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
   mods?: Pick<Mods, 'settle' | 'pack'> | undefined;
   /** Installs mod packs; absent: the engine's image does. */
@@ -160,11 +162,12 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
 
     async function boot(id: string, signal: AbortSignal): Promise<Booted> {
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
-      const rconPassword = options.rconPassword(id);
+      let rconPassword = options.rconPassword(id);
       const since = context?.wokenAt ?? clock.now();
       const { before, last } = await remains.begin(id);
       if (before === undefined || !before.up) {
         await options.mayRun?.(row);
+        rconPassword = (await options.newRconPassword?.(id)) ?? rconPassword;
         await prepareDataRoot(dataDir, row, rconPassword, options.owner);
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await options.mods?.settle(id, signal);

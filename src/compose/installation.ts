@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../access/first-run.ts';
+import { type ConsolePasswords, openConsolePasswords } from '../access/console-passwords.ts';
 import { acquireLease } from '../access/lease.ts';
 import { openSecret, type Secret } from '../access/secrets.ts';
 import type { Config } from '../config.ts';
@@ -12,7 +13,7 @@ import type { Startup } from './startup.ts';
 export interface Installation {
   store: Store;
   secret: Secret;
-  /** Derived, so that none is stored. */
+  consolePasswords: ConsolePasswords;
   rconPassword: (serverId: string) => string;
   /** The operator's credentials; only on an empty database. */
   operator: FirstRun | undefined;
@@ -46,8 +47,9 @@ export async function openInstallation(
     void (await openWallet(tx, id, at, config.signupCreditMicros));
   const operator = await firstRun(store, { clock, dataDir, baseUrl, onAccount });
   const firstRunFile = await openFirstRunFile(dataDir, log);
-  const rconPassword = (serverId: string) => secret.derive('rcon', serverId);
-  return { store, secret, rconPassword, operator, firstRunFile, onAccount };
+  const consolePasswords = await openConsolePasswords(store, secret);
+  const rconPassword = (serverId: string) => consolePasswords.of(serverId);
+  return { store, secret, consolePasswords, rconPassword, operator, firstRunFile, onAccount };
 }
 
 /** All that the service listens on. */

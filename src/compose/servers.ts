@@ -1,3 +1,4 @@
+import type { ConsolePasswords } from '../access/console-passwords.ts';
 import type { ServerLimits } from '../../machines/server-types.ts';
 import { pingStatus } from '../../proxy/ping.ts';
 import { type BackupRoom, createBackupRoom } from '../actors/backup-room.ts';
@@ -34,6 +35,7 @@ export interface OpenServersOptions
     Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock' | 'workers'>,
     Pick<Money, 'sessions' | 'capacity' | 'steady'> {
   store: Store;
+  consolePasswords: ConsolePasswords;
   rconPassword: (serverId: string) => string;
   telemetry: Pick<Telemetry, 'stepped' | 'refusedWake'>;
   outbox: Pick<WebhookOutbox, 'add'>;
@@ -77,6 +79,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     clock: steady,
     log,
     rconPassword,
+    newRconPassword: (id) => options.consolePasswords.renew(id),
     mayRun: (row) => cores.require(row),
     portsOf: (id) => serverPorts.of(id),
     cpusFor: (ramMb) => capacity.cpusFor(ramMb),
@@ -100,6 +103,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
       backupRoom.erase,
       async (id) => databases?.erase(id),
       (id) => serverPorts.forget(id),
+      (id) => options.consolePasswords.forget(id),
     ],
   });
   const servers = createServers({

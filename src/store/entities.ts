@@ -38,6 +38,7 @@ import { serverDisks } from './server-disks-table.ts';
 import { suspensions } from './suspensions-table.ts';
 import { sftpUsers } from './sftp-users-table.ts';
 import { signInPlaces } from './sign-in-places-table.ts';
+import { consoleSalts } from './console-salts-table.ts';
 import { sshKeys } from './ssh-keys-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
@@ -432,5 +433,6 @@ export const entities = [
   sftpUsers,
   signInPlaces,
   sshKeys,
+  consoleSalts,
   serverMods,
 ];

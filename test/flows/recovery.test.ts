@@ -1,8 +1,9 @@
 import test from 'ava';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { joinRaw, pingStatus } from '../support/bot.ts';
@@ -96,6 +97,36 @@ test('a game that died while nobody watched is started again', async (t) => {
   await service.start();
   await service.reach('lobby', 'running');
   t.is((await games(service)).length, 1);
+});
+
+test('each start has a console password of its own, by which the next service still talks to the game that runs', async (t) => {
+  t.timeout(180_000);
+  const service = await startService(t);
+  const { id } = await service.create('castle', '1.21.4');
+  const passwordOf = async () => {
+    const text = await readFile(join(service.dataDir, 'servers', id, 'server.properties'), 'utf8');
+    return /^rcon\.password=(\S{20,})$/m.exec(text)?.[1];
+  };
+  const say = async () =>
+    (await service.call<{ output: string }>('POST', `/v1/servers/${id}:command`, { command: 'list' })).output;
+  const run = async () => {
+    await service.call('POST', `/v1/servers/${id}:start`);
+    await service.reach(id, 'running');
+    t.regex(await say(), /There are 0/);
+    return await passwordOf();
+  };
+  const first = await run();
+  await service.kill();
+  await service.start();
+  await service.reach(id, 'running');
+  t.regex(await say(), /There are 0/);
+  t.is(await passwordOf(), first);
+  await service.call('POST', `/v1/servers/${id}:stop`);
+  await service.reach(id, 'hibernated');
+  const second = await run();
+  t.truthy(first);
+  t.truthy(second);
+  t.not(second, first);
 });
 
 test('killed at random, again and again: nothing that was acknowledged is lost, the database stays whole', async (t) => {

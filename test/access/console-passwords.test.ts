@@ -1,0 +1,22 @@
+import test from 'ava';
+import { openConsolePasswords } from '../../src/access/console-passwords.ts';
+import type { Secret } from '../../src/access/secrets.ts';
+import { world } from '../support/world.ts';
+
+const secret: Secret = { derive: (purpose, id) => `${purpose}(${id})` };
+
+test('a password is of one start, known to the next service, and an earlier version’s until then', async (t) => {
+  const { store, create } = await world(t);
+  await create('castle');
+  const passwords = await openConsolePasswords(store, secret);
+  t.is(passwords.of('castle'), 'rcon(castle)');
+  const first = await passwords.renew('castle');
+  t.not(first, 'rcon(castle)');
+  t.is(passwords.of('castle'), first);
+  t.is((await openConsolePasswords(store, secret)).of('castle'), first);
+  const second = await passwords.renew('castle');
+  t.not(second, first);
+  t.is((await openConsolePasswords(store, secret)).of('castle'), second);
+  await passwords.forget('castle');
+  t.is((await openConsolePasswords(store, secret)).of('castle'), 'rcon(castle)');
+});
