@@ -17,6 +17,7 @@ import { openServers } from './compose/servers.ts';
 import { createClosers } from './compose/startup.ts';
 import type { Config } from './config.ts';
 import { createCoreRules } from './hosting/core-rules.ts';
+import { sweepUnfinished } from './hosting/unfinished.ts';
 import type { Log } from './log.ts';
 import { createTelemetry } from './observability/telemetry.ts';
 import type { Clock } from './ports.ts';
@@ -160,6 +161,9 @@ export async function startApp(
       { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
       'ready',
     );
+    const sweeping = new AbortController();
+    onClose(() => sweeping.abort());
+    void sweepUnfinished(dataDir, log, sweeping.signal);
     return { http, players, firstRun: operator, close };
   } catch (error) {
     await close();

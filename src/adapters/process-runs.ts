@@ -72,6 +72,8 @@ export interface Runs {
   isDamaged(serverId: string): boolean;
   /** Removes what was set aside. */
   removeDamaged(serverId: string): Promise<void>;
+  /** Removes what processes that are dead have begun to write. */
+  sweep(): Promise<void>;
 }
 
 const Port = z.int().min(0).max(65_535);
@@ -93,6 +95,11 @@ const RunFile = z.looseObject({
   startedAt: z.number().nullable(),
   exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
 });
+
+/** Tells this process's drafts from those of one that had the same pid, as in a container that was started again. */
+const PROCESS = randomBytes(6).toString('hex');
+/** A draft, whole or half written; of earlier versions without a process. */
+const DRAFT = /^\.[a-z0-9-]+(?:\.(\d+)\.([0-9a-f]{12}))?\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
 
 /** What reading it answers where it is no file of ours, or its disk is broken. */
 const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
@@ -127,7 +134,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
 
   /** Writes a run beside its place, and lets `place` put it there. */
   async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
-    const draft = join(dir, `.${run.serverId}.${randomBytes(6).toString('hex')}`);
+    const draft = join(dir, `.${run.serverId}.${process.pid}.${PROCESS}.${randomBytes(6).toString('hex')}`);
     try {
       await writeAtomic(draft, JSON.stringify(run));
       await place(draft);
@@ -168,8 +175,25 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     },
     remove: (serverId) => removeIfThere(path(serverId)),
     isDamaged: (serverId) => existsSync(damagedPath(serverId)),
+    async sweep() {
+      for (const name of await readdir(dir).catch(() => [])) {
+        const draft = DRAFT.exec(name);
+        const [, pid, token] = draft ?? [];
+        const isDead = token !== PROCESS && (pid === undefined || !isAlive(Number(pid)));
+        if (draft && isDead) await removeIfThere(join(dir, name));
+      }
+    },
     removeDamaged: (serverId) => rm(damagedPath(serverId), { recursive: true, force: true }),
   };
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** The run of which a run file's text tells; undefined where it tells of none of this server. */

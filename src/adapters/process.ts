@@ -63,6 +63,9 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   });
   const files = new ProcessLogFiles(runDir);
   const input = new ProcessInput(runDir);
+  runs
+    .sweep()
+    .catch((err: unknown) => log.warn({ err }, 'what a dead service had begun to write could not be removed'));
   const games = new ProcessGames(runs, files, clock, log);
   const alone = createTurns();
   const coresDir = join(dirname(runDir), 'cores');

@@ -10,7 +10,7 @@ import type { FileOwner } from './properties.ts';
  * Where what is not finished lies: uploads not yet complete, trees on their way in or out. In the data root itself, since
  * only within one file system can a rename put it in place or out of sight in one step.
  */
-const TEMPS = '.dormouse-tmp';
+export const TEMPS = '.dormouse-tmp';
 
 // Tells what this process is still at from what an earlier one left.
 const RUN = randomBytes(6).toString('hex');

@@ -154,6 +154,23 @@ test('the run file of one game is damaged: the others are found, and its next st
   t.true(again.up);
 });
 
+test('drafts of run files go whose writers are dead; those of a living one stay', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-drafts-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const dead = spawn(process.execPath, ['-e', '0']);
+  await once(dead, 'exit');
+  const random = 'a1b2c3d4e5f6';
+  const left = [
+    `.alpha.${random}`,
+    `.alpha.${dead.pid}.${random}.${random}`,
+    `.alpha.${process.pid}.${random}.${random}.${random}.tmp`,
+  ];
+  const kept = [`.alpha.${process.ppid}.${random}.${random}`, 'alpha.json', 'alpha.1.log', '.something else'];
+  for (const name of [...left, ...kept]) await writeFile(join(dir, name), '');
+  await runFiles(dir).sweep();
+  t.deepEqual((await readdir(dir)).toSorted(), kept.toSorted());
+});
+
 test('the end of a game that the disk does not take is known all the same, and noted once it can be', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
   t.teardown(() => rm(dir, { recursive: true }));

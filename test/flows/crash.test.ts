@@ -1,0 +1,43 @@
+import { randomInt } from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { openCrashes, PROJECTS } from '../crash/driver.ts';
+import { modrinth } from '../support/modrinth.ts';
+import { type Service, startService } from '../support/service.ts';
+
+/** `npm run test:crash` asks for more, and names a seed to do it again. */
+const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 20);
+const SECONDS = Number(process.env['CRASH_SECONDS'] ?? 90);
+const SEED = Number(process.env['CRASH_SEED'] ?? randomInt(1_000_000));
+/** On a machine that others keep busy, too. */
+const FEWEST = 3;
+
+async function keepLog({ log }: Service): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'dormouse-crash-')), 'service.log');
+  await writeFile(path, log.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  return path;
+}
+
+test('killed at any instant of anything that customers do: nothing acknowledged is lost, doubled, or left behind', async (t) => {
+  t.timeout(ROUNDS * 120_000);
+  const registry = await modrinth(t);
+  for (const name of PROJECTS)
+    registry.project(name, [{ id: `${name}1`, loaders: ['fabric'], gameVersions: ['1.21.4'] }]);
+  const service = await startService(t, {
+    MODRINTH_URL: registry.url,
+    MAX_SERVERS_PER_ACCOUNT: '50',
+    SANDBOX_FAULTS: 'START_MS=300',
+    LOG_LEVEL: 'debug',
+  });
+  const crashes = await openCrashes(service, SEED);
+  const end = Date.now() + SECONDS * 1_000;
+  let rounds = 0;
+  for (; rounds < ROUNDS && (rounds < FEWEST || Date.now() < end); rounds++) {
+    const broken = await crashes.round(rounds);
+    if (broken.length > 0) t.log(`what the service logged: ${await keepLog(service)}`);
+    t.deepEqual(broken, [], `round ${rounds} of seed ${SEED}`);
+  }
+  t.log({ seed: SEED, rounds, ...crashes.steps() });
+});
