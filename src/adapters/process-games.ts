@@ -24,6 +24,7 @@ const FORGOTTEN_POLL_MS = 100;
 
 /** How long another instance's intent may stand without a process before it counts as one that was cut off. */
 const INTENT_MS = 3_000;
+const INTENT_POLL_MS = 50;
 
 /** In the environment of each game: by the first its run is recognised, by the second its server where no run file tells. */
 const TOKEN = 'DORMOUSE_RUN';
@@ -55,6 +56,8 @@ export class ProcessGames {
   readonly #starting = new Set<string>();
   /** By token: runs that have ended, and whose end the disk did not take. */
   readonly #unnoted = new Map<string, Run>();
+  /** By token: when an intent of another instance was first seen here, by a count of ms that nobody sets. */
+  readonly #intents = new Map<string, number>();
   #poll: NodeJS.Timeout | undefined;
   #rotate: NodeJS.Timeout | undefined;
   readonly #rotation: LogRotation;
@@ -245,9 +248,26 @@ export class ProcessGames {
       await this.#runs.update(found);
       return this.#adopt(found);
     }
-    // Fresh: somebody is about to start it.
-    if (age > INTENT_MS) await this.#runs.remove(run.serverId);
+    // Fresh: somebody is about to start it. The clock may have been set back since.
+    const firstSeen = this.#intents.get(run.token) ?? performance.now();
+    const isOld = age > INTENT_MS || performance.now() - firstSeen > INTENT_MS;
+    if (isOld) this.#intents.delete(run.token);
+    else this.#intents.set(run.token, firstSeen);
+    if (isOld) await this.#runs.remove(run.serverId);
     return undefined;
+  }
+
+  /**
+   * Waits until it shows what came of a start that another instance began and did not note: its process may be about to appear,
+   * and whoever ends the game must not miss it.
+   */
+  async untilShown(serverId: string): Promise<void> {
+    for (;;) {
+      const run = await this.#runs.read(serverId);
+      if (run?.pid !== null || this.#starting.has(run.token) || this.#live.has(run.token)) return;
+      if (await this.#traced(run)) return;
+      await sleep(INTENT_POLL_MS);
+    }
   }
 
   #adopt(run: Run): Run {

@@ -98,6 +98,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   /** One change of a server's run at a time, and none beside a game that nobody knows any more. */
   function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
     return alone(serverId, async () => {
+      await games.untilShown(serverId);
       await games.endForgotten(serverId, graceMs);
       return await work();
     });
@@ -154,6 +155,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   }
 
   async function killNow(serverId: string): Promise<Run | undefined> {
+    await games.untilShown(serverId);
     const found = await games.find(serverId);
     if (found && found.exit === null) await games.stop(found, 0, 'SIGKILL');
     return found;

@@ -12,7 +12,7 @@ import { ProcessGames } from '../../src/adapters/process-games.ts';
 import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
 import { readLog } from '../../src/adapters/process-log-reader.ts';
 import { holdPorts } from '../../src/adapters/process-ports.ts';
-import { runFiles } from '../../src/adapters/process-runs.ts';
+import { newRun, runFiles } from '../../src/adapters/process-runs.ts';
 import { send } from '../../src/adapters/process-signals.ts';
 import { processTable } from '../../src/adapters/process-table.ts';
 import { createRconConsole } from '../../src/adapters/rcon.ts';
@@ -152,6 +152,35 @@ test('the run file of one game is damaged: the others are found, and its next st
   await bench.again().halt('alpha', 5_000);
   t.deepEqual(await gamesIn(bench.spec('alpha').dataDir), []);
   t.true(again.up);
+});
+
+for (const end of ['halt', 'kill', 'erase'] as const) {
+  test(`a game whose service was killed while it started it is ended by ${end}, though its process shows a moment later`, async (t) => {
+    const bench = await processBench(t);
+    const spec = bench.spec('alpha');
+    const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
+    const run = newRun(spec, false, place, Date.now());
+    await runFiles(join(bench.dir, 'run')).claim(run);
+    const ending = end === 'halt' ? bench.engine.halt('alpha', 5_000) : bench.engine[end]('alpha');
+    await sleep(200);
+    const env = { HOME: spec.dataDir, DORMOUSE_RUN: run.token };
+    const late = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], {
+      detached: true,
+      stdio: 'ignore',
+      env,
+    });
+    t.teardown(() => void late.kill('SIGKILL'));
+    await ending;
+    t.deepEqual(await gamesIn(spec.dataDir), []);
+    t.deepEqual(await bench.engine.list(), []);
+  });
+}
+
+test('an intent that nothing came of goes, although the clock was set back behind it', async (t) => {
+  const bench = await processBench(t);
+  const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
+  await runFiles(join(bench.dir, 'run')).claim(newRun(bench.spec('alpha'), false, place, Date.now() + 3_600_000));
+  t.true((await bench.engine.boot(bench.spec('alpha'), AbortSignal.timeout(60_000))).up);
 });
 
 test('drafts of run files go whose writers are dead; those of a living one stay', async (t) => {
