@@ -36,10 +36,13 @@ export interface GrantContext {
   polledAt: number | null;
   /** Who approved; null before. */
   userId: string | null;
+  /** When the token was made; null before, absent in what earlier versions stored. */
+  redeemedAt?: number | null;
 }
 
 export type GrantEvent =
-  | { type: 'POLL'; at: number; admitted: boolean }
+  /** `lost`: the token was made, but nobody has received it. */
+  | { type: 'POLL'; at: number; admitted: boolean; lost?: boolean }
   | { type: 'APPROVE'; at: number; admitted: boolean; userId: string }
   | { type: 'DENY'; at: number };
 
@@ -47,6 +50,8 @@ export type GrantEvent =
 export const EXPIRES_IN_MS = 600_000;
 export const INTERVAL_MS = 5_000;
 export const SLOW_DOWN_MS = 5_000;
+/** For so long after it was made, a token whose answer was lost can be asked for again. */
+export const ASK_AGAIN_MS = 60_000;
 /** Clocks and networks are not exact: a poll this much early is in time. */
 const TOLERANCE_MS = 500;
 
@@ -62,10 +67,19 @@ export const deviceGrantMachine = setup({
     alive: ({ context, event }) => event.at < context.expiresAt,
     admitted: ({ event }) => event.type === 'APPROVE' && event.admitted,
     shutOut: ({ event }) => event.type === 'POLL' && !event.admitted,
+    // A poll that came no later than the one that redeemed was on its way beside it, and repeats nothing.
+    askedAgain: ({ context: { redeemedAt }, event }) =>
+      event.type === 'POLL' &&
+      event.admitted &&
+      event.lost === true &&
+      typeof redeemedAt === 'number' &&
+      event.at > redeemedAt &&
+      event.at - redeemedAt < ASK_AGAIN_MS,
     tooSoon: ({ context, event }) =>
       context.polledAt !== null && event.at - context.polledAt < context.intervalMs - TOLERANCE_MS,
   },
   actions: {
+    noteRedeemed: assign(({ event }) => ({ redeemedAt: event.at })),
     stay: () => {},
     notePoll: assign(({ event }) => ({ polledAt: event.at })),
     slowDown: assign(({ context, event }) => ({ polledAt: event.at, intervalMs: context.intervalMs + SLOW_DOWN_MS })),
@@ -81,6 +95,7 @@ export const deviceGrantMachine = setup({
     intervalMs: INTERVAL_MS,
     polledAt: null,
     userId: null,
+    redeemedAt: null,
   }),
   initial: 'pending',
   states: {
@@ -105,15 +120,19 @@ export const deviceGrantMachine = setup({
     approved: {
       tags: 'approved',
       on: {
-        POLL: [{ guard: 'over', target: 'expired' }, { guard: 'shutOut', target: 'denied' }, { target: 'redeemed' }],
+        POLL: [
+          { guard: 'over', target: 'expired' },
+          { guard: 'shutOut', target: 'denied' },
+          { target: 'redeemed', actions: 'noteRedeemed' },
+        ],
       },
     },
     denied: {
       tags: 'access_denied',
       on: { POLL: [{ guard: 'over', target: 'expired' }, { actions: 'stay' }] },
     },
-    /** The token has been handed out once. Any later poll learns that the code is of no more use. */
-    redeemed: { tags: 'redeemed', on: { POLL: 'expired' } },
+    /** The token is handed out once, until it is received. Any later poll learns that the code is of no more use. */
+    redeemed: { tags: 'redeemed', on: { POLL: [{ guard: 'askedAgain', actions: 'stay' }, { target: 'expired' }] } },
     expired: { tags: 'expired_token', on: { POLL: { actions: 'stay' } } },
   },
 });

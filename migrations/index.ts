@@ -21,6 +21,7 @@ import { SignInPlaces1796695200000 } from './1796695200000-sign-in-places.ts';
 import { CredentialAges1796697000000 } from './1796697000000-credential-ages.ts';
 import { SshKeys1796698800000 } from './1796698800000-ssh-keys.ts';
 import { ConsoleSalts1796700600000 } from './1796700600000-console-salts.ts';
+import { SealedTokens1796702400000 } from './1796702400000-sealed-tokens.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -47,4 +48,5 @@ export const migrations = [
   CredentialAges1796697000000,
   SshKeys1796698800000,
   ConsoleSalts1796700600000,
+  SealedTokens1796702400000,
 ];

@@ -10,7 +10,7 @@ import { FULL_SCOPES } from './scopes.ts';
 /** What an approved device grant turns into: an app's token, or for the command-line client an API key. */
 export interface GrantedToken {
   kind: 'app' | 'key';
-  /** Nowhere else: it is handed out once. */
+  /** Nowhere else, but encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
   token: string;
   /** Scopes separated by blanks (RFC 6749 §3.3). */
   scope: string;

@@ -35,6 +35,16 @@ export interface LiveGrant {
   context: GrantContext;
 }
 
+/** What an event is made from, within the write that stores what follows from it. */
+export interface GrantFacts {
+  tx: Tx;
+  row: GrantRow;
+  /** Whether its client may go on. */
+  admitted: boolean;
+}
+
+export type GrantEventOf = (facts: GrantFacts) => GrantEvent | Promise<GrantEvent>;
+
 /** The actors of those grants that are being polled or decided. */
 export interface GrantActors {
   /**
@@ -44,7 +54,7 @@ export interface GrantActors {
    */
   send<T>(
     find: () => Promise<GrantRow | undefined>,
-    event: (admitted: boolean) => GrantEvent,
+    event: GrantEventOf,
     follow: (step: GrantStep) => Promise<T>,
     cause: Cause,
   ): Promise<T | undefined>;
@@ -105,17 +115,13 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
     entry.actor.stop();
   }
 
-  async function advance(
-    tx: Tx,
-    entry: Entry,
-    eventOf: (admitted: boolean) => GrantEvent,
-    cause: Cause,
-  ): Promise<GrantStep> {
+  async function advance(tx: Tx, entry: Entry, eventOf: GrantEventOf, cause: Cause): Promise<GrantStep> {
     const { actor, row, stored } = entry;
-    const event = eventOf(await isAdmitted(tx, row.clientId));
     const present = await getGrant(tx, row.id);
-    // An actor may hold what a write in front of this one could not store, or was let go of meanwhile.
-    if (entry.dropped || present?.snapshot !== stored) throw new Outrun('the actor is not where its grant is');
+    // An actor may hold what a write in front of this one could not store.
+    if (present?.snapshot !== stored) throw new Outrun('the actor is not where its grant is');
+    const event = await eventOf({ tx, row: present, admitted: await isAdmitted(tx, row.clientId) });
+    if (entry.dropped) throw new Outrun('the actor was let go of meanwhile');
     const before = actor.getSnapshot();
     if (!before.can(event)) throw refusal(before, event);
     actor.send(event);

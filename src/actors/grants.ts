@@ -4,7 +4,6 @@ import {
   EXPIRES_IN_MS,
   type GrantAnswer,
   grantAnswer,
-  type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
 import type { Cause } from '../../machines/server-types.ts';
@@ -22,8 +21,9 @@ import { isDuplicate } from '../store/errors.ts';
 import * as rows from '../store/grants.ts';
 import type { ClientRow, GrantRow } from '../store/rows.ts';
 import type { Store } from '../store/store.ts';
-import { createGrantActors, grantNotFound, isWaiting, type LiveGrant } from './grant-actors.ts';
+import { createGrantActors, type GrantEventOf, grantNotFound, isWaiting, type LiveGrant } from './grant-actors.ts';
 import { DEVICE, withChange } from './grant-history.ts';
+import { createHandouts } from './handouts.ts';
 import { pathOf, type StepListener } from './machine-step.ts';
 
 /** Who asks for a grant. */
@@ -81,11 +81,15 @@ export interface Decision {
 export interface Grants {
   start(request: GrantRequest): Promise<StartedGrant | { error: StartError }>;
   /**
-   * The answer to a device's poll. The token is given once, after it is stored: a device that does not get to see it starts
-   * anew. With a `clientId` only for that client's own grants. UNAVAILABLE where it could not be stored; then nothing has
-   * happened.
+   * The answer to a device's poll. The token is given once, after it is stored; but within a minute the same one is given
+   * again where `received` resolves with false, or this process ends before it resolves. With a `clientId` only for that
+   * client's own grants. UNAVAILABLE where it could not be stored; then nothing has happened.
    */
-  poll(deviceCode: string, clientId?: string): Promise<GrantedToken | { error: PollError }>;
+  poll(
+    deviceCode: string,
+    clientId?: string,
+    received?: Promise<boolean>,
+  ): Promise<GrantedToken | { error: PollError }>;
   /** The grant that waits under a code, however it was typed; undefined alike for unknown, expired and used ones. */
   find(userCode: string): Promise<ConsentRequest | undefined>;
   /**
@@ -101,6 +105,8 @@ export interface Grants {
   follow(listener: StepListener): () => void;
   /** Those in memory, for operators. */
   live(): LiveGrant[];
+  /** To be called once at the start: forgets in a minute the tokens whose answers the process before this one has lost. */
+  sweepLater(): void;
 }
 
 export interface GrantsOptions {
@@ -121,6 +127,7 @@ const USER_AGENT_CHARS = 256;
 /** Device grants from start to token. What is live, and how each step is stored: `grant-actors.ts`. */
 export function createGrants({ store, clock, secret, log }: GrantsOptions): Grants {
   const actors = createGrantActors({ store, clock, log });
+  const handouts = createHandouts({ store, clock, log });
 
   /** Stores a new grant under codes of its own. Old ones go when new ones come. */
   async function insert(row: Omit<GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
@@ -141,11 +148,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     }
   }
 
-  async function decide(
-    id: string,
-    { doer, accountId, cause }: Decision,
-    event: (admitted: boolean) => GrantEvent,
-  ): Promise<void> {
+  async function decide(id: string, { doer, accountId, cause }: Decision, event: GrantEventOf): Promise<void> {
     const decided = await actors.send(
       () => rows.getGrant(store, id),
       event,
@@ -195,24 +198,39 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       return { ...codes, expiresInMs: EXPIRES_IN_MS, intervalMs };
     },
 
-    async poll(deviceCode, clientId) {
+    async poll(deviceCode, clientId, received = Promise.resolve(true)) {
       if (parseToken(deviceCode) !== 'device') return { error: 'invalid_grant' };
       const deviceHash = hashToken(deviceCode);
       const at = clock.now();
-      const polled = await actors.send(
+      const handout = handouts.of(deviceCode);
+      let lost: GrantedToken | undefined;
+      const asked = actors.send(
         async () => {
           const row = await rows.getGrantByDevice(store, deviceHash);
           return clientId === undefined || clientId === row?.clientId ? row : undefined;
         },
-        (admitted) => ({ type: 'POLL', at, admitted }),
-        async ({ tx, row: { userAgent }, answer, context: { clientId, scope, userId } }) => {
+        async ({ tx, row, admitted }) => {
+          lost = await handout.lost(tx, row);
+          return { type: 'POLL', at, admitted, lost: lost !== undefined };
+        },
+        async ({ tx, row: { id, userAgent }, answer, context: { clientId, scope, userId }, change }) => {
           if (answer !== 'redeemed') return { error: answer as PollError };
+          handout.begin(id);
+          // Still where it was: its token was made by an earlier poll.
+          if (!change && lost) return lost;
           if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
-          return redeem(tx, { clientId, scope, userId, userAgent, at });
+          const token = await redeem(tx, { clientId, scope, userId, userAgent, at });
+          await handout.keep(tx, id, token, at);
+          return token;
         },
         DEVICE,
       );
-      return polled ?? { error: 'invalid_grant' };
+      // Without a write there is no token; the poll's caller hears of that.
+      void asked.then(
+        async () => handout.end(await received),
+        () => handout.end(false),
+      );
+      return (await asked) ?? { error: 'invalid_grant' };
     },
 
     async find(typed) {
@@ -238,7 +256,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
 
     async approve(id, user) {
       const at = clock.now();
-      await decide(id, inBrowser(user, 'approved'), (admitted) => ({
+      await decide(id, inBrowser(user, 'approved'), ({ admitted }) => ({
         type: 'APPROVE',
         at,
         admitted,
@@ -255,6 +273,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     },
     follow: (listener) => actors.feed.follow(listener),
     live: () => actors.live(),
+    sweepLater: () => handouts.sweepLater(),
   };
 }
 

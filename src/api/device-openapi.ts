@@ -17,7 +17,9 @@ export function devicePaths(): Record<string, Json> {
       limited: true,
     }),
     '/v1/public/device/poll': endpoint('PollDevice', 'Ask for the token', {
-      description: 'RFC 8628 §3.4 with a JSON body. The token is given once. On `slow_down` add 5 s to the interval.',
+      description:
+        'RFC 8628 §3.4 with a JSON body. The token is given once; where its answer was cut ' +
+        'off, the same one is given again within a minute. On `slow_down` add 5 s to the interval.',
       body: [JSON_TYPE, object({ device_code: text }, ['device_code'])],
       reply: TOKEN,
       errors: [...POLL_ERRORS, 'invalid_request', 'invalid body'],

@@ -3,7 +3,14 @@ import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { addressKey } from '../access/client-address.ts';
 import { parseMessage, readBody } from './body.ts';
-import { DEVICE_BODY_BYTES, GrantError, serveDevice, startedReply, tokenReply } from './grant-replies.ts';
+import {
+  DEVICE_BODY_BYTES,
+  GrantError,
+  serveDevice,
+  startedReply,
+  tokenReply,
+  whetherReceived,
+} from './grant-replies.ts';
 import type { DeviceDeps } from './grant-replies.ts';
 import { mountOAuth } from './oauth.ts';
 
@@ -31,9 +38,10 @@ export function mountDevice(router: Router, deps: DeviceDeps): void {
   }
 
   async function poll(ctx: Context): Promise<object> {
+    const received = whetherReceived(ctx);
     const { device_code: deviceCode } = await readJson(ctx.req);
     if (typeof deviceCode !== 'string') throw new GrantError('invalid_request');
-    const polled = await grants.poll(deviceCode);
+    const polled = await grants.poll(deviceCode, undefined, received);
     if (!('error' in polled)) return tokenReply(polled);
     // The reference's list is closed: a client starts anew with an unknown code as with an expired one.
     throw new GrantError(polled.error === 'invalid_grant' ? 'expired_token' : polled.error);

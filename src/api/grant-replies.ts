@@ -54,6 +54,15 @@ export function serveDevice(log: Log, handle: (ctx: Context) => Promise<object>)
   };
 }
 
+/**
+ * To be asked before anything is awaited: whether the answer is received, once it has ended. That is, it was written whole to
+ * a connection that was open; what the network between then does to it nobody here can know.
+ */
+export function whetherReceived({ res }: Context): Promise<boolean> {
+  if (res.destroyed) return Promise.resolve(false);
+  return new Promise((resolve) => void res.once('close', () => resolve(res.writableFinished)));
+}
+
 /** RFC 8628 §3.2. Addresses come from the settings alone: what a request says of its host is the caller's own. */
 export function startedReply({ deviceCode, userCode, expiresInMs, intervalMs }: StartedGrant, baseUrl: string): object {
   const complete = `${baseUrl}/device?code=${userCode}`;

@@ -7,7 +7,14 @@ import { findClient } from '../access/clients.ts';
 import { APP_SCOPES } from '../access/scopes.ts';
 import { parseToken } from '../ids.ts';
 import { readBody } from './body.ts';
-import { DEVICE_BODY_BYTES, GrantError, serveDevice, startedReply, tokenReply } from './grant-replies.ts';
+import {
+  DEVICE_BODY_BYTES,
+  GrantError,
+  serveDevice,
+  startedReply,
+  tokenReply,
+  whetherReceived,
+} from './grant-replies.ts';
 import type { DeviceDeps } from './grant-replies.ts';
 
 /** RFC 8628 §3.4. */
@@ -51,12 +58,13 @@ export function mountOAuth(router: Router, deps: DeviceDeps): void {
   }
 
   async function token(ctx: Context): Promise<object> {
+    const received = whetherReceived(ctx);
     const form = await readForm(ctx);
     if (required(form, 'grant_type') !== DEVICE_CODE_GRANT) throw new GrantError('unsupported_grant_type');
     const deviceCode = required(form, 'device_code');
     const clientId = required(form, 'client_id');
     if (!(await findClient(store, clientId))) throw new GrantError('invalid_client');
-    const polled = await grants.poll(deviceCode, clientId);
+    const polled = await grants.poll(deviceCode, clientId, received);
     if ('error' in polled) throw new GrantError(polled.error);
     return tokenReply(polled);
   }

@@ -3026,7 +3026,7 @@ export interface paths {
         put?: never;
         /**
          * Ask for the token
-         * @description RFC 8628 §3.4 with a JSON body. The token is given once. On `slow_down` add 5 s to the interval.
+         * @description RFC 8628 §3.4 with a JSON body. The token is given once; where its answer was cut off, the same one is given again within a minute. On `slow_down` add 5 s to the interval.
          */
         post: operations["PollDevice"];
         delete?: never;

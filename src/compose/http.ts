@@ -59,6 +59,7 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
     clientAddress: createClientAddress(config.trustedProxies),
     playersPort: () => players.port,
   });
+  grants.sweepLater();
   const startLimit = createStartLimit({ store, clock });
   const api = createApi({
     log,

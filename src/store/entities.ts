@@ -40,6 +40,7 @@ import { sftpUsers } from './sftp-users-table.ts';
 import { signInPlaces } from './sign-in-places-table.ts';
 import { consoleSalts } from './console-salts-table.ts';
 import { sshKeys } from './ssh-keys-table.ts';
+import { sealedTokens } from './sealed-tokens-table.ts';
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 /** On SQLite a query builder writes numbers into the SQL itself, past the check of parameters. */
@@ -434,5 +435,6 @@ export const entities = [
   signInPlaces,
   sshKeys,
   consoleSalts,
+  sealedTokens,
   serverMods,
 ];

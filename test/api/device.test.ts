@@ -208,6 +208,38 @@ test('6: two polls at once of an approved grant, over HTTP', async (t) => {
   t.is(polled.filter(({ json }) => json['error'] === 'expired_token').length, 19);
 });
 
+test('a token whose answer finds its connection closed is given to the next poll, and to no more', async (t) => {
+  const gone = new AbortController();
+  const told: Promise<boolean>[] = [];
+  const it = await device(t, {
+    wrap: (real) => ({
+      ...real,
+      async poll(code, clientId, received) {
+        const polled = await real.poll(code, clientId, received);
+        told.push(received!);
+        if (told.length > 2) return polled;
+        gone.abort();
+        await received;
+        return polled;
+      },
+    }),
+  });
+  const lost = await it.begin();
+  await it.grants.approve(lost.id, USER);
+  const body = JSON.stringify({ device_code: lost.code });
+  await t.throwsAsync(fetch(it.origin + POLL, { method: 'POST', body, signal: gone.signal }), { name: 'AbortError' });
+  while (told.length === 0) await it.store.query('SELECT 1');
+  t.false(await told[0]);
+  await it.clock.advance(5_000);
+  told.length = 2;
+  const again = await it.post(POLL, { device_code: lost.code });
+  t.regex(String(again.json['access_token']), /^dma_/);
+  t.true(await told[2]);
+  t.is((await it.store.query('SELECT * FROM "app_tokens"')).length, 1);
+  await it.clock.advance(5_000);
+  t.is(errorOf(t, await it.post(POLL, { device_code: lost.code })), '400 expired_token');
+});
+
 test('what a start can be refused with', async (t) => {
   const it = await device(t);
   const cases: [body: unknown, expected: string][] = [

@@ -13,6 +13,13 @@ import {
 
 const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
 const poll = (seconds: number, admitted = true): GrantEvent => ({ type: 'POLL', at: seconds * 1_000, admitted });
+/** Of a grant whose token nobody has received. */
+const pollAgain = (seconds: number, admitted = true): GrantEvent => ({
+  type: 'POLL',
+  at: seconds * 1_000,
+  admitted,
+  lost: true,
+});
 const approve = (seconds: number, admitted = true): GrantEvent => ({
   type: 'APPROVE',
   at: seconds * 1_000,
@@ -61,6 +68,28 @@ test('an approved grant is redeemed once, however fast it is polled', (t) => {
   t.is(run(approve(1), poll(2)).context.userId, 'usr_1');
 });
 
+test('a token that nobody received may be asked for again for a minute, and then no more', (t) => {
+  t.deepEqual(answers(approve(1), poll(2), pollAgain(2.1), pollAgain(61.9), pollAgain(62), pollAgain(63)), [
+    ...Array(3).fill('redeemed'),
+    ...Array(2).fill('expired_token'),
+  ]);
+  t.deepEqual(answers(approve(1), poll(599), pollAgain(605)), ['redeemed', 'redeemed'], 'the minute is a whole one');
+  t.deepEqual(answers(approve(1), poll(2), pollAgain(2)), ['redeemed', 'expired_token'], 'it came beside the first');
+  t.deepEqual(answers(approve(1), poll(2), pollAgain(1)), ['redeemed', 'expired_token'], 'the clock was set back');
+  t.deepEqual(answers(approve(1), poll(2), pollAgain(3, false)), ['redeemed', 'expired_token'], 'its app is shut out');
+  t.deepEqual(answers(approve(1), poll(2), poll(3), pollAgain(4)), ['redeemed', 'expired_token', 'expired_token']);
+  t.deepEqual(answers(pollAgain(1), deny(2), pollAgain(3)), ['authorization_pending', 'access_denied']);
+});
+
+test('what earlier versions stored goes on as it did', (t) => {
+  const stored = (value: string, event: GrantEvent) => {
+    const { redeemedAt: _, ...context } = run(approve(1)).context;
+    return grantAnswer(next(deviceGrantMachine.resolveState({ value, context }), event));
+  };
+  t.is(stored('redeemed', pollAgain(3)), 'expired_token');
+  t.is(stored('approved', poll(3)), 'redeemed');
+});
+
 test('a denied grant says so until it expires, and is never approved', (t) => {
   t.deepEqual(answers(deny(1), poll(2), approve(3), poll(3), poll(601)), [
     'access_denied',
@@ -92,6 +121,7 @@ test('a client that is shut out gets no approval, and no token for an earlier on
 const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [
   poll(at),
   poll(at, false),
+  pollAgain(at),
   approve(at),
   approve(at, false),
   deny(at),
