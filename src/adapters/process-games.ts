@@ -54,6 +54,8 @@ export class ProcessGames {
   readonly #live = new Map<string, Live>();
   /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
   readonly #starting = new Set<string>();
+  /** By server: the run that ended here last. Who has read its file before knows less of it. */
+  readonly #ended = new Map<string, Run>();
   /** By token: runs that have ended, and whose end the disk did not take. */
   readonly #unnoted = new Map<string, Run>();
   /** By token: when an intent of another instance was first seen here, by a count of ms that nobody sets. */
@@ -90,7 +92,10 @@ export class ProcessGames {
   async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
     const run = newRun(spec, installer, place, this.#clock.now());
     this.#starting.add(run.token);
-    if (await this.#runs.claim(run)) return run;
+    if (await this.#runs.claim(run)) {
+      this.#ended.delete(run.serverId);
+      return run;
+    }
     this.#starting.delete(run.token);
     return undefined;
   }
@@ -190,15 +195,26 @@ export class ProcessGames {
 
   /** Compares a run file with the process it tells of. */
   async #seen(run: Run): Promise<Run | undefined> {
-    const live = this.#live.get(run.token);
-    if (live) return live.run;
+    const unnoted = this.#unnoted.get(run.token);
+    if (unnoted) await this.#note(unnoted);
+    const own = this.#own(run);
+    if (own) return own;
     if (this.#starting.has(run.token)) return undefined;
     if (run.exit) return run;
     if (run.pid === null) return await this.#traced(run);
-    if (run.start !== null && (await table.startOf(run.pid)) === run.start) return this.#adopt(run);
-    const ended = this.#unnoted.get(run.token) ?? { ...run, exit: { code: null, oomKilled: false, at: null } };
+    const isThere = run.start !== null && (await table.startOf(run.pid)) === run.start;
+    const meanwhile = this.#own(run);
+    if (meanwhile) return meanwhile;
+    if (isThere) return this.#adopt(run);
+    const ended = { ...run, exit: { code: null, oomKilled: false, at: null } };
     await this.#note(ended);
     return ended;
+  }
+
+  /** What this instance has seen of a run itself; undefined where it has seen nothing. */
+  #own({ serverId, token }: Run): Run | undefined {
+    const ended = this.#ended.get(serverId);
+    return this.#live.get(token)?.run ?? (ended?.token === token ? ended : undefined);
   }
 
   /** Writes the end of a run down; where the disk does not take it, it is kept here and written when it is next looked at. */
@@ -226,7 +242,7 @@ export class ProcessGames {
       const alive = await Promise.all(pids.map((pid) => table.startOf(pid)));
       return pids.filter((_, index) => alive[index] !== undefined);
     };
-    for (const pid of (await left()).filter(leadsGroup)) send(pid, 'SIGTERM');
+    for (const pid of (await left()).filter(leadsGroup)) send(await gameProcessOf(pid), 'SIGTERM');
     const end = performance.now() + graceMs;
     for (let pids = await left(); pids.length > 0; pids = await left()) {
       const late = performance.now() - end;
@@ -330,6 +346,7 @@ export class ProcessGames {
     await live.noted.catch(() => {});
     await this.#note(live.run);
     this.#live.delete(token);
+    this.#ended.set(serverId, live.run);
     this.#keepTime();
     this.events.emit('event', { type: 'down', game: gameOf(live.run) });
   }

@@ -63,7 +63,7 @@ export interface Runs {
   all(): Promise<Run[]>;
   /** Writes the first version; false where the server has a run file already. */
   claim(run: Run): Promise<boolean>;
-  /** Writes a later version; nothing where the file has gone or belongs to another run. */
+  /** Writes a later version; nothing where the file has gone, belongs to another run, or tells of its end already. */
   update(run: Run): Promise<void>;
   remove(serverId: string): Promise<void>;
   /** Where the server's run file is, or would be. */
@@ -169,8 +169,8 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       if ((await read(serverId))?.token !== token) return;
       await drafted(run, (draft) => {
         // Once more and in one turn: a disk may take long to write a draft, and what is removed meanwhile must not come back.
-        const isThere = existsSync(file) && runOf(readFileSync(file, 'utf8'), serverId)?.token === token;
-        if (isThere) renameSync(draft, file);
+        const found = existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
+        if (found?.token === token && found.exit === null) renameSync(draft, file);
       });
     },
     remove: (serverId) => removeIfThere(path(serverId)),

@@ -230,6 +230,50 @@ test('the end of a game that the disk does not take is known all the same, and n
   t.like(await runs.read('alpha'), { exit: { code: 137 } });
 });
 
+test('who looks at a game while its end is being noted sees the code it ended with', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-looking-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  let late = Promise.resolve();
+  const slow: typeof runs = {
+    ...runs,
+    // What is read is handed over only when it is true no more.
+    async read(serverId) {
+      const found = await runs.read(serverId);
+      await late;
+      return found;
+    },
+  };
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  const ended = once(games.events, 'event').then(() => once(games.events, 'event'));
+  const program = 'process.once("SIGTERM", () => process.exit(3)); setInterval(() => {}, 1000); console.log("up")';
+  const started = await games.start(claimed!, { file: process.execPath, args: ['-e', program] }, dir, {});
+  await until(async () => (await readFile(join(dir, 'alpha.1.log'), 'utf8')).includes('up'));
+  late = ended.then(() => {});
+  // Games keep nobody awake.
+  const awake = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(awake));
+  const seen = games.find('alpha');
+  process.kill(started.pid!, 'SIGTERM');
+  t.like(await seen, { exit: { code: 3 } });
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
+});
+
+test('an end that is noted stays as it is, whoever comes later and knows less', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-ends-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  const { spec } = await processBench(t);
+  const run = newRun(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 }, 0);
+  t.true(await runs.claim(run));
+  await runs.update({ ...run, exit: { code: 3, oomKilled: false, at: 1 } });
+  await runs.update({ ...run, exit: { code: null, oomKilled: false, at: null } });
+  await runs.update(run);
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
+});
+
 test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
   const bench = await processBench(t);
   const runs = runFiles(join(bench.dir, 'run'));
