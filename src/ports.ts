@@ -111,6 +111,7 @@ export type EngineErrorCode =
   | 'download_failed'
   | 'install_failed'
   | 'port_in_use'
+  | 'wrong_port'
   | 'unknown';
 
 /** What an engine rejects with: a stable code, a sentence for the owner, the raw cause for the log. */
@@ -123,6 +124,14 @@ export class EngineError extends Error {
     this.code = code;
     this.suggestion = options.suggestion ?? '';
   }
+}
+
+/** Who listens on this machine, as far as a game is concerned: TCP ports of its loopback. */
+export interface Listeners {
+  /** Where the game's own processes listen, and nobody else does. */
+  own: readonly number[];
+  /** Those of the game's own addresses at which somebody else listens. */
+  taken: readonly number[];
 }
 
 /**
@@ -153,6 +162,11 @@ export interface Engine {
    * prints in the next moment; undefined where no game reads its input there. Absent: the engine does not own it.
    */
   type?(rcon: Address, line: string): Promise<string | undefined>;
+  /**
+   * Who listens for a running game, where games share this machine's addresses; undefined where that cannot be told. Absent:
+   * each game has an address of its own.
+   */
+  listeners?(serverId: string): Promise<Listeners | undefined>;
   /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
   proxyAddresses(): Promise<readonly string[]>;
 }

@@ -14,6 +14,7 @@ const TITLES: Partial<Record<EngineError['code'], string>> = {
   core_unavailable: 'Core not available here',
   download_failed: 'Download failed',
   port_in_use: 'Port in use',
+  wrong_port: 'Wrong port',
 };
 
 export interface FailedEffect {

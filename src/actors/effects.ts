@@ -180,6 +180,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         rconPassword,
         after: last ?? undefined,
         game,
+        published: options.portsOf(id),
         since,
         signal,
         progress: (phase, percent) => host.tell(id, { type: 'PROGRESS', phase, percent }),

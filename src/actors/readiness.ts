@@ -1,9 +1,10 @@
 import type { StartupPhase } from '../../machines/server-types.ts';
 import { createBootLog } from '../hosting/boot-log.ts';
 import { hasManagement, managementSecret } from '../hosting/management.ts';
-import type { Clock, Console, Engine, Exit, Game, Management, Pinger } from '../ports.ts';
+import type { Address, Clock, Console, Engine, Exit, Game, Management, Pinger, PublishedPort } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
 import { sleep } from '../sleep.ts';
+import { createOwnPorts, type OwnPorts } from './own-ports.ts';
 import { keptText } from './run-log.ts';
 
 /** Between two status requests to a game that is starting. */
@@ -41,6 +42,8 @@ export interface Waiting {
   /** The last log line before this boot; what an earlier run printed says nothing of this one. */
   after: string | undefined;
   game: Game;
+  /** Given to the outside. */
+  published: readonly PublishedPort[];
   /** When the start was asked for, to reckon the percentage by. */
   since: number;
   progress: (phase: StartupPhase, percent: number) => void;
@@ -49,17 +52,22 @@ export interface Waiting {
 
 /**
  * Resolves when the game can take players: the first of a status answer, a console answer, its own `Done` line and what its
- * management port says. An open port alone proves nothing, because games listen before their world is loaded. Rejects with GameEnded, or as `signal` says.
+ * management port says. An open port alone proves nothing, because games listen before their world is loaded; and an answer
+ * counts only where it is the game that gives it. Rejects with GameEnded, with EngineError where players can never come in,
+ * or as `signal` says.
  */
 export async function untilReady(waiting: Waiting): Promise<void> {
   const over = new AbortController();
   const signal = AbortSignal.any([waiting.signal, over.signal]);
+  const { published } = waiting;
+  const ports = createOwnPorts({ ...waiting, published: published.map(({ containerPort }) => containerPort) });
   try {
     await Promise.race([
-      readLog(waiting, signal),
-      pingUntilAnswered(waiting, signal),
-      askConsole(waiting, signal),
-      askManagement(waiting, signal),
+      readLog(waiting, signal).then(() => ports.untilItListens(signal)),
+      pingUntilAnswered(waiting, ports, signal),
+      askConsole(waiting, ports, signal),
+      askManagement(waiting, ports, signal),
+      ports.untilWrong(signal),
     ]);
   } finally {
     over.abort();
@@ -98,32 +106,47 @@ async function readLog(waiting: Waiting, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function pingUntilAnswered({ pinger, clock, game }: Waiting, signal: AbortSignal): Promise<void> {
+async function pingUntilAnswered(
+  { pinger, clock, game }: Waiting,
+  ports: OwnPorts,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     if (game.game !== null) {
       const status = await pinger.status(game.game, PING_TIMEOUT_MS).catch(() => undefined);
-      if (status !== undefined) return;
+      if (status !== undefined && (await ports.owns(game.game))) return;
     }
     await sleep(clock, PING_EVERY_MS, signal);
   }
 }
 
-async function askConsole({ console, clock, game, rconPassword }: Waiting, signal: AbortSignal): Promise<void> {
+async function askConsole(
+  { console, clock, game, rconPassword }: Waiting,
+  ports: OwnPorts,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     await sleep(clock, CONSOLE_EVERY_MS, signal);
-    if (game.rcon === null) continue;
+    // Nobody else is told the password, and who takes commands elsewhere takes no players here.
+    if (game.rcon === null || !(await areOwn(ports, game.rcon, game.game))) continue;
     const reply = await console.run(game.rcon, rconPassword, 'list').catch(() => undefined);
     if (reply !== undefined) return;
   }
 }
 
-async function askManagement(waiting: Waiting, signal: AbortSignal): Promise<void> {
+async function askManagement(waiting: Waiting, ports: OwnPorts, signal: AbortSignal): Promise<void> {
   const { management, clock, row, game, rconPassword } = waiting;
   for (;;) {
     await sleep(clock, MANAGEMENT_EVERY_MS, signal);
     if (game.management === null || !hasManagement(row)) continue;
+    if (!(await areOwn(ports, game.management, game.game))) continue;
     if (await management.started(game.management, managementSecret(rconPassword)).catch(() => false)) return;
   }
+}
+
+async function areOwn(ports: OwnPorts, ...addresses: readonly (Address | null)[]): Promise<boolean> {
+  for (const address of addresses) if (address !== null && !(await ports.owns(address))) return false;
+  return true;
 }
 
 /** Calls once a second until cancelled or aborted. */

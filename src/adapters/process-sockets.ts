@@ -56,6 +56,34 @@ async function answersAt(target: Target, leader: Leader | undefined): Promise<bo
   return missing.size === 0;
 }
 
+/**
+ * Where a game's own processes listen for TCP connections to 127.0.0.1, and which of `ports` are somebody else's; undefined
+ * where the system does not tell.
+ */
+export async function listenersOf(
+  leader: Leader,
+  ports: readonly number[],
+): Promise<{ own: number[]; taken: number[] } | undefined> {
+  if (!TELLS_OWNERS || leader.pid === null) return undefined;
+  const sockets = await listening();
+  const missing = new Set(sockets.keys());
+  for (const pid of [leader.pid, ...(await familyOf(leader.pid))]) await takeOwn(missing, pid);
+  const foreign = new Set([...missing].map((inode) => sockets.get(inode) ?? 0));
+  const own = new Set([...sockets.values()].filter((port) => !foreign.has(port)));
+  return { own: [...own], taken: ports.filter((port) => foreign.has(port)) };
+}
+
+/** The ports of all sockets that take connections to 127.0.0.1, by inode. */
+async function listening(): Promise<Map<string, number>> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`)));
+  const sockets = new Map<string, number>();
+  for (const fields of tables.flat()) {
+    const [address = '', port = ''] = (fields[1] ?? '').split(':');
+    if (REACHED.has(address) && fields[3] === LISTENING) sockets.set(fields[9] ?? '', Number.parseInt(port, 16));
+  }
+  return sockets;
+}
+
 /** Inodes of the sockets at a port, from the tables in `/proc/net` (man 5 proc). */
 async function socketsAt({ containerPort, proto }: Target): Promise<Set<string>> {
   const port = containerPort.toString(16).toUpperCase().padStart(4, '0');

@@ -22,6 +22,7 @@ import { ProcessLogFiles } from './process-log-files.ts';
 import { lastPosition, printedBehind, readLog } from './process-log-reader.ts';
 import { DEFAULT_PORT_RANGE, type PortRange, holdPorts } from './process-ports.ts';
 import { type Run, gameOf, runFiles } from './process-runs.ts';
+import { listenersOf } from './process-sockets.ts';
 import { processTable, type ProcessUsage } from './process-table.ts';
 
 /** How long a game whose run file was damaged may take to save and end, before its server starts anew. */
@@ -276,6 +277,14 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         return await printedBehind(after, (query) =>
           readLog(files, run.serverId, query, () => games.isLive(run.serverId)),
         );
+      }),
+
+    listeners: (serverId) =>
+      translated(async () => {
+        const found = await games.find(serverId);
+        if (!found || found.exit !== null) return undefined;
+        const { gamePort, rconPort, managementPort } = found;
+        return await listenersOf(found, [gamePort, rconPort, managementPort]);
       }),
 
     proxyAddresses: async () => ['127.0.0.1', '::1'],

@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { createConnection } from 'node:net';
+import { createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
 import { canonical } from '../../src/ip-address.ts';
@@ -97,6 +97,27 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     await once(socket, 'connect');
     t.true(addresses.includes(canonical(socket.localAddress ?? '')), `${socket.localAddress} in ${addresses.join()}`);
     socket.destroy();
+  });
+
+  holds('where games share addresses it is known who listens there', async (t, { engine, spec }) => {
+    t.pass();
+    if (!engine.listeners) return;
+    const [echo, foreign] = await Promise.all([freePort(), freePort()]);
+    const other = createServer().listen(foreign, '127.0.0.1');
+    t.teardown(() => other.close());
+    await once(other, 'listening');
+    const { game, rcon } = await engine.boot(spec('alpha', { echo }), never);
+    await answers(game!);
+    await until(() => echoesTcp(echo));
+    const squatter = createServer().listen(rcon!.port, '127.0.0.1');
+    t.teardown(() => squatter.close());
+    await once(squatter, 'listening');
+    const { own = [], taken } = (await engine.listeners('alpha')) ?? {};
+    t.deepEqual(own.toSorted(), [game!.port, echo].toSorted());
+    t.deepEqual(taken, [rcon!.port]);
+    await engine.halt('alpha', 1_000);
+    t.is(await engine.listeners('alpha'), undefined);
+    t.is(await engine.listeners('beta'), undefined);
   });
 
   holds('boots at once give one game', async (t, { engine, again, spec }) => {

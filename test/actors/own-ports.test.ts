@@ -1,0 +1,47 @@
+import test from 'ava';
+import type { Listeners } from '../../src/ports.ts';
+import { world } from '../support/world.ts';
+
+const DONE = '[10:00:09] [Server thread/INFO]: Done (1.234s)! For help, type "help"';
+
+/** A server on an engine whose games share this machine's addresses. */
+async function starting(t: Parameters<typeof world>[0], listeners: () => Listeners, print: string[] = []) {
+  const w = await world(t);
+  w.engine.listeners = async () => listeners();
+  await w.create('lobby');
+  w.engine.script('lobby', { print });
+  await w.command('lobby', 'START');
+  return w;
+}
+
+test('a program that answers where the game should is no game, whatever it says', async (t) => {
+  const w = await starting(t, () => ({ own: [], taken: [25_565] }));
+  const failed = await w.reach('lobby', 'start_failed', 60_000);
+  t.like(failed?.context.startFailure, { code: 'port_in_use' });
+  t.regex(failed?.context.startFailure?.summary ?? '', /Another program of this machine listens on port 25565/);
+  t.deepEqual(w.games.commands, [], 'nor is it told the password of the console');
+});
+
+test('a game that takes players elsewhere is told where', async (t) => {
+  const w = await starting(t, () => ({ own: [25_570, 25_575], taken: [] }), [DONE]);
+  const failed = await w.reach('lobby', 'start_failed', 60_000);
+  t.like(failed?.context.startFailure, { code: 'wrong_port' });
+  t.regex(failed?.context.startFailure?.summary ?? '', /^Wrong port: It listens on 25570, not on 25565\.$/);
+});
+
+test('a game that says it is ready, and listens nowhere, is not', async (t) => {
+  const w = await starting(t, () => ({ own: [], taken: [] }), [DONE]);
+  await w.clock.advance(20_000);
+  t.is((await w.servers.get('lobby'))?.state, 'starting');
+  const failed = await w.reach('lobby', 'start_failed', 60_000);
+  t.like(failed?.context.startFailure, { code: 'wrong_port' });
+});
+
+test('one that listens a little later than it says so runs', async (t) => {
+  let own: number[] = [];
+  const w = await starting(t, () => ({ own, taken: [] }), [DONE]);
+  await w.clock.advance(10_000);
+  t.is((await w.servers.get('lobby'))?.state, 'starting');
+  own = [25_565];
+  await w.reach('lobby', 'running', 5_000);
+});
