@@ -67,7 +67,12 @@ export const settings = {
     'A game silent on all its ports and in its log for so long is ended and started again, once an hour. 0: never.',
   ),
   startTimeoutSeconds: setting('START_TIMEOUT_SECONDS', kind.integer(10, 7_200), '600', 'A longer start has failed.'),
-  maxServersPerAccount: setting('MAX_SERVERS_PER_ACCOUNT', kind.integer(0, 1_000_000), '0', '0: no limit.'),
+  maxServersPerAccount: setting(
+    'MAX_SERVERS_PER_ACCOUNT',
+    kind.integer(0, 1_000_000),
+    '10',
+    'Asleep or awake; operators set others by account. 0: no limit.',
+  ),
   maxRamMb: setting('MAX_RAM_MB', kind.integer(512, 16_777_216), '16384', "Of an account's awake servers together."),
   diskQuotaMb: setting(
     'DISK_QUOTA_MB',

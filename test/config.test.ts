@@ -20,6 +20,8 @@ test('config: defaults hold together, and cannot be changed', (t) => {
   t.is(config.mysqlAdminUrl, null);
   t.is(config.idleTimeoutMinutes, 10);
   t.is(config.signup, 'closed', 'strangers make no accounts unless somebody wants it');
+  // What one account may take of the machine is bounded without a word from its operator.
+  t.is(config.maxServersPerAccount, 10);
   t.throws(() => Object.assign(config, { httpPort: 1 }), { instanceOf: TypeError });
 });
 

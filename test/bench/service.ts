@@ -35,6 +35,7 @@ export async function startService(core: number, dataDir: string): Promise<Servi
     PROXY_PORT: '0',
     SFTP_PORT: '0',
     ENGINE: 'process',
+    MAX_SERVERS_PER_ACCOUNT: '0',
     // Nothing outside this machine is asked for anything.
     FABRIC_META_URL: 'http://127.0.0.1:9/',
     VERSION_MANIFEST_URL: 'http://127.0.0.1:9/',
