@@ -13,6 +13,7 @@ import { createFindBrowser } from './operator-session.ts';
 import { mountPublicStatus } from './public-status.ts';
 import { mountHealth } from './health.ts';
 import type { Readiness } from './health.ts';
+import { keptBytes } from './kept-bytes.ts';
 import { answerMethods } from './methods.ts';
 import { declaredRoute, mount, plainColons } from './mount.ts';
 import { openapiDocument } from './openapi.ts';
@@ -56,11 +57,11 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
   const authorizing = (take: (credentialId: string) => void) =>
     createAuthorize(options.findPrincipal, options.findApp, take, createFindBrowser(services));
   const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
-  const document = openapiDocument(services.config);
   mountHealth(router, readiness, services.clock);
-  router.get('/openapi.json', (ctx) => {
-    ctx.body = document;
-  });
+  router.get(
+    '/openapi.json',
+    keptBytes('json', () => JSON.stringify(openapiDocument(services.config))),
+  );
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountCheckoutCallback(router, services.checkouts);

@@ -9,8 +9,8 @@ export function devicePaths(): Record<string, Json> {
   return {
     '/v1/public/device/start': endpoint('StartDevice', 'Start a device grant', {
       description:
-        'RFC 8628 §3.2 with a JSON body of at most 4 KiB. Without `client_id` it is the command line’s own grant, which ' +
-        'yields an API key of full scope. At most 20 an hour by client address.',
+        'RFC 8628 §3.2 with a JSON body of at most 4 KiB. `{}` is for the command line’s own grant, which ' +
+        'yields an API key of full scope; other fields without `client_id` are refused. At most 20 an hour by client address.',
       body: [JSON_TYPE, object({ client_id: text, scope: { ...text, default: 'servers:list' } })],
       reply: STARTED,
       errors: ['invalid_client', 'invalid_scope', 'invalid_request', 'invalid body'],

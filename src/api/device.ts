@@ -27,8 +27,10 @@ export function mountDevice(router: Router, deps: DeviceDeps): void {
   async function start(ctx: Context): Promise<object> {
     const ip = clientAddress(ctx.req);
     await startLimit.take(addressKey(ip));
-    const { client_id: clientId, scope } = await readJson(ctx.req);
-    if (clientId === undefined && scope !== undefined) throw new GrantError('invalid_request');
+    const fields = await readJson(ctx.req);
+    const { client_id: clientId, scope } = fields;
+    // An app that misspells its client_id must not come to be asked full access for: that takes an empty object.
+    if (clientId === undefined && Object.keys(fields).length > 0) throw new GrantError('invalid_request');
     // Whatever else is sent as client_id must not come to be taken as none, which asks for far more.
     if (clientId !== undefined && typeof clientId !== 'string') throw new GrantError('invalid_client');
     const wanted = { clientId: clientId ?? null, scope: scopeText(scope), ip, userAgent: ctx.get('user-agent') };

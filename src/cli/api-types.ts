@@ -3006,7 +3006,7 @@ export interface paths {
         put?: never;
         /**
          * Start a device grant
-         * @description RFC 8628 §3.2 with a JSON body of at most 4 KiB. Without `client_id` it is the command line’s own grant, which yields an API key of full scope. At most 20 an hour by client address.
+         * @description RFC 8628 §3.2 with a JSON body of at most 4 KiB. `{}` is for the command line’s own grant, which yields an API key of full scope; other fields without `client_id` are refused. At most 20 an hour by client address.
          */
         post: operations["StartDevice"];
         delete?: never;

@@ -1,25 +1,42 @@
+import type { Router } from '@koa/router';
+import { sessionToken } from '../access/session-cookie.ts';
+import { keptBytes } from '../api/kept-bytes.ts';
 import { ASSETS } from './assets.ts';
 import type { PageDeps } from './deps.ts';
 import { describedApi } from './described.ts';
 import type { Section } from './described.ts';
 import { operationCard } from './docs-operation.ts';
 import { fieldsOf, messageAnchor, prose, typeOf } from './docs-schema.ts';
+import { LIVE_PAGE_POLICY } from './headers.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
+import { layout } from './layout.ts';
 import type { Serve } from './serve.ts';
+
+const PATH = '/docs';
 
 /**
  * The API for people, rendered from its own description: readable without a script, which adds searching and trying out.
- * It is made when somebody first asks for it.
+ * It is made when somebody first asks for it, and kept as bytes for all who are not signed in.
  */
-export function mountDocs(serve: Serve, { config: { baseUrl } }: PageDeps): void {
+export function mountDocs(router: Router, serve: Serve, { config: { baseUrl } }: PageDeps): void {
   let main: Html | undefined;
-  serve.open('/docs', () => ({
+  const page = () => ({
     title: 'The API',
     main: (main ??= docs(baseUrl)),
     style: ASSETS.docsStyle,
     script: ASSETS.docsScript,
-  }));
+  });
+  const nobody = { principal: undefined, csrf: '', path: PATH, query: new URLSearchParams() };
+  const kept = keptBytes('html', () => layout(page(), nobody).toString());
+  router.get(PATH, async (ctx, next) => {
+    // The frame shows who is signed in, and where to sign in for what was asked for.
+    if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();
+    ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
+    ctx.vary('Cookie');
+    return kept(ctx, next);
+  });
+  serve.open(PATH, page);
 }
 
 function docs(baseUrl: string): Html {

@@ -26,7 +26,7 @@ export function mountPages(router: Router, deps: PageDeps): void {
   mountStatus(router, deps);
   const serve = createServe(router, deps);
   mountHome(serve);
-  mountDocs(serve, deps);
+  mountDocs(router, serve, deps);
   mountSignIn(serve, deps);
   mountVerifyEmail(serve, deps);
   mountDevice(serve, deps);

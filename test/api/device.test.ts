@@ -262,6 +262,11 @@ test('what a start can be refused with', async (t) => {
     [{ scope: 'servers:list' }, '400 invalid_request'],
     [{ scope: '' }, '400 invalid_request'],
     [{ scope: null }, '400 invalid_request'],
+    // Misspelt, they would ask for full access.
+    [{ clientId: APP }, '400 invalid_request'],
+    [{ clientid: APP, scope: 'servers:list' }, '400 invalid_request'],
+    [{ client: APP }, '400 invalid_request'],
+    [{ more: 1 }, '400 invalid_request'],
     [[], '400 invalid body'],
     ['text', '400 invalid body'],
     [null, '400 invalid body'],

@@ -296,7 +296,7 @@ test('the store being away is worth another try', async (t) => {
 test('every answer says how not to be treated, and bears a request id of sane form', async (t) => {
   const { call } = await api(t);
   const ids = new Set<string>();
-  for (const path of ['/v1/whoami', '/nowhere', '/openapi.json', '/healthz']) {
+  for (const path of ['/v1/whoami', '/nowhere', '/readyz', '/healthz']) {
     const { headers } = await call('GET', path, { headers: { 'x-request-id': 'x'.repeat(65) } });
     t.is(headers.get('x-content-type-options'), 'nosniff');
     t.is(headers.get('cache-control'), 'no-store');
@@ -306,6 +306,26 @@ test('every answer says how not to be treated, and bears a request id of sane fo
   }
   t.is(ids.size, 4);
   for (const id of ids) t.regex(id, /^[\w-]{36}$/);
+});
+
+test('the document is bytes that are made once, and whoever has them is told so', async (t) => {
+  const { call } = await api(t);
+  const path = '/openapi.json';
+  const first = await call('GET', path, { key: null });
+  const etag = first.headers.get('etag') ?? '';
+  t.regex(etag, /^"[\w-]{43}"$/);
+  t.is(first.headers.get('content-type'), 'application/json; charset=utf-8');
+  t.is(first.headers.get('cache-control'), 'no-cache');
+  t.is(first.headers.get('x-content-type-options'), 'nosniff');
+  const ask = async (ifNoneMatch: string) => {
+    const { status, text, headers } = await call('GET', path, { headers: { 'if-none-match': ifNoneMatch } });
+    return [status, text.length > 0, headers.get('etag')];
+  };
+  t.deepEqual(await ask(etag), [304, false, etag]);
+  t.deepEqual(await ask(`"other", W/${etag}`), [304, false, etag]);
+  t.deepEqual(await ask('"other"'), [200, true, etag]);
+  const head = await call('HEAD', path);
+  t.is(head.headers.get('content-length'), String(Buffer.byteLength(first.text)));
 });
 
 test('requests are logged by template; keys, ids and queries are not', async (t) => {
