@@ -8,6 +8,7 @@ import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
 import { createLog } from './log.ts';
 import { StatusError } from './status.ts';
 import { openStore } from './store/store.ts';
+import { welcomeText } from './access/welcome.ts';
 
 /**
  * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to
@@ -55,23 +56,11 @@ async function main(flags: string[]): Promise<void> {
   }
 }
 
-/** For whoever sits at the terminal; the key is shown this once. */
+/** Greets whoever has started it for the first time. */
 function welcome({ firstRun, http, players }: App, { dataDir }: Config): void {
   if (firstRun === undefined) return;
-  process.stdout.write(`
-  Welcome to Dormouse. Your account, also in ${join(dataDir, 'first-run.json')}:
-
-    API key   ${firstRun.apiKey}
-    e-mail    ${firstRun.email}
-    password  ${firstRun.password}
-
-  API on http://localhost:${http.port}, players on port ${players.port}. Create a first server:
-
-    curl -H 'x-api-key: ${firstRun.apiKey}' localhost:${http.port}/v1/servers -d '{"name":"Lobby","ramMb":512}'
-
-  then join localhost${players.port === 25_565 ? '' : `:${players.port}`} with Minecraft.
-
-`);
+  const said = { firstRun, file: join(dataDir, 'first-run.json'), httpPort: http.port, playersPort: players.port };
+  process.stdout.write(welcomeText(said, process.stdout.isTTY));
 }
 
 const USAGE = `Usage: npm start [-- --help | --migrate | --openapi]
