@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import type { FirstRun } from '../../src/access/first-run.ts';
-import { welcomeText } from '../../src/welcome.ts';
+import { welcomeText } from '../../src/access/welcome.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
