@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { StatusError } from '../status.ts';
 
 /** Who takes nothing for so long has gone. */
-const STALLED_MS = 60_000;
+export const STALLED_MS = 60_000;
 
 /** A file's content to be sent. */
 export interface Download {

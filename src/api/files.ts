@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { changeFiles, entryView, FileEntry, filePath, inTransfer, ownPath } from './file-fields.ts';
 import { base64, message, reply } from './fields.ts';
+import { WrittenReply } from './reply.ts';
 import { serverOperation } from './server-operation.ts';
 import { Nothing, ServerParams } from './schemas.ts';
 
@@ -25,9 +26,11 @@ export const listFiles = serverOperation({
   precondition: 'there must be a directory, and not a file, at `path`.',
   query: PathQuery,
   reply: z.object({ entries: z.array(FileEntry).default([]) }).meta({ id: 'ListFilesResponse' }),
-}).handle(async ({ params, query }, { files }) => ({
-  entries: (await files.list(params.id, query.path)).map(entryView),
-}));
+}).handle(async ({ params, query, server, signal }, { files }) => {
+  const listing = await files.list(params.id, query.path, { signal, tenant: server.row.accountId });
+  if ('entries' in listing) return { entries: listing.entries.map(entryView) };
+  return new WrittenReply(listing.json, listing.release);
+});
 
 export const readFile = serverOperation({
   ...common,

@@ -5,8 +5,9 @@ import type { Principal } from '../access/principal.ts';
 import type { Authorize } from './auth.ts';
 import { parseMessage, readBody, streamBody } from './body.ts';
 import type { Declared, Sent } from './declared.ts';
-import { sendDownload } from './download.ts';
+import { sendDownload, STALLED_MS } from './download.ts';
 import type { DownloadOperation, MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
+import { WrittenReply } from './reply.ts';
 import type { Services } from './services.ts';
 import { sendEvents } from './sse.ts';
 
@@ -82,8 +83,19 @@ export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared
 function answer(operation: MessageOperation, gate: Gate, services: Services): Middleware {
   return async function serveMessage(ctx) {
     const principal = await admit(ctx, operation, gate);
-    ctx.body = await operation.run(callOf(ctx, operation, principal), services);
+    const reply = await operation.run(callOf(ctx, operation, principal), services);
+    if (reply instanceof WrittenReply) sendWritten(ctx, reply);
+    else ctx.body = reply;
   };
+}
+
+function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
+  const { res } = ctx;
+  if (res.closed) return sent();
+  res.once('close', sent);
+  res.setTimeout(STALLED_MS, () => res.destroy());
+  ctx.type = 'application/json';
+  ctx.body = json;
 }
 
 function stream(operation: StreamOperation, gate: Gate, services: Services): Middleware {

@@ -4,11 +4,25 @@ import { z } from 'zod';
 /** As much of a list as holds nobody else up. */
 const STEP = 5_000;
 
+/** A reply whose text has been written already, as its schema has it. `sent` is called when it has been sent, or cannot be. */
+export class WrittenReply {
+  readonly json: Buffer;
+  readonly sent: () => void;
+  constructor(json: Buffer, sent: () => void) {
+    this.json = json;
+    this.sent = sent;
+  }
+}
+
 /**
  * What a handler gives, as its reply's schema has it. Long lists directly in it are gone through in steps, between which
  * others get their turn: a listing may have hundreds of thousands of entries.
  */
-export async function replyOf<Reply extends z.ZodType>(schema: Reply, given: z.input<Reply>): Promise<z.output<Reply>> {
+export async function replyOf<Reply extends z.ZodType>(
+  schema: Reply,
+  given: z.input<Reply> | WrittenReply,
+): Promise<z.output<Reply> | WrittenReply> {
+  if (given instanceof WrittenReply) return given;
   if (!(schema instanceof z.ZodObject)) return schema.parse(given);
   const short: Record<string, unknown> = { ...(given as object) };
   const long: Record<string, unknown[]> = {};

@@ -14,6 +14,7 @@ import type {
   StreamOperation,
 } from './operation.ts';
 import { replyOf } from './reply.ts';
+import type { WrittenReply } from './reply.ts';
 import type { ServerParams } from './schemas.ts';
 import { reachServer } from './services.ts';
 import type { Services } from './services.ts';
@@ -44,7 +45,7 @@ export function serverOperation<
   Query extends z.ZodType = typeof Empty,
   Body extends z.ZodType = typeof Empty,
 >(spec: ServerSpec<Params, Query, Body, Reply>) {
-  type Handler = (call: ServerCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
+  type Handler = (call: ServerCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply> | WrittenReply>;
   return {
     handle(handler: Handler): MessageOperation {
       const { declared, reach } = onServer<Params, Query, Body, typeof spec>(spec);

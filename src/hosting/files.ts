@@ -1,6 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { setImmediate as immediate } from 'node:timers/promises';
 import { extract } from './files-extract.ts';
 import { patiently, unlessGone } from './patience.ts';
 import { archiveStream, packedPaths } from './archive-write.ts';
@@ -12,6 +11,8 @@ import type { Disk, Room } from './disk.ts';
 import { openJail } from './jail.ts';
 import type { Entry, Jail, JailFile } from './jail.ts';
 import { joinNames, parsePath } from './jail-path.ts';
+import { createListing } from './listing.ts';
+import type { Listing } from './listing.ts';
 import type { OpenFiles } from './open-files.ts';
 import type { FileOwner } from './properties.ts';
 import { createFolder } from './server-folder.ts';
@@ -19,10 +20,7 @@ import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import { createWorkerPool } from '../kernel/worker-pool.ts';
 import type { WorkerPool } from '../kernel/worker-pool.ts';
 import type { Log } from '../log.ts';
-import { StatusError } from '../status.ts';
 
-/** As many entries of one directory as are listed at once. */
-const MAX_LISTED = 250_000;
 /** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
 const PACKING = { atOnce: 3, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 16 };
 const ZIPPING = { atOnce: 48, atOncePerTenant: 8, mostWaiting: 256, mostWaitingPerTenant: 16 };
@@ -58,7 +56,7 @@ export interface Files {
   /** The same for one change. */
   change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
   /** By name. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
-  list(serverId: string, path: string): Promise<Entry[]>;
+  list(serverId: string, path: string, patience?: Patience): Promise<Listing>;
   /** The first bytes of a file, and whether there are more. */
   read(serverId: string, path: string, maxBytes: number): Promise<{ content: Buffer; truncated: boolean }>;
   /** Puts what comes in place of the file at the path, when all of it has come. */
@@ -92,6 +90,7 @@ export interface Content {
 
 export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...options }: FilesOptions): Files {
   const workers = options.workers ?? createWorkerPool();
+  const listing = createListing(workers);
   const packing = createFairSemaphore(PACKING);
   const zipping = createFairSemaphore(ZIPPING);
 
@@ -126,16 +125,9 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
     jail: (serverId) => jail(serverId),
     change: (serverId, work) => change(serverId, work),
 
-    async list(serverId, path) {
+    async list(serverId, path, { signal, tenant = serverId } = {}) {
       await using files = await jail(serverId);
-      const batches: Entry[][] = [];
-      let count = 0;
-      for await (const batch of files.entries(path)) {
-        count += batch.length;
-        if (count > MAX_LISTED) throw tooManyEntries();
-        batches.push(batch.sort(byName));
-      }
-      return await merged(batches);
+      return await listing(files, path, { signal, tenant });
     },
 
     async read(serverId, path, maxBytes) {
@@ -253,35 +245,4 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
     const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
     return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
   }
-}
-
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1;
-}
-
-/** Sorted batches as one, in steps between which others get their turn: sorting all of them at once would hold them up. */
-async function merged(batches: Entry[][]): Promise<Entry[]> {
-  for (; batches.length > 1;) {
-    const [first = [], second = []] = batches.splice(0, 2);
-    const both: Entry[] = [];
-    for (let a = 0, b = 0; a < first.length || b < second.length;) {
-      const left = first[a];
-      const right = second[b];
-      const next = left && (!right || byName(left, right) < 0) ? left : right!;
-      both.push(next);
-      if (next === left) a += 1;
-      else b += 1;
-    }
-    batches.push(both);
-    await immediate();
-  }
-  return batches[0] ?? [];
-}
-
-function tooManyEntries(): StatusError {
-  return new StatusError(
-    'RESOURCE_EXHAUSTED',
-    'DIRECTORY_TOO_LARGE',
-    `The directory holds more than ${MAX_LISTED} entries. List it over SFTP.`,
-  );
 }

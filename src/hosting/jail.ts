@@ -58,6 +58,12 @@ export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
 /** Whether the lists of this service (`jail-secrets.ts`) are among what is met. */
 export type TreeOptions = Pick<WalkOptions, 'withLists'>;
 
+/** A directory that stays open until it is disposed of. */
+export interface OpenDirectory extends AsyncDisposable {
+  readonly descriptor: number;
+  readonly guarded: boolean;
+}
+
 /** What is staged out of sight and put in its place whole. */
 export interface Staging extends AsyncDisposable {
   mkdir(path: string): Promise<void>;
@@ -77,6 +83,8 @@ export interface Jail extends AsyncDisposable {
   stat(path: string): Promise<Entry>;
   /** What is in a directory, in batches and no order, as a stream of any length. */
   entries(path: string): AsyncGenerator<Entry[]>;
+  /** An open directory for a worker to list. `guarded`: what is hidden in it is not to be shown. */
+  directory(path: string): Promise<OpenDirectory>;
   open(path: string, options?: OpenOptions): Promise<JailFile>;
   replace(path: string, options?: ReplaceOptions): Promise<Replacement>;
   mkdir(path: string): Promise<void>;
@@ -138,6 +146,7 @@ function jailOf(cell: Cell): Jail {
   return {
     stat: (path) => on(path, (names) => statPath(cell, names)),
     entries: (path) => namedEach(path, () => entriesAt(cell, parsePath(path))),
+    directory: (path) => on(path, (names) => directoryAt(cell, names)),
     open: (path, options) =>
       (options?.write || options?.create ? changing : on)(path, (names) => openFile(cell, names, options)),
     replace: (path, options) =>
@@ -180,6 +189,13 @@ async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
       return inRoot && guardOfName(name) === 'hidden' ? [] : [entryOf(name, stats)];
     });
   }
+}
+
+async function directoryAt(cell: Cell, names: Names): Promise<OpenDirectory> {
+  requireVisible(cell, names);
+  const dir = await openPath(cell.root, names);
+  const guarded = cell.guarded && names.length === 0;
+  return { descriptor: dir.fd, guarded, [Symbol.asyncDispose]: () => dir.close() };
 }
 
 async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): AsyncGenerator<TreeEntry> {

@@ -18,6 +18,8 @@ export interface JobOptions {
   memoryMb?: number;
   /** Open descriptors, which the job sees as 4, 5 and so on. They must stay open until it has ended. */
   files?: readonly number[];
+  /** Of a stream: whoever reads it waits for nothing else, so that it takes its place among those with one result. */
+  brief?: boolean;
 }
 
 /**
@@ -86,7 +88,7 @@ export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
       }
     },
     async *stream<Input, Item>(job: Job<Input, AsyncIterable<Item>>, input: Input, options: JobOptions) {
-      const leave = await forStreams.enter(options.tenant, options.signal);
+      const leave = await (options.brief ? forRuns : forStreams).enter(options.tenant, options.signal);
       try {
         yield* perform(workers, job, input, options, true) as AsyncGenerator<Item, void>;
       } finally {

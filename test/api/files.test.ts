@@ -29,6 +29,8 @@ import { ZipFile } from 'yazl';
 import { streamBody } from '../../src/api/body.ts';
 import { unpack } from '../../src/hosting/archive-read.ts';
 import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { openJail } from '../../src/hosting/jail.ts';
+import { createListing } from '../../src/hosting/listing.ts';
 import { createFiles } from '../../src/hosting/files.ts';
 import { StatusError } from '../../src/status.ts';
 import { fakeDisk } from '../fakes/disk.ts';
@@ -247,6 +249,61 @@ test('F-12: a log of two gigabytes is read in part, and binary content survives'
   t.true(readFileSync(join(root, 'binary')).equals(binary));
   t.is((await ok('GET', '/v1/servers/abc/file?path=binary'))['content'], binary.toString('base64'));
   t.is((await post('', { path: 'more', content: randomBytes(4 * 1024 * 1024 + 1).toString('base64') })).status, 400);
+});
+
+test('a large directory is listed as a small one is, without what is the service’s', async (t) => {
+  const { ok, put, root } = await filesApi(t);
+  const names = [
+    'a',
+    'ä',
+    'Z',
+    '"quoted"',
+    'new\nline',
+    '\u2028',
+    '😀',
+    'back\\slash',
+    '.dormouse-list',
+    '.rcon-cli.env',
+  ];
+  for (const name of names) put(name, name);
+  put('folder/inside');
+  symlinkSync('a', join(root, 'link'));
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x62, 0xff])]), 'no text');
+  const few = (await ok('GET', '/v1/servers/abc/files'))['entries'] as { name: string }[];
+  t.is(few.length, names.length - 2 + 3);
+  const more = Array.from({ length: 1_500 }, (_, index) => `many-${index}`);
+  for (const name of more) put(name, '');
+  const all = (await ok('GET', '/v1/servers/abc/files'))['entries'] as { name: string }[];
+  t.deepEqual(
+    all.filter(({ name }) => !name.startsWith('many-')),
+    few,
+  );
+  t.is(all.length, few.length + more.length);
+  t.deepEqual(
+    all.map(({ name }) => name),
+    all.map(({ name }) => name).sort(),
+  );
+});
+
+test('large listings of one account wait for each other, and end with their caller', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  for (let index = 0; index < 1_200; index++) writeFileSync(join(root, `${index}`), '');
+  await using jail = await openJail(root);
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  const list = createListing(workers);
+  const gone = new AbortController();
+  const listed = () => list(jail, '', { tenant: 'ann', signal: gone.signal });
+  const [one, two] = await Promise.all([listed(), listed()]);
+  const third = listed();
+  const fourth = t.throwsAsync(listed(), { message: 'The caller went away.' });
+  const other = await list(jail, '', { tenant: 'bob', signal: gone.signal });
+  for (const listing of [one, other]) if ('json' in listing) listing.release();
+  const after = await third;
+  t.true('json' in two && 'json' in after && two.json.equals(after.json));
+  gone.abort();
+  await fourth;
 });
 
 test('F-12: 200 000 entries are listed while others are served', async (t) => {
