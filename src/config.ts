@@ -39,6 +39,13 @@ export const settings = {
     'false',
     'ENGINE=process: run code that others than operators upload, on this machine itself.',
   ),
+  javaHomes: setting(
+    'JAVA_HOMES',
+    kind.directories,
+    '',
+    'ENGINE=process: folders of Javas. Empty: JAVA_HOME, the java of PATH, and all below /usr/lib/jvm.',
+  ),
+  javaHome: setting('JAVA_HOME', kind.directories, '', 'ENGINE=process: where Java is, if JAVA_HOMES is empty.'),
   dockerHost: setting('DOCKER_HOST', kind.dockerUrl, 'unix:///var/run/docker.sock', 'Where the Docker engine answers.'),
   gameImage: setting('GAME_IMAGE', kind.image, 'itzg/minecraft-server', 'Container image of Java game servers.'),
   sandboxImage: setting('SANDBOX_IMAGE', kind.image, 'dormouse/sandbox:latest', 'Image of the built-in game server.'),

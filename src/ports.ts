@@ -31,6 +31,12 @@ export interface GameUser {
   gid: number;
 }
 
+/** Versions of Java, both ends included; `most` is Infinity where no newest one is known. */
+export interface JavaRange {
+  least: number;
+  most: number;
+}
+
 /** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
 export interface GameSpec {
   serverId: string;
@@ -42,6 +48,8 @@ export interface GameSpec {
   cpus: number;
   /** Given to the outside while the game runs. */
   ports: readonly PublishedPort[];
+  /** What it runs on, as far as is known here (ignored by engines whose image brings it). Absent: any. */
+  java?: JavaRange | undefined;
   /** Container image (ignored by engines without images). */
   image: string;
   /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
@@ -108,6 +116,7 @@ export type EngineErrorCode =
   | 'engine_unavailable'
   | 'image_pull_failed'
   | 'core_unavailable'
+  | 'wrong_java_version'
   | 'download_failed'
   | 'install_failed'
   | 'port_in_use'

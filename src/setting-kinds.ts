@@ -17,6 +17,13 @@ export const directory: Kind<string> = {
   parse: (value) => (value.includes('\0') ? undefined : resolve(value)),
 };
 
+/** Absolute paths, made from the working directory. */
+export const directories: Kind<string[]> = {
+  expected: 'folders separated by colons or commas',
+  parse: (value) =>
+    value.includes('\0') ? undefined : value.split(/[:,]/).flatMap((path) => (path === '' ? [] : [resolve(path)])),
+};
+
 /** An address to listen on. */
 export const host = pattern(/^[0-9A-Za-z:.%-]{1,253}$/, 'an IP address or a host name');
 

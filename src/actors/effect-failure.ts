@@ -12,6 +12,7 @@ const TITLES: Partial<Record<EngineError['code'], string>> = {
   engine_unavailable: 'Engine out of reach',
   image_pull_failed: 'Image not available',
   core_unavailable: 'Core not available here',
+  wrong_java_version: 'Wrong Java version',
   download_failed: 'Download failed',
   port_in_use: 'Port in use',
   wrong_port: 'Wrong port',

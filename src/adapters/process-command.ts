@@ -1,12 +1,13 @@
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec, type GameUser } from '../ports.ts';
 import { writeAtomic } from './atomic-file.ts';
 import { hasCore } from './core-file.ts';
+import type { Java, Javas } from './java-homes.ts';
+import { installedLaunch, jarLaunch, type Launch } from './java-launch.ts';
+import type { JavaOfVersion } from './java-versions.ts';
 
 /** What to start for a specification. */
 export interface Command {
@@ -20,7 +21,9 @@ export interface Command {
 export interface Programs {
   /** Main file of the sandbox core, for this Node. */
   sandboxEntry: string;
-  javaCommand: string;
+  javas: Javas;
+  /** By Mojang's version data; absent or undefined: as the specification says. */
+  javaOf?: JavaOfVersion | undefined;
   /** Directory of `<core>-<version>.jar` files the operator put there. */
   coresDir: string;
   /** Puts a core's jar there that anybody may download; does nothing for any other. Rejects with EngineError. */
@@ -37,9 +40,10 @@ export interface Place {
 const MAX_PROPERTIES_BYTES = 1024 * 1024;
 
 /**
- * The command line of a server's core: the sandbox in this Node, else Java with a jar from the data root (`server.jar`,
- * `<core>-<version>.jar`) or the operator's directory of cores, where `fetchCore` may put it. Memory is bounded by the runtime's own flag, with room for
- * what it keeps outside of its heap. Rejects with EngineError `core_unavailable` where Java or the jar is missing.
+ * The command line of a server's core: the sandbox in this Node, else the Java that fits with what a loader's installer has
+ * made in the data root, or a jar from there (`server.jar`, `<core>-<version>.jar`) or from the operator's directory of cores,
+ * where `fetchCore` may put it. Memory is bounded by the runtime's own flag, with room for what it keeps outside of its heap.
+ * Rejects with EngineError `wrong_java_version` where no Java fits, `core_unavailable` where there is none, or no jar.
  */
 export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
   if (spec.core === 'sandbox') {
@@ -47,47 +51,58 @@ export async function commandFor(spec: GameSpec, programs: Programs, signal: Abo
     return { file: process.execPath, args: [`--max-old-space-size=${nodeHeapMb}`, programs.sandboxEntry] };
   }
   const heap = heapMb(spec.ramMb);
-  await checkJava(programs.javaCommand);
-  const jar = await findJar(spec, programs, signal);
-  const args = [
-    `-Xms${Math.floor(heap / 4)}M`,
-    `-Xmx${heap}M`,
-    '-XX:+ExitOnOutOfMemoryError',
-    ...(await fabricArgs(spec, programs, jar)),
-    '-jar',
-    jar,
-    'nogui',
-  ];
-  return { file: programs.javaCommand, args };
+  const java = await chooseJava(spec, programs, signal);
+  const { first, main } = (await installedLaunch(spec)) ?? (await launchOfJar(spec, programs, signal));
+  const own = [`-Xms${Math.floor(heap / 4)}M`, `-Xmx${heap}M`, '-XX:+ExitOnOutOfMemoryError'];
+  return { file: java.file, args: [...first, ...own, ...main, 'nogui'] };
 }
 
 /** Fabric's launcher would download Mojang's server for each server anew: it is told where there is one. */
-async function fabricArgs({ core, version }: GameSpec, { coresDir }: Programs, jar: string): Promise<string[]> {
-  const vanilla = join(coresDir, `vanilla-${version}.jar`);
-  const isOurs = core === 'fabric' && jar === join(coresDir, `fabric-${version}.jar`);
-  return isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
+async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Launch> {
+  const { core, version } = spec;
+  const jar = await findJar(spec, programs, signal);
+  const vanilla = join(programs.coresDir, `vanilla-${version}.jar`);
+  const isOurs = core === 'fabric' && jar === join(programs.coresDir, `fabric-${version}.jar`);
+  const told = isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
+  return jarLaunch(jar, ...told);
 }
 
-async function checkJava(command: string): Promise<void> {
-  await promisify(execFile)(command, ['-version'], { timeout: 20_000 }).catch((cause: unknown) => {
-    throw new EngineError('core_unavailable', 'There is no Java on this machine.', {
-      suggestion: 'Choose the sandbox core, or ask the operator to install Java or to use the Docker engine.',
-      cause,
-    });
-  });
+async function chooseJava(spec: GameSpec, { javas, javaOf }: Programs, signal: AbortSignal): Promise<Java> {
+  const { core, version, java = { least: 0, most: Infinity } } = spec;
+  const least = (await javaOf?.(version, signal)) ?? java.least;
+  // What a core cannot run on, it cannot run on whatever the game says.
+  return await javas.choose({ ...java, least: Math.min(least, java.most) }, `${core} ${version}`);
 }
 
 async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal: AbortSignal): Promise<string> {
+  const uploaded = join(spec.dataDir, 'server.jar');
+  if (await hasCore(uploaded)) return uploaded;
+  if (spec.core === 'custom') {
+    throw new EngineError('core_unavailable', "There is no server.jar in the server's folder.", {
+      suggestion: 'Upload the jar of the server as server.jar, then start.',
+    });
+  }
   const named = `${spec.core}-${spec.version}.jar`;
-  for (const path of [join(spec.dataDir, 'server.jar'), join(spec.dataDir, named), join(coresDir, named)]) {
+  for (const path of [join(spec.dataDir, named), join(coresDir, named)]) {
     if (await hasCore(path)) return path;
   }
   await fetchCore?.(spec.core, spec.version, signal);
   if (await hasCore(join(coresDir, named))) return join(coresDir, named);
+  const installer = INSTALLED[spec.core];
   throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
-    suggestion: `Upload it as server.jar, or ask the operator to put ${named} among the cores.`,
+    suggestion:
+      installer === undefined
+        ? `Upload it as server.jar, or ask the operator to put ${named} among the cores.`
+        : `Run its installer for a server elsewhere, and upload what it makes (${installer}).`,
   });
 }
+
+/** What the installers of cores make that are no single jar. */
+const INSTALLED: Record<string, string> = {
+  forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
+  neoforge: 'run.sh and the folder libraries',
+  quilt: 'quilt-server-launch.jar, server.jar and the folder libraries',
+};
 
 /**
  * Java cores know their address from `server.properties` alone. The lines go to its end, where they beat all earlier ones

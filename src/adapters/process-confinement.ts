@@ -1,5 +1,6 @@
-import { chown, mkdir, realpath } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProgram } from '../kernel/find-program.ts';
 import type { GameSpec, GameUser } from '../ports.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './process-command.ts';
@@ -30,7 +31,8 @@ export async function confine(plain: Command, spec: GameSpec, by: Confinement, n
   const homeless = user && !isSandbox ? [`-Duser.home=${spec.dataDir}`] : [];
   const command = { ...plain, args: [...homeless, ...plain.args] };
   if (!bubblewrap) return { ...command, user };
-  const file = await programAt(command.file, needs.searchPath);
+  // Bubblewrap shows no links to it.
+  const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
   const view = {
     home: spec.dataDir,
     readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coresDir])],
@@ -54,14 +56,4 @@ export async function compileCache(
   await mkdir(dir, { recursive: true, mode: 0o700 });
   if (user) await chown(dir, user.uid, user.gid);
   return dir;
-}
-
-/** Where a program really is: bubblewrap shows no links to it. The name itself where there is none. */
-async function programAt(name: string, searchPath: string): Promise<string> {
-  const places = name.includes('/') ? [''] : searchPath.split(delimiter);
-  for (const place of places) {
-    const found = await realpath(join(place, name)).catch(() => undefined);
-    if (found !== undefined) return found;
-  }
-  return name;
 }

@@ -14,6 +14,8 @@ import {
 import { systemClock } from './clock.ts';
 import { createTurns } from '../turns.ts';
 import { compileCache, type Confinement, confine } from './process-confinement.ts';
+import { createJavas, type Javas } from './java-homes.ts';
+import type { JavaOfVersion } from './java-versions.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './process-command.ts';
 import { gameProcessOf } from './process-family.ts';
 import { ProcessGames } from './process-games.ts';
@@ -35,7 +37,10 @@ export interface ProcessEngineOptions {
   /** By which starts and ends of games are noted. Default: the machine's own. */
   clock?: Pick<Clock, 'now'>;
   portRange?: PortRange;
-  javaCommand?: string;
+  /** Default: the `java` of this process's PATH. */
+  javas?: Javas;
+  /** See Programs. */
+  javaOf?: JavaOfVersion;
   /** Main file of the sandbox core. */
   sandboxEntry: string;
   /** All that it reads of this program. Default: the directory it lies in. */
@@ -73,7 +78,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   const { sandboxPaths = [dirname(options.sandboxEntry)] } = options;
   const programs: Programs = {
     sandboxEntry: options.sandboxEntry,
-    javaCommand: options.javaCommand ?? 'java',
+    javas: options.javas ?? createJavas({ command: 'java', searchPath: searchPath() }),
+    javaOf: options.javaOf,
     coresDir,
     fetchCore: options.fetchCore?.bind(undefined, coresDir),
   };
@@ -296,7 +302,8 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
   };
 }
 
-function searchPath(): string {
+/** Where programs are looked for, as a shell would. */
+export function searchPath(): string {
   return process.env.PATH ?? '/usr/bin:/bin';
 }
 

@@ -1,53 +1,25 @@
 import { join } from 'node:path';
-import { z } from 'zod';
-import type { Clock, ModFile } from '../ports.ts';
+import type { ModFile } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createTurns } from '../turns.ts';
 import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
-import { createRegistryHttp } from './registry-http.ts';
+import { type MojangVersionsOptions, openMojangVersions } from './mojang-versions.ts';
 
-export interface VanillaDownloadsOptions {
-  /** Mojang's version manifest v2 or a mirror of it. */
-  manifestUrl: string;
-  clock: Clock;
-  fetch?: typeof globalThis.fetch;
-}
-
-const HOSTS = ['piston-meta.mojang.com', 'piston-data.mojang.com', 'launcher.mojang.com', 'launchermeta.mojang.com'];
 const TRIES = 3;
-
-/** The parts that are read (https://minecraft.wiki/w/Version_manifest.json, https://minecraft.wiki/w/Client.json). */
-const Manifest = z.object({ versions: z.array(z.object({ id: z.string().max(64), url: z.string().max(2_048) })) });
-const Version = z.object({
-  downloads: z.object({
-    server: z
-      .object({ sha1: z.string().regex(/^[0-9a-f]{40}$/), size: z.int().min(1), url: z.string().max(2_048) })
-      .optional(),
-  }),
-});
 
 /**
  * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published sum, for as many servers as may want
  * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, `download_failed` where it
  * cannot be had now.
  */
-export function createVanillaDownloads({ manifestUrl, clock, fetch }: VanillaDownloadsOptions) {
-  const { origin } = new URL(manifestUrl);
-  const http = createRegistryHttp({
-    name: "Mojang's list of versions",
-    baseUrl: origin,
-    clock,
-    fileHosts: HOSTS,
-    headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
-    ...(fetch && { fetch }),
-  });
+export function createVanillaDownloads(options: MojangVersionsOptions) {
+  const { http, details } = openMojangVersions(options);
   const alone = createTurns();
 
   async function find(version: string, signal: AbortSignal): Promise<ModFile> {
-    const manifest = await http.json(manifestUrl, Manifest, signal);
-    const listed = manifest?.versions.find(({ id }) => id === version);
-    if (listed === undefined) throw coreUnavailable(`There is no Minecraft ${version}.`);
-    const server = (await http.json(listed.url, Version, signal))?.downloads.server;
+    const found = await details(version, signal);
+    if (found === undefined) throw coreUnavailable(`There is no Minecraft ${version}.`);
+    const { server } = found.downloads;
     if (server === undefined) throw coreUnavailable(`Mojang offers no server for Minecraft ${version}.`);
     const { url, size: sizeBytes, sha1 } = server;
     return { name: `vanilla-${version}.jar`, urls: [url], sizeBytes, sha1, sha512: '' };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { SANDBOX } from '../hosting/container.ts';
+import { CUSTOM, SANDBOX } from '../hosting/container.ts';
 import { modpackEnv } from '../hosting/modpack-env.ts';
 import { isSlug, slugify } from '../ids.ts';
 import { EngineError } from '../ports.ts';
@@ -38,7 +38,7 @@ export const CreateServerRequest = message({
   addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
   accountId: text(64).default('').describe("Empty or the caller's."),
   ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
-  type: CoreType.default('').describe('Core type; empty: `sandbox`.'),
+  type: CoreType.default('').describe('Core type; empty: `sandbox`. `custom` runs the `server.jar` that is uploaded.'),
   version: GameVersion.default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
   plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
   region: text(32).default('').describe("Empty: the installation's."),
@@ -104,7 +104,7 @@ function* checkModpack(request: CompleteRequest): Generator<FieldViolation> {
     }
     return;
   }
-  if (type === SANDBOX) yield { field: 'type', description: 'sandbox takes no mod packs' };
+  if (type === SANDBOX || type === CUSTOM) yield { field: 'type', description: `${type} takes no mod packs` };
   try {
     modpackEnv(request);
   } catch (error) {

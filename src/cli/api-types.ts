@@ -3653,7 +3653,7 @@ export interface components {
              */
             ramMb: number;
             /**
-             * @description Core type; empty: `sandbox`.
+             * @description Core type; empty: `sandbox`. `custom` runs the `server.jar` that is uploaded.
              * @default
              */
             type?: string;

@@ -6,8 +6,10 @@ import { dockerOptions } from '../adapters/docker-host.ts';
 import { type ImageProvider, renewImage } from '../adapters/docker-image.ts';
 import { chooseEngine } from '../adapters/engine-auto.ts';
 import { createFabricDownloads } from '../adapters/fabric-downloads.ts';
+import { createJavas, type JavaPlaces } from '../adapters/java-homes.ts';
+import { createJavaVersions } from '../adapters/java-versions.ts';
 import { createManagement } from '../adapters/management.ts';
-import { createProcessEngine } from '../adapters/process.ts';
+import { createProcessEngine, searchPath } from '../adapters/process.ts';
 import { createRconConsole } from '../adapters/rcon.ts';
 import { withStandardInput } from '../adapters/typed-console.ts';
 import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
@@ -104,12 +106,19 @@ async function openProcesses(startup: Startup, installation: string): Promise<Op
     sandboxEntry: SANDBOX_ENTRY,
     sandboxPaths: SANDBOX_PATHS,
     confinement,
+    javas: createJavas(config.javaHomes.length > 0 ? { homes: config.javaHomes } : javaPlaces(config.javaHome)),
+    javaOf: createJavaVersions({ manifestUrl: config.versionManifestUrl, clock }),
     fetchCore: async (...core) => {
       await fetchVanilla(...core);
       await fetchFabric(...core);
     },
   });
   return { engine, owner: confinement.user, trusted };
+}
+
+/** Where a Java is that nobody has named: where it says, where a shell finds it, and where Linux distributions put them. */
+function javaPlaces(homes: readonly string[]): JavaPlaces {
+  return { homes, command: 'java', searchPath: searchPath(), roots: ['/usr/lib/jvm'] };
 }
 
 /** Tells this installation's containers from those of others on the same Docker engine. */

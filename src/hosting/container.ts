@@ -2,12 +2,17 @@ import { isAbsolute } from 'node:path';
 import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec, type PublishedPort } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { arclightLoader } from './core-versions.ts';
+import { javaFor, javaRange } from './java-version.ts';
 import { modpackEnv } from './modpack-env.ts';
 
 /** The core that is part of Dormouse: a small game server without downloads. */
 export const SANDBOX = 'sandbox';
 
-/** What a server's `type` may be: the sandbox, and the types of the game image whose version is a Minecraft version. */
+/** The core that its owner has uploaded as `server.jar`. */
+export const CUSTOM = 'custom';
+
+/** What a server's `type` may be: the sandbox, `custom`, and the types of the game image whose version is a Minecraft version. */
 export const CORES: readonly string[] = [
   SANDBOX,
   'vanilla',
@@ -25,11 +30,12 @@ export const CORES: readonly string[] = [
   'magma',
   'arclight',
   'ketting',
+  CUSTOM,
 ];
 
 /** Those of them that are made on Bukkit, plugins and all. */
 export const BUKKIT_CORES: ReadonlySet<string> = new Set(
-  CORES.filter((core) => !['sandbox', 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
+  CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
 );
 
 /** Where a game, its console and its management port listen inside a container. Fixed: nothing is published, each container has its own address. */
@@ -69,6 +75,7 @@ export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
     core: row.type,
     version: row.version,
     ramMb: row.ramMb,
+    ...(!sandbox && { java: javaRange(row.version, row.type) }),
     ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
     cpus: settings.cpus,
     image: sandbox
@@ -85,27 +92,9 @@ export function installSpec(row: ServerRow, settings: GameSettings): GameSpec {
   return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };
 }
 
-/**
- * The tag of the game image whose Java runs this version: Java 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4,
- * 21 up to 1.21, 25 from 26.1 on. Weekly snapshots go by their year. An unknown or empty version gets Java 21.
- */
+/** The tag of the game image whose Java runs this version. */
 export function javaTag(version: string, core: string): string {
-  const week = /^(\d\d)w\d\d/.exec(version);
-  if (week) return javaOfYear(Number(week[1]));
-  const [major = NaN, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
-  if (version === '' || Number.isNaN(major)) return 'java21';
-  if (major > 1) return 'java25';
-  if (minor > 20 || (minor === 20 && patch >= 5)) return 'java21';
-  if (minor >= 17) return 'java17';
-  return PAPER_FAMILY.has(core) && minor === 16 && patch === 5 ? 'java16' : 'java8';
-}
-
-const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
-
-function javaOfYear(year: number): string {
-  if (year >= 26) return 'java25';
-  if (year >= 24) return 'java21';
-  return year >= 21 ? 'java17' : 'java8';
+  return `java${javaFor(version, core)}`;
 }
 
 // `name`, `name:release` and `name:latest` follow the Java version; a digest or a tag that names its Java is final.
@@ -152,6 +141,8 @@ function imageEnv(row: ServerRow, settings: GameSettings): Record<string, string
     BROADCAST_RCON_TO_OPS: 'false',
     GUI: 'FALSE',
     TZ: 'UTC',
+    ...(row.type === CUSTOM && { CUSTOM_SERVER: '/data/server.jar' }),
+    ...(row.type === 'arclight' && { ARCLIGHT_TYPE: arclightLoader(row.version).toUpperCase() }),
     ...pack,
   };
 }

@@ -26,3 +26,8 @@ export function missingCore({ type, version }: Pick<ServerRow, 'type' | 'version
   if (first === undefined || (compareVersions(version, first) ?? 0) >= 0) return undefined;
   return `there is no ${type} for ${version}: its first is for ${first}`;
 }
+
+/** The loader on which Arclight is made for a version: Forge, and NeoForge since that goes its own way. Fabric's is not offered here. */
+export function arclightLoader(version: string): 'forge' | 'neoforge' {
+  return (compareVersions(version, '1.20.5') ?? 0) >= 0 ? 'neoforge' : 'forge';
+}

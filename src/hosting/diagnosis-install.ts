@@ -32,6 +32,17 @@ function noSuchVersion(version: string, core: string): Finding {
 
 export const INSTALL_RULES: readonly Rule[] = [
   {
+    needle: 'CUSTOM_SERVER is not properly set',
+    pattern: /CUSTOM_SERVER is not properly set to a URL or existing jar file/,
+    find: () => ({
+      code: 'missing_jar',
+      subject: 'server.jar',
+      title: 'No server.jar',
+      detail: "There is no server.jar in the server's folder.",
+      suggestion: 'Upload the jar of the server as server.jar, then start.',
+    }),
+  },
+  {
     needle: 'disallowed project distribution',
     pattern:
       /authors of the mod '(.{1,100}?)' have disallowed project distribution\. Manually download the file '(.{1,100}?)' from (https:\/\/\S{1,200})/,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { StatusError } from '../status.ts';
-import { CORES, SANDBOX } from './container.ts';
+import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { openJail, type Jail } from './jail.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
 import type { PackMake, PackRef } from './packs.ts';
@@ -39,7 +39,7 @@ export async function packOfImage(
   const type = said.type?.toLowerCase() ?? '';
   return {
     ...(MINECRAFT_VERSION.test(version) && { version }),
-    ...(CORES.includes(type) && type !== SANDBOX && { type }),
+    ...(CORES.includes(type) && type !== SANDBOX && type !== CUSTOM && { type }),
     ...(/^[1-9]\d{0,11}$/.test(modpackVersion) && { modpackVersion }),
   };
 }

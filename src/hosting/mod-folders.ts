@@ -1,6 +1,7 @@
 import type { ModFit, ModVersion } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { arclightLoader } from './core-versions.ts';
 
 /** A folder from which a core loads mods or plugins, and what is made for it, by the registries' names of loaders. */
 export interface ModFolder {
@@ -28,14 +29,13 @@ const FOLDERS: Record<string, readonly ModFolder[]> = {
   mohist: [mods('forge'), plugins(...BUKKIT)],
   magma: [mods('forge'), plugins(...BUKKIT)],
   ketting: [mods('forge'), plugins(...BUKKIT)],
-  arclight: [mods('forge', 'neoforge', 'fabric'), plugins(...BUKKIT)],
 };
 
 type Host = Pick<ServerRow, 'type' | 'version'>;
 
 /** Where a core takes mods from. FAILED_PRECONDITION MODS_NOT_SUPPORTED for one that takes none. */
-export function foldersOf({ type }: Pick<Host, 'type'>): readonly ModFolder[] {
-  const folders = FOLDERS[type];
+export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
+  const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
   if (folders) return folders;
   const sentence = `A server of type ${type} takes neither mods nor plugins; fabric, neoforge or paper do, among others.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });

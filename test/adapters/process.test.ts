@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
+import { createJavas } from '../../src/adapters/java-homes.ts';
 import { ProcessGames } from '../../src/adapters/process-games.ts';
 import { ProcessLogFiles } from '../../src/adapters/process-log-files.ts';
 import { readLog } from '../../src/adapters/process-log-reader.ts';
@@ -349,13 +350,18 @@ test('a Java core runs from a jar that is there, with its address in server.prop
     runDir: join(bench.dir, 'run'),
     log,
     sandboxEntry: '',
-    javaCommand: '/no/java',
+    javas: createJavas({ command: '/no/java' }),
   });
   t.is(await refused(/no Java/, javaLess), 'core_unavailable');
   // Stands in for Java, so that the test needs none: a program that shows what it was called with.
   const java = join(bench.dir, 'java');
   await writeFile(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n', { mode: 0o755 });
-  const engine = createProcessEngine({ runDir: join(bench.dir, 'run'), log, sandboxEntry: '', javaCommand: java });
+  const engine = createProcessEngine({
+    runDir: join(bench.dir, 'run'),
+    log,
+    sandboxEntry: '',
+    javas: createJavas({ command: java }),
+  });
   t.is(await refused(/no paper 1\.21\.4/, engine), 'core_unavailable');
   const cores = join(bench.dir, 'cores');
   await mkdir(cores);
@@ -387,7 +393,13 @@ test('a core without RCON has a console by its standard input, of the next servi
     'while read -r line; do echo "did $line"; [ "$line" = stop ] && exit 0; done; echo end of input; sleep 600';
   await writeFile(java, `#!/bin/sh\n[ "$1" = -version ] && exit\necho began\n${reads}\n`, { mode: 0o755 });
   await writeFile(join(spec.dataDir, 'server.jar'), '');
-  const make = () => createProcessEngine({ runDir: join(bench.dir, 'run'), log, sandboxEntry: '', javaCommand: java });
+  const make = () =>
+    createProcessEngine({
+      runDir: join(bench.dir, 'run'),
+      log,
+      sandboxEntry: '',
+      javas: createJavas({ command: java }),
+    });
   const { rcon } = await make().boot(spec, never);
   for (const engine of [make(), make()]) {
     const console = withStandardInput(createRconConsole(), engine);

@@ -10,6 +10,7 @@ import type { ExecutionContext } from 'ava';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { createCurseForge } from '../../src/adapters/curseforge.ts';
 import { openModRegistries } from '../../src/adapters/mod-registries.ts';
+import { createJavas } from '../../src/adapters/java-homes.ts';
 import { createFabricDownloads } from '../../src/adapters/fabric-downloads.ts';
 import { createModrinth } from '../../src/adapters/modrinth.ts';
 import { commandFor } from '../../src/adapters/process-command.ts';
@@ -385,7 +386,7 @@ test('Fabric’s launcher is fetched once, its newest stable one, and starts on 
     ['fabric-1.21.1.jar'],
   );
 
-  const programs = { sandboxEntry: '', javaCommand: 'true', coresDir: cores };
+  const programs = { sandboxEntry: '', javas: createJavas({ command: '/bin/true' }), coresDir: cores };
   const spec = { core: 'fabric', version: '1.21.1', dataDir: folder, ramMb: 1_024 } as GameSpec;
   const { args } = await commandFor(spec, programs, never);
   const told = `-Dfabric.installer.server.gameJar=${join(cores, 'vanilla-1.21.1.jar')}`;

@@ -470,6 +470,7 @@ test('where games are processes, code that is uploaded is run for operators alon
   const java = { type: 'paper', version: '1.21.8' };
   for (const refused of [
     await create(stranger, java),
+    await create(stranger, { type: 'custom', version: '1.21.8' }),
     await create(stranger, { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack' }),
   ]) {
     t.like(refused, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
@@ -481,6 +482,7 @@ test('where games are processes, code that is uploaded is run for operators alon
   t.is((await it.call('POST', '/v1/servers/lobby:start', { key: stranger })).status, 200);
   t.is((await create(it.key, { ...java, id: 'ours' })).status, 200);
   t.is((await it.call('POST', '/v1/servers/ours:start')).status, 200);
+  t.is((await create(it.key, { type: 'custom', version: '1.21.8', id: 'own-jar' })).status, 200);
   // Made under other rules.
   await it.create('old', { accountId: 'acc_other', ...java, ramMb: 2_048 });
   const started = await it.call('POST', '/v1/servers/old:start', { key: stranger });

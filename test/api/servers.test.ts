@@ -141,6 +141,8 @@ test(refused, { ramMb: '' }, 'ramMb');
 test(refused, { ramMb: 100 }, 'ramMb');
 test(refused, { ramMb: 256, type: 'paper', version: '1.21.8' }, 'ramMb');
 test(refused, { type: 'bedrock' }, 'type');
+test(refused, { type: 'custom', ramMb: 1024 }, 'version');
+test(refused, { type: 'custom', ramMb: 1024, version: '1.21.8', modpackPlatform: 'modrinth', modpackRef: 'a' }, 'type');
 test(refused, { type: 'paper', ramMb: 1024 }, 'version');
 test(refused, { type: 'paper', ramMb: 1024, version: 'LATEST' }, 'version');
 test(refused, { type: 'paper', ramMb: 1024, version: '1.21;reboot' }, 'version');

@@ -8,7 +8,7 @@ import { startService } from '../support/service.ts';
 
 /** In place of Java: a plugin that takes along whatever it can read, and says who it is and whom it sees. */
 const THIEF = `#!/bin/sh
-[ "$1" = -version ] && exit 0
+[ "$1" = -version ] && echo 'openjdk version "21.0.1"' >&2 && exit 0
 data=$(dirname "$(dirname "$PWD")")
 for name in $LOOT; do head -c 64 "$data/$name" > /dev/null 2>&1 && echo "read $name" >> loot; done
 ls "$data" 2> /dev/null | grep -v -x servers | sed 's/^/saw /' >> loot

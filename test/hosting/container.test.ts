@@ -80,6 +80,7 @@ test('F-10: the environment holds the image contract, a heap that fits, and no t
     ramMb: 2048,
     cpus: 1.5,
     ports: [],
+    java: { least: 21, most: Infinity },
     image: 'itzg/minecraft-server:java21',
     dataDir: '/srv/alpha',
   });
@@ -108,6 +109,14 @@ test('the sandbox has its own image and needs no version', (t) => {
   t.is(spec.image, 'dormouse/sandbox:latest');
   t.is(spec.env.SERVER_PORT, '25565');
   t.is(gameSpec(row({ type: 'sandbox' }), { ...settings, sandboxImage: 'mine:1' }).image, 'mine:1');
+});
+
+test('a custom server is the uploaded jar, and Arclight gets the loader it is made on for the version', (t) => {
+  const env = (type: string, version = '1.21.1') => gameSpec(row({ type, version }), settings).env;
+  t.like(env('custom'), { TYPE: 'CUSTOM', CUSTOM_SERVER: '/data/server.jar' });
+  t.is(env('arclight').ARCLIGHT_TYPE, 'NEOFORGE');
+  t.is(env('arclight', '1.20.1').ARCLIGHT_TYPE, 'FORGE');
+  t.false('ARCLIGHT_TYPE' in env('paper') || 'CUSTOM_SERVER' in env('paper'));
 });
 
 test('what is no core, no version or an ever-moving version is refused', (t) => {

@@ -284,6 +284,11 @@ const CASES: Record<string, { code?: number; shows: string[]; summary: string }>
   },
   'fail-builds-magma-image.log': { shows: ['wrong_minecraft_version 1.19.4'], summary: 'No such version: ' },
   'fail-builds-arclight-image.log': { shows: ['wrong_minecraft_version 1.21.1'], summary: 'No such version: ' },
+  'fail-custom-image.log': {
+    code: 2,
+    shows: ['missing_jar server.jar'],
+    summary: "No server.jar: There is no server.jar in the server's folder.",
+  },
   'install-curseforge-manual.log': {
     shows: ['modpack_manual_download Structory: Towers'],
     summary: 'Mod must be downloaded by hand: The authors of Structory: Towers allow only downloads by hand',

@@ -129,7 +129,7 @@ test('only a jar directly in a folder for mods is a place for one', (t) => {
 
 test('every core takes mods from somewhere, or says that it takes none', (t) => {
   for (const type of CORES) {
-    if (type === 'vanilla' || type === 'sandbox') {
+    if (type === 'vanilla' || type === 'sandbox' || type === 'custom') {
       t.is(t.throws<StatusError>(() => foldersOf({ type })).reason, 'MODS_NOT_SUPPORTED');
       continue;
     }

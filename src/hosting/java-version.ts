@@ -1,0 +1,43 @@
+import type { JavaRange } from '../ports.ts';
+import { compareVersions } from './minecraft-version.ts';
+
+/** Cores that load mods as Forge does, whose loader reads Java's own insides. */
+const FORGE_FAMILY = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
+/** Cores whose 1.16.5 runs on a newer Java than the game's own. */
+const PAPER_FAMILY = new Set(['paper', 'purpur', 'pufferfish']);
+const BUKKIT_FAMILY = new Set([...PAPER_FAMILY, 'spigot', 'leaf', 'folia']);
+
+/**
+ * The Java that suits a version of the game best: 8 up to 1.16 (16 for Paper's last 1.16.5), 17 up to 1.20.4, 21 up to 1.21, 25
+ * from 26.1 on, as Mojang's version data says. Weekly snapshots go by their year. 21 for an unknown or empty version.
+ */
+export function javaFor(version: string, core: string): number {
+  const week = /^(\d\d)w\d\d/.exec(version);
+  if (week) return javaOfYear(Number(week[1]));
+  const [major = NaN, minor = 0, patch = 0] = version.split(/[.-]/).map(Number);
+  if (version === '' || Number.isNaN(major)) return 21;
+  if (major > 1) return 25;
+  if (minor > 20 || (minor === 20 && patch >= 5)) return 21;
+  if (minor >= 17) return 17;
+  return PAPER_FAMILY.has(core) && minor === 16 && patch === 5 ? 16 : 8;
+}
+
+/**
+ * The versions of Java that a core can run on. A newer Java runs what was made for an older one, with two exceptions: Forge
+ * needs Java 8 itself up to 1.12.2, and less than 16 up to 1.16.5 (its loader reads what Java 9 and 16 have closed); Bukkit's
+ * cores refuse more than 16 up to 1.16.5.
+ */
+export function javaRange(version: string, core: string): JavaRange {
+  const isUpTo = (last: string) => (compareVersions(version, last) ?? 1) <= 0;
+  const least = javaFor(version, 'vanilla');
+  if (FORGE_FAMILY.has(core) && isUpTo('1.12.2')) return { least, most: 8 };
+  if (FORGE_FAMILY.has(core) && isUpTo('1.16.5')) return { least, most: 15 };
+  if (BUKKIT_FAMILY.has(core) && isUpTo('1.16.5')) return { least, most: 16 };
+  return { least, most: Infinity };
+}
+
+function javaOfYear(year: number): number {
+  if (year >= 26) return 25;
+  if (year >= 24) return 21;
+  return year >= 21 ? 17 : 8;
+}
