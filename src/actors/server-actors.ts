@@ -146,6 +146,8 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
     const failure = failureIn(before, seen, event, at);
     const cause = event.cause ?? seen.context.cause;
     const sent = isIntervention(event);
+    // A fact that is only noted, as that the game has answered, is stored and is no transition.
+    const isTransition = sent || !sameValue(before, seen);
     if (from !== to) log.info({ server: id, from, to, event: event.type, cause: seen.context.cause }, 'server %s', to);
     entry.commit = store.write(async (tx) => {
       if (entry.dropped) throw new Error('an earlier change of this server was not stored');
@@ -156,7 +158,7 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
         snapshot,
         state: to,
         updatedAt: at,
-        transitions: sent || !sameValue(before, seen) ? [transition] : [],
+        transitions: isTransition ? [transition] : [],
       });
       // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
       if (failure) await insertDiagnostic(tx, id, failure);
@@ -171,7 +173,7 @@ export function createServerActors(options: ServerActorsOptions): ServerActors {
       () => {
         const [fromPath, toPath] = [pathOf(before.value), pathOf(seen.value)];
         const told = { id, kind: 'server', at, event: event.type, from, to, fromPath, toPath, cause } as const;
-        feed.tell(() => ({ ...told, failure: failure?.code }));
+        if (isTransition) feed.tell(() => ({ ...told, failure: failure?.code }));
         evict(entry);
       },
       (error: unknown) => drop(entry, error),
