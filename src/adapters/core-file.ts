@@ -8,6 +8,11 @@ export async function hasCore(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined))?.isFile() ?? false;
 }
 
+/** Its name among the cores; `loader` where a certain one of it is meant. */
+export function coreName(core: string, version: string, loader?: string): string {
+  return loader === undefined ? `${core}-${version}.jar` : `${core}-${version}-${loader}.jar`;
+}
+
 /** Writes a core's jar, which is whole under its name or not there. */
 export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });

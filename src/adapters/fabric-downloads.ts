@@ -3,11 +3,17 @@ import { z } from 'zod';
 import type { Clock } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createTurns } from '../turns.ts';
-import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
+import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 import { createRegistryHttp } from './registry-http.ts';
 
 /** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
-type FetchCore = (coresDir: string, core: string, version: string, signal: AbortSignal) => Promise<void>;
+type FetchCore = (
+  coresDir: string,
+  core: string,
+  version: string,
+  signal: AbortSignal,
+  loader?: string,
+) => Promise<void>;
 
 export interface FabricDownloadsOptions {
   /** Fabric's meta API or a mirror of it. */
@@ -29,8 +35,8 @@ const Loaders = z.array(z.object({ loader: Version }));
 const Installers = z.array(Version);
 
 /**
- * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, and Mojang's server beside it. Fabric
- * publishes no sum of launchers, which it makes for whoever asks: the address is what vouches for one. Mojang's server is
+ * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, or as `fabric-<version>-<loader>.jar` with
+ * the one that is named, and Mojang's server beside it. Fabric publishes no sum of launchers, which it makes for whoever asks: the address is what vouches for one. Mojang's server is
  * checked against its sum. Rejects as `createVanillaDownloads` does.
  */
 export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: FabricDownloadsOptions): FetchCore {
@@ -44,27 +50,34 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
   });
   const alone = createTurns();
 
-  async function launcher(version: string, signal: AbortSignal): Promise<Buffer> {
-    const game = encodeURIComponent(version);
+  async function newestLoader(game: string, version: string, signal: AbortSignal): Promise<string> {
     const loaders = await http.json(`/v2/versions/loader/${game}`, Loaders, signal);
     const loader = newest((loaders ?? []).map((each) => each.loader));
     if (loader === undefined) throw coreUnavailable(`There is no Fabric for Minecraft ${version}.`);
+    return loader.version;
+  }
+
+  async function launcher(version: string, named: string | undefined, signal: AbortSignal): Promise<Buffer> {
+    const game = encodeURIComponent(version);
+    const loader = named === undefined ? await newestLoader(game, version, signal) : encodeURIComponent(named);
     const installer = newest((await http.json('/v2/versions/installer', Installers, signal)) ?? []);
     if (installer === undefined) throw coreUnavailable('Fabric offers no launcher.');
-    const path = `/v2/versions/loader/${game}/${loader.version}/${installer.version}/server/jar`;
+    const path = `/v2/versions/loader/${game}/${loader}/${installer.version}/server/jar`;
     const jar = await http.bytes(path, MAX_LAUNCHER_BYTES, signal);
-    if (!jar?.subarray(0, ZIP.length).equals(ZIP)) throw coreUnavailable('What Fabric offers as a launcher is no jar.');
+    if (jar === undefined) throw coreUnavailable(`There is no Fabric ${loader} for Minecraft ${version}.`);
+    if (!jar.subarray(0, ZIP.length).equals(ZIP)) throw coreUnavailable('What Fabric offers as a launcher is no jar.');
     return jar;
   }
 
-  return async function fetchCore(coresDir, core, version, signal) {
+  return async function fetchCore(coresDir, core, version, signal, loader) {
     if (core !== 'fabric') return;
     await fetchVanilla(coresDir, 'vanilla', version, signal);
-    await alone(version, async () => {
-      const path = join(coresDir, `fabric-${version}.jar`);
+    const name = coreName('fabric', version, loader);
+    await alone(name, async () => {
+      const path = join(coresDir, name);
       if (await hasCore(path)) return;
       try {
-        await saveCore(path, [await launcher(version, signal)]);
+        await saveCore(path, [await launcher(version, loader, signal)]);
       } catch (error) {
         signal.throwIfAborted();
         throw error instanceof StatusError ? coreFailure(error) : error;

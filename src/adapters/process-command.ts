@@ -1,12 +1,13 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec, type GameUser } from '../ports.ts';
 import { writeAtomic } from './atomic-file.ts';
-import { hasCore } from './core-file.ts';
+import { coreName, hasCore } from './core-file.ts';
 import type { Java, Javas } from './java-homes.ts';
 import { installedLaunch, jarLaunch, type Launch } from './java-launch.ts';
+import { loaderOf } from './server-loader.ts';
 import type { JavaOfVersion } from './java-versions.ts';
 
 /** What to start for a specification. */
@@ -27,7 +28,7 @@ export interface Programs {
   /** Directory of `<core>-<version>.jar` files the operator put there. */
   coresDir: string;
   /** Puts a core's jar there that anybody may download; does nothing for any other. Rejects with EngineError. */
-  fetchCore?: ((core: string, version: string, signal: AbortSignal) => Promise<void>) | undefined;
+  fetchCore?: ((core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>) | undefined;
 }
 
 /** Addresses given to one run. */
@@ -62,7 +63,7 @@ async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSign
   const { core, version } = spec;
   const jar = await findJar(spec, programs, signal);
   const vanilla = join(programs.coresDir, `vanilla-${version}.jar`);
-  const isOurs = core === 'fabric' && jar === join(programs.coresDir, `fabric-${version}.jar`);
+  const isOurs = core === 'fabric' && dirname(jar) === programs.coresDir;
   const told = isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
   return jarLaunch(jar, ...told);
 }
@@ -82,17 +83,24 @@ async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal
       suggestion: 'Upload the jar of the server as server.jar, then start.',
     });
   }
-  const named = `${spec.core}-${spec.version}.jar`;
-  for (const path of [join(spec.dataDir, named), join(coresDir, named)]) {
-    if (await hasCore(path)) return path;
+  const plain = coreName(spec.core, spec.version);
+  if (await hasCore(join(spec.dataDir, plain))) return join(spec.dataDir, plain);
+  // A pack is made for one loader: what another one brings along may not be what its mods need.
+  const loader = spec.core === 'fabric' ? await loaderOf(spec) : undefined;
+  const wanted = join(coresDir, coreName(spec.core, spec.version, loader));
+  if (await hasCore(wanted)) return wanted;
+  try {
+    await fetchCore?.(spec.core, spec.version, signal, loader);
+  } catch (error) {
+    // Better than none, without the internet.
+    if (loader === undefined || signal.aborted || !(await hasCore(join(coresDir, plain)))) throw error;
   }
-  await fetchCore?.(spec.core, spec.version, signal);
-  if (await hasCore(join(coresDir, named))) return join(coresDir, named);
+  for (const path of [wanted, join(coresDir, plain)]) if (await hasCore(path)) return path;
   const installer = INSTALLED[spec.core];
   throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
     suggestion:
       installer === undefined
-        ? `Upload it as server.jar, or ask the operator to put ${named} among the cores.`
+        ? `Upload it as server.jar, or ask the operator to put ${plain} among the cores.`
         : `Run its installer for a server elsewhere, and upload what it makes (${installer}).`,
   });
 }

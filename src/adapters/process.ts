@@ -48,7 +48,7 @@ export interface ProcessEngineOptions {
   /** Default: games run as the service's own user, who may read what the service can. */
   confinement?: Confinement;
   /** See Programs; told the directory to put it in. Absent: only what the operator has put there is run. */
-  fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal) => Promise<void>;
+  fetchCore?: (coresDir: string, core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>;
 }
 
 /**

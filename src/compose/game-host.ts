@@ -108,9 +108,9 @@ async function openProcesses(startup: Startup, installation: string): Promise<Op
     confinement,
     javas: createJavas(config.javaHomes.length > 0 ? { homes: config.javaHomes } : javaPlaces(config.javaHome)),
     javaOf: createJavaVersions({ manifestUrl: config.versionManifestUrl, clock }),
-    fetchCore: async (...core) => {
-      await fetchVanilla(...core);
-      await fetchFabric(...core);
+    fetchCore: async (coresDir, core, version, signal, loader) => {
+      await fetchVanilla(coresDir, core, version, signal);
+      await fetchFabric(coresDir, core, version, signal, loader);
     },
   });
   return { engine, owner: confinement.user, trusted };

@@ -1,3 +1,4 @@
+import { LOADER_FILE } from '../kernel/loader-file.ts';
 import type { Names } from './jail-path.ts';
 import { joinNames, shown } from './jail-path.ts';
 import { StatusError } from '../status.ts';
@@ -28,7 +29,7 @@ export function guardOfName(name: string): Guard {
 }
 
 /** What this service has put there for whom, and for which properties: hidden, yet parts of backups, as they go with the files. */
-export const LISTS = ['.dormouse-mods.json', '.dormouse-pack.json', '.dormouse-properties'] as const;
+export const LISTS = ['.dormouse-mods.json', '.dormouse-pack.json', '.dormouse-properties', LOADER_FILE] as const;
 
 /** Whether a name directly in a data root is that of such a list. */
 export function isList(name: string): boolean {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LOADER_FILE } from '../kernel/loader-file.ts';
 import type { ModFile, ModProject, ModRegistry, ModVersion } from '../ports.ts';
 import { StatusError } from '../status.ts';
 import { createWorkerPool } from '../kernel/worker-pool.ts';
@@ -69,6 +70,7 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
         const filling = { jail, index, registry, reading, signal, progress, grow, landed };
         const { bytes, sums } = await fill(content, filling);
         const removedBytes = await put(jail, content, sums);
+        await writeLoader(jail, index);
         progress(100);
         const make = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
         return { result: make, addedBytes: bytes - removedBytes };
@@ -177,6 +179,15 @@ export function makeOfPack(
     modpackRef: SLUG.test(project.slug) ? project.slug : project.projectId,
     modpackVersion: versionId,
   };
+}
+
+/** For whoever starts the server: only this loader is known to run the pack. */
+async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }: PackIndex): Promise<void> {
+  if (loaderVersion === '') return await removeIfThere(jail, LOADER_FILE);
+  const made = { core: type, version: minecraftVersion, loader: loaderVersion };
+  await using replacement = await jail.replace(LOADER_FILE);
+  await replacement.write(Buffer.from(JSON.stringify(made)));
+  await replacement.commit();
 }
 
 async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {

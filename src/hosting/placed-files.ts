@@ -8,7 +8,7 @@ import type { Jail } from './jail.ts';
 export type Placed = ReadonlyMap<string, string>;
 
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
-export type PlacedList = Exclude<(typeof LISTS)[number], '.dormouse-properties'>;
+export type PlacedList = Extract<(typeof LISTS)[number], '.dormouse-mods.json' | '.dormouse-pack.json'>;
 
 const MAX_BYTES = 32 * 1024 * 1024;
 const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });

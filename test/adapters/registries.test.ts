@@ -395,6 +395,66 @@ test('Fabric’s launcher is fetched once, its newest stable one, and starts on 
   t.false((await commandFor(spec, programs, never)).args.includes(told));
 });
 
+test('the launcher of a pack is the one of its loader, and another loader or version brings another launcher', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  const jarOf = (loader: string) => Buffer.from(`PK\u0003\u0004 ${loader}`);
+  const answers: Record<string, unknown> = {
+    '/v2/versions/installer': [{ version: '1.1.0', stable: true }],
+    '/v2/versions/loader/1.21.1': [{ loader: { version: '0.17.2', stable: true } }],
+    '/v2/versions/loader/1.21.4': [{ loader: { version: '0.17.2', stable: true } }],
+  };
+  for (const [game, loader] of [
+    ['1.21.1', '0.16.9'],
+    ['1.21.1', '0.16.14'],
+    ['1.21.1', '0.17.2'],
+    ['1.21.4', '0.17.2'],
+  ] as const) {
+    answers[`/v2/versions/loader/${game}/${loader}/1.1.0/server/jar`] = jarOf(loader);
+  }
+  const { url } = await serve(t, answers);
+  const cores = join(folder, 'cores');
+  const fetchFabric = createFabricDownloads({
+    metaUrl: url,
+    clock: systemClock,
+    fetchVanilla: async (coresDir, _, version) => {
+      await mkdir(coresDir, { recursive: true });
+      await writeFile(join(coresDir, `vanilla-${version}.jar`), 'vanilla');
+    },
+  });
+  const programs = {
+    sandboxEntry: '',
+    javas: createJavas({ command: '/bin/true' }),
+    coresDir: cores,
+    fetchCore: fetchFabric.bind(undefined, cores),
+  };
+  const started = async (version: string) => {
+    const { args } = await commandFor(
+      { core: 'fabric', version, dataDir: folder, ramMb: 1_024 } as GameSpec,
+      programs,
+      never,
+    );
+    t.true(args.includes(`-Dfabric.installer.server.gameJar=${join(cores, `vanilla-${version}.jar`)}`));
+    return (await readFile(args.at(-2)!)).toString().split(' ')[1];
+  };
+  const made = (loader: unknown, version = '1.21.1') =>
+    writeFile(join(folder, '.dormouse-loader.json'), JSON.stringify({ core: 'fabric', version, loader }));
+  t.is(await started('1.21.1'), '0.17.2', 'the newest one, where no pack says which');
+  await made('0.16.9');
+  t.is(await started('1.21.1'), '0.16.9');
+  await made('0.16.14');
+  t.is(await started('1.21.1'), '0.16.14');
+  t.is(await started('1.21.4'), '0.17.2', 'what was made for another version says nothing of this one');
+  for (const bad of ['../../x', 7, '']) {
+    await made(bad);
+    t.is(await started('1.21.1'), '0.17.2');
+  }
+  await made('0.1.0');
+  t.is(await started('1.21.1'), '0.17.2', 'the one that is there, where the right one cannot be had');
+  await rm(join(cores, 'fabric-1.21.1.jar'));
+  t.regex((await t.throwsAsync(started('1.21.1'))).message, /no Fabric 0\.1\.0 for Minecraft 1\.21\.1/);
+});
+
 test('Mojang’s server is fetched once, checked, and whole or not there', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-cores-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));

@@ -385,6 +385,11 @@ test('a pack brings its files for servers, its overrides, its loader and its ver
   );
   t.is(await readFile(it.file('config/b.txt'), 'utf8'), 'server');
   await t.throwsAsync(access(it.file('.dormouse-pack.mrpack')));
+  t.deepEqual(JSON.parse(await readFile(it.file('.dormouse-loader.json'), 'utf8')), {
+    core: 'fabric',
+    version: '1.20.1',
+    loader: '0.16.9',
+  });
   it.registry.project('Pack', [{ id: 'pk2', content: second, gameVersions: ['1.21'], filename: 'p.mrpack' }], PACK);
   await it.ok('POST', '/v1/servers/abc:setModpack', { platform: 'modrinth', ref: 'pack' });
   const again = (await it.reach('abc', 'hibernated'))!;
