@@ -22,6 +22,8 @@ export interface Containers {
   /** SIGTERM, then SIGKILL when `graceMs` (taken as whole seconds) have passed. */
   stop(id: string, graceMs: number): Promise<void>;
   kill(id: string): Promise<void>;
+  /** Lets one that somebody has paused go on: it hears no signal, and on some engines does not even die. */
+  resume(info: ContainerInspectInfo): Promise<void>;
   /** Takes it away with its anonymous volumes, whatever state it is in. */
   discard(id: string): Promise<void>;
 }
@@ -96,6 +98,11 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
     async stop(id, graceMs) {
       const seconds = Math.ceil(graceMs / 1000);
       await unless([304, 404], within(graceMs + CALL_MS, docker.getContainer(id).stop({ t: seconds })));
+    },
+
+    async resume({ Id, State }) {
+      // 409, 500: it goes on already, as engines say in different ways.
+      if (State.Paused) await unless([404, 409, 500], within(CALL_MS, docker.getContainer(Id).unpause()));
     },
 
     async kill(id) {

@@ -80,7 +80,10 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
 
   async function killNow(serverId: string): Promise<string | undefined> {
     const found = await containers.find(serverId);
-    if (found?.State.Running) await containers.kill(found.Id);
+    if (found?.State.Running) {
+      await containers.resume(found);
+      await containers.kill(found.Id);
+    }
     return found?.Id;
   }
 
@@ -168,6 +171,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
         alone(serverId, async () => {
           const found = await containers.find(serverId);
           if (!found) return;
+          await containers.resume(found);
           if (found.State.Running) await containers.stop(found.Id, graceMs);
           await discard(serverId, found.Id);
         }),

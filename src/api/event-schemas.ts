@@ -52,7 +52,7 @@ export const SERVER_EVENTS = {
   alert: z
     .object({
       at,
-      alert: z.string().describe('`tps.low`, `tps.recovered`, `tps.ended` or `game.hung`.'),
+      alert: z.string().describe('`tps.low`, `tps.recovered`, `tps.ended`, `game.hung` or `stop.forced`.'),
       tps: number.optional(),
       mspt: number.optional(),
       players: z.number().optional(),

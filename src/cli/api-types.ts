@@ -3988,7 +3988,7 @@ export interface components {
         AlertEvent: {
             /** Format: date-time */
             at: string;
-            /** @description `tps.low`, `tps.recovered`, `tps.ended` or `game.hung`. */
+            /** @description `tps.low`, `tps.recovered`, `tps.ended`, `game.hung` or `stop.forced`. */
             alert: string;
             /** Format: double */
             tps?: number;

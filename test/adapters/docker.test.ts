@@ -142,6 +142,23 @@ for (const core of ['sandbox', 'paper', 'forge']) {
   );
 }
 
+holds(
+  'a game that somebody has paused ends all the same, by itself',
+  async (t, { engine, docker, installation, spec }) => {
+    const container = () => docker.getContainer(containerName(installation, 'alpha'));
+    for (const end of ['halt', 'kill', 'erase'] as const) {
+      await engine.boot(spec('alpha', { farewell: 'saved', print: [end] }), never);
+      await until(async () => (await collect(engine.logs('alpha'))).at(-1)?.text === end);
+      await container().pause();
+      const began = Date.now();
+      await (end === 'halt' ? engine.halt('alpha', 60_000) : engine[end]('alpha'));
+      t.true(Date.now() - began < 30_000, end);
+      t.is(await engine.inspect('alpha'), undefined, end);
+      if (end === 'halt') t.is((await collect(engine.logs('alpha'))).at(-1)?.text, 'saved');
+    }
+  },
+);
+
 holds('a boot that was cut off is finished, one made for other settings replaced', async (t, bench) => {
   const { engine, docker, installation, spec } = bench;
   const alpha = spec('alpha', { print: ['hello'] });
