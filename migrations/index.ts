@@ -22,6 +22,7 @@ import { CredentialAges1796697000000 } from './1796697000000-credential-ages.ts'
 import { SshKeys1796698800000 } from './1796698800000-ssh-keys.ts';
 import { ConsoleSalts1796700600000 } from './1796700600000-console-salts.ts';
 import { SealedTokens1796702400000 } from './1796702400000-sealed-tokens.ts';
+import { ScheduleAuthors1796704200000 } from './1796704200000-schedule-authors.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   SshKeys1796698800000,
   ConsoleSalts1796700600000,
   SealedTokens1796702400000,
+  ScheduleAuthors1796704200000,
 ];

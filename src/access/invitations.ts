@@ -5,6 +5,7 @@ import type { Store, Tx } from '../store/store.ts';
 import { announce, recordMember } from './members.ts';
 import type { MemberServices } from './members.ts';
 import type { SessionPrincipal } from './principal.ts';
+import { stopSchedulesOf } from './schedule-authors.ts';
 
 /** Invitations that wait for the caller's answer, newest first. None before their address is verified: it may not be theirs. */
 export async function invitationsOf(store: Store, { email, emailVerified }: SessionPrincipal): Promise<Invitation[]> {
@@ -42,6 +43,8 @@ export async function declineInvitation(
     await deleteMember(tx, row.id);
     const action = row.acceptedAt === null ? 'member.decline' : 'member.leave';
     await recordMember(tx, principal, serverOf(row), action, row.email, clock.now());
+    const { serverId, userId } = row;
+    if (userId !== null) await stopSchedulesOf(tx, { serverId, userId }, clock.now());
     return row;
   });
   announce(accessChanges, left);

@@ -18,6 +18,7 @@ import type { AccessChanges } from './changes.ts';
 import { post } from './people.ts';
 import type { People } from './people.ts';
 import type { Principal } from './principal.ts';
+import { stopSchedulesOf } from './schedule-authors.ts';
 
 /**
  * What somebody is on a server. `owner` may do everything; `member` all but delete it, see to its members, its bill, its
@@ -121,7 +122,9 @@ export async function setRole(
     if (row.role === role) return row;
     await setMemberRole(tx, row.id, role);
     const detail = `${row.email} from ${row.role} to ${role}`;
-    await recordMember(tx, principal, server, 'member.setRole', detail, services.clock.now());
+    const at = services.clock.now();
+    await recordMember(tx, principal, server, 'member.setRole', detail, at);
+    if (row.userId !== null) await stopSchedulesOf(tx, { serverId: server.id, userId: row.userId }, at);
     return { ...row, role };
   });
   announce(services.accessChanges, changed);
@@ -137,8 +140,10 @@ export async function removeMember(
 ): Promise<void> {
   const removed = await services.store.write(async (tx) => {
     const row = await memberOf(tx, server.id, memberId);
+    const at = services.clock.now();
     await deleteMember(tx, row.id);
-    await recordMember(tx, principal, server, 'member.remove', row.email, services.clock.now());
+    await recordMember(tx, principal, server, 'member.remove', row.email, at);
+    if (row.userId !== null) await stopSchedulesOf(tx, { serverId: server.id, userId: row.userId }, at);
     return row;
   });
   announce(services.accessChanges, removed);

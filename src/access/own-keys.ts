@@ -10,6 +10,7 @@ import { roleOn } from './members.ts';
 import { noticeNewKey } from './notices.ts';
 import type { People } from './people.ts';
 import type { SessionServices } from './sessions.ts';
+import { stopSchedulesOf } from './schedule-authors.ts';
 import type { SessionPrincipal } from './principal.ts';
 import type { Scope } from './scopes.ts';
 
@@ -86,7 +87,10 @@ export async function revokeOwnKey(
 ): Promise<void> {
   const { accountId } = principal;
   const deed = { action: 'key.revoke', accountId, detail: keyId, at: clock.now() };
-  const revoked = await revokeKey(store, clock, accountId, keyId, (tx) => recordDeed(tx, doerOf(principal), deed));
+  const revoked = await revokeKey(store, clock, accountId, keyId, async (tx) => {
+    await recordDeed(tx, doerOf(principal), deed);
+    await stopSchedulesOf(tx, { keyId }, deed.at);
+  });
   if (!revoked) {
     throw new StatusError('NOT_FOUND', 'KEY_NOT_FOUND', 'There is no such key.', { metadata: { keyId } });
   }

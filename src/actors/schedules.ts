@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { refusedAuthor, stopSchedule } from '../access/schedule-authors.ts';
 import { nextRun } from '../hosting/cron.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports.ts';
@@ -84,6 +85,8 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
     const dueAt = schedule.nextRunAt ?? now;
     const next = nextRun(schedule.cronExpr, now);
     const skip = (why: string) => store.write((tx) => skipRun(tx, schedule, why, next));
+    const refused = await refusedAuthor(store, schedule);
+    if (refused !== undefined) return store.write((tx) => stopSchedule(tx, schedule, refused, now));
     if (now - dueAt > TOLERANCE_MS) {
       return skip(`Dormouse was not running at ${new Date(dueAt).toISOString()}, when it was due.`);
     }

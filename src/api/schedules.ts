@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { authorOf } from '../access/schedule-authors.ts';
 import type { Principal } from '../access/principal.ts';
 import type { Scope } from '../access/scopes.ts';
 import { scheduleNotFound } from '../actors/schedules.ts';
@@ -68,6 +69,7 @@ export const createSchedule = serverOperation({
   description:
     'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
     'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
+    'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
     `Needs ${ALSO}`,
   body: message({
     kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
@@ -97,6 +99,7 @@ export const createSchedule = serverOperation({
     lastRunAt: null,
     nextRunAt,
     runningSince: null,
+    ...authorOf(principal),
   };
   const detail = `${row.kind} at ${row.cronExpr}`;
   const record = recordOnServer(principal, server, { action: 'schedule.create', detail, at });
@@ -157,7 +160,7 @@ export const setScheduleEnabled = serverOperation({
   method: 'post',
   path: '/v1/servers/{id}/schedules:setEnabled',
   summary: 'Enable or disable a schedule',
-  description: `What came due while it was disabled is not made up for. Enabling needs ${ALSO}`,
+  description: `What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs ${ALSO}`,
   body: message({
     scheduleId: line(64).min(1, 'is required'),
     enabled: z.boolean('must be true or false').default(false),
@@ -172,9 +175,10 @@ export const setScheduleEnabled = serverOperation({
     const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
     if (enabled) requireKind(principal, row.kind);
     const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
-    await enableSchedule(tx, row.id, nextRunAt);
+    const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
+    await enableSchedule(tx, row.id, { nextRunAt, ...author });
     await record(tx);
-    return { ...row, enabled, nextRunAt };
+    return { ...row, enabled, nextRunAt, ...author };
   });
   schedules.changed();
   return view(changed);

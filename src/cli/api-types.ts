@@ -1510,7 +1510,7 @@ export interface paths {
         put?: never;
         /**
          * Do something again and again
-         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. It acts for you: it is disabled when you are no member any more, or your key is revoked. Needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -1576,7 +1576,7 @@ export interface paths {
         put?: never;
         /**
          * Enable or disable a schedule
-         * @description What came due while it was disabled is not made up for. Enabling needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
+         * @description What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */

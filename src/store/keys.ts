@@ -36,6 +36,12 @@ export async function touchKey(tx: Tx, id: string, at: number): Promise<void> {
   await tx.run(sql, [at, id, at - USE_NOTED_EVERY_MS]);
 }
 
+/** Whether there is such a key no more, or it is revoked. */
+export async function isKeyRevoked(db: Sql, id: string): Promise<boolean> {
+  const [row] = await db.query<{ revokedAt: unknown }>('SELECT "revokedAt" FROM "api_keys" WHERE "id" = $1', [id]);
+  return row === undefined || row.revokedAt !== null;
+}
+
 /** Marks a key of the account as revoked; false where there is none that is not. Use `revokeKey` of `access/keys.ts`. */
 export async function markKeyRevoked(tx: Tx, accountId: string, id: string, at: number): Promise<boolean> {
   const sql = 'UPDATE "api_keys" SET "revokedAt" = $1 WHERE "id" = $2 AND "accountId" = $3 AND "revokedAt" IS NULL';

@@ -24,6 +24,10 @@ export interface ScheduleRow {
   nextRunAt: number | null;
   /** When the run began that is under way; null where none is. */
   runningSince: number | null;
+  /** Who made it, or enabled it last: it acts for them. '' where that is not known. */
+  userId: string;
+  /** With which API key; '' for none. */
+  keyId: string;
 }
 
 const text = { type: 'text' } as const;
@@ -45,6 +49,8 @@ export const schedules = new EntitySchema<ScheduleRow>({
     lastRunAt: maybeAt,
     nextRunAt: maybeAt,
     runningSince: maybeAt,
+    userId: { ...text, default: '' },
+    keyId: { ...text, default: '' },
   },
   indices: [{ columns: ['serverId'] }, { columns: ['nextRunAt'] }],
   foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],

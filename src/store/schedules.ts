@@ -32,10 +32,33 @@ export async function deleteSchedule(tx: Tx, serverId: string, id: string): Prom
   return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
 }
 
-/** Enables it for `nextRunAt`, or disables it with null. */
-export async function enableSchedule(tx: Tx, id: string, nextRunAt: number | null): Promise<void> {
-  const sql = 'UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = $2 WHERE "id" = $3';
-  await tx.run(sql, [nextRunAt !== null, nextRunAt, id]);
+/** Enables it for `nextRunAt`, from now on for its new author, or disables it with null. */
+export async function enableSchedule(
+  tx: Tx,
+  id: string,
+  { nextRunAt, userId, keyId }: Pick<ScheduleRow, 'nextRunAt' | 'userId' | 'keyId'>,
+): Promise<void> {
+  const sql = 'UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = $2, "userId" = $3, "keyId" = $4 WHERE "id" = $5';
+  await tx.run(sql, [nextRunAt !== null, nextRunAt, userId, keyId, id]);
+}
+
+/** Disables one that is not to run any more, and says why. False where it is disabled already. */
+export async function disableSchedule(tx: Tx, id: string, why: string): Promise<boolean> {
+  const sql = `UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = NULL, "lastStatus" = 'skipped', "lastError" = $2
+    WHERE "id" = $3 AND "enabled" = $4`;
+  return (await tx.run(sql, [false, why, id, true])) === 1;
+}
+
+/** Those enabled that act for a user on a server, or for a key. */
+export async function listSchedulesBy(
+  db: Sql,
+  author: Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>,
+): Promise<ScheduleRow[]> {
+  const byKey = 'keyId' in author;
+  const which = byKey ? '"keyId" = $2' : '"userId" = $2 AND "serverId" = $3';
+  const values = byKey ? [author.keyId] : [author.userId, author.serverId];
+  const sql = `SELECT * FROM "schedules" WHERE "enabled" = $1 AND ${which} ORDER BY "createdAt", "id"`;
+  return (await db.query<Stored>(sql, [true, ...values])).map(asRow);
 }
 
 /** Those due by `at`, the longest due first. */

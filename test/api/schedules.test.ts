@@ -136,7 +136,7 @@ test('the end of a run that could not be stored is stored later, so that the sch
     cronExpr: '* * * * *',
     enabled: true,
   } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
   await store.write((tx) =>
     insertSchedule(tx, { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) }),
   );
@@ -212,7 +212,7 @@ test('a run is taken once, and one that a crash interrupted is said to be so, no
     cronExpr: '* * * * *',
     enabled: true,
   } as const;
-  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
   const at = clock.now();
   const row = { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) };
   await store.write((tx) => insertSchedule(tx, row));
@@ -297,4 +297,59 @@ test('a cron expression is read without trouble whatever it is, and comes due at
     }),
   );
   t.is(nextRun('0 4 * * *', Date.UTC(2026, 2, 29, 1)), Date.UTC(2026, 2, 29, 4));
+});
+
+test('a schedule stops with the access of whoever made it, and the owner is told', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const guest = await it.stranger();
+  await it.share('abc', 'member');
+  const as = async (key: string, verb: string, body: object) => {
+    const answer = await it.call('POST', `${PATH}${verb}`, { key, body });
+    t.is(answer.status, 200, answer.text);
+    return answer.json as unknown as Shown;
+  };
+  const theirs = await as(guest, '', { kind: 'start', cronExpr: '* * * * *' });
+  const lent = await it.mint(['servers:write', 'servers:read']);
+  const byKey = await as(lent.key, '', { kind: 'stop', cronExpr: '0 4 * * *' });
+  const own = await make(it, 'start', '0 5 * * *');
+  const { userId, keyId } = (await getSchedule(it.store, 'abc', theirs.id))!;
+  t.is(userId, 'usr_other');
+  t.not(keyId, '');
+
+  const { members } = (await it.ok('GET', '/v1/servers/abc/members')) as unknown as { members: { memberId: string }[] };
+  await it.ok('POST', '/v1/servers/abc/members:remove', { memberId: members[0]!.memberId });
+  const browser = await it.browser('usr_test');
+  await browser.ok('POST', '/v1/session/keys:revoke', { keyId: lent.row.id });
+  t.like(await shown(it, theirs.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
+  t.regex((await shown(it, theirs.id)).lastError, /Who made it may not do so any more/);
+  t.like(await shown(it, byKey.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
+  t.true((await shown(it, byKey.id)).lastError.includes(lent.row.id));
+  t.true((await shown(it, own.id)).enabled);
+  await it.clock.advance(2 * MINUTE_MS);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as unknown as {
+    entries: { action: string; detail: string }[];
+  };
+  const told = entries.filter(({ action }) => action === 'schedule.disable').map(({ detail }) => detail);
+  t.deepEqual(
+    [theirs.id, byKey.id].map((id) => told.filter((detail) => detail.startsWith(`system access; ${id}: `)).length),
+    [1, 1],
+  );
+
+  // Whoever enables it is whom it acts for.
+  await it.ok('POST', `${PATH}:setEnabled`, { scheduleId: theirs.id, enabled: true });
+  t.is((await minute(it, theirs.id)).lastStatus, 'ok');
+});
+
+test('a schedule whose author has lost access unseen does not run when it comes due', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const guest = await it.stranger();
+  await it.share('abc', 'member');
+  const { json } = await it.call('POST', PATH, { key: guest, body: { kind: 'start', cronExpr: '* * * * *' } });
+  const id = String(json['id']);
+  await it.share('abc', 'limited');
+  t.like(await minute(it, id), { enabled: false, lastStatus: 'skipped', nextRunAt: '' });
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
 });
