@@ -5,6 +5,7 @@ import { systemClock } from './adapters/clock.ts';
 import { openapiDocument } from './api/openapi.ts';
 import { type App, startApp } from './app.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
+import { startWatchdog } from './kernel/watchdog.ts';
 import { createLog } from './log.ts';
 import { StatusError } from './status.ts';
 import { openStore } from './store/store.ts';
@@ -37,6 +38,7 @@ async function main(flags: string[]): Promise<void> {
     return;
   }
   const app = await startApp(config, log, () => process.exit(1));
+  const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
   welcome(app, config);
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -45,6 +47,7 @@ async function main(flags: string[]): Promise<void> {
       if (stopping) process.exit(1);
       stopping = true;
       log.info({ signal }, 'stopping; games run on');
+      void stopWatchdog();
       app.close().then(
         () => process.exit(0),
         (error: unknown) => {

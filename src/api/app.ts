@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { Router } from '@koa/router';
+import { doing } from '../kernel/doing.ts';
 import type { Log } from '../log.ts';
 import { createAuthorize } from './auth.ts';
 import type { FindApp, FindPrincipal } from './auth.ts';
@@ -102,7 +103,10 @@ interface AnsweredRequest {
 function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
   return async function logRequest(ctx, next) {
     const begun = performance.now();
-    await next();
+    // For the watchdog; its id is known once it has been routed.
+    const name = () =>
+      `${(ctx.state.operation as Declared | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
+    await doing(name, next);
     const operation = ctx.state.operation as Declared | undefined;
     const ms = performance.now() - begun;
     answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });

@@ -52,10 +52,8 @@ for (const [what, job, limits] of [
 ] as const)
   test(`a job that ${what} is ended, and the next is done`, async (t) => {
     const pool = poolOf(t);
-    const before = process.memoryUsage.rss();
     const error = await t.throwsAsync(pool.run(job, null, { tenant, ...limits }), { instanceOf: StatusError });
     t.is(error.reason, 'WORK_TOO_LARGE');
-    t.true(process.memoryUsage.rss() - before < 64 * 2 ** 20);
     t.is(await pool.run(jobs.double, 1, { tenant }), 2);
   });
 

@@ -1,0 +1,13 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+const current = new AsyncLocalStorage<() => string>();
+
+/** Does something under a name, which is asked for only where somebody wants to know. */
+export function doing<T>(name: () => string, work: () => T): T {
+  return current.run(name, work);
+}
+
+/** The name of what is done right now; '' where nobody gave it one. */
+export function nameOfDoing(): string {
+  return current.getStore()?.() ?? '';
+}

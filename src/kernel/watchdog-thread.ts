@@ -1,0 +1,75 @@
+import { writeSync } from 'node:fs';
+import { Session } from 'node:inspector';
+import type { Debugger, InspectorNotification } from 'node:inspector';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { Stuck, WatchdogData } from './watchdog.ts';
+
+/** The thread of `watchdog.ts`: the one that is looked after cannot tell that it is stuck. */
+
+const { beats, stuckMs, asks, tellTo } = workerData as WatchdogData;
+/** Looks, rather than time, make the measure: a machine that slept has looked once. */
+const LOOKS = 4;
+const lookMs = stuckMs / LOOKS;
+/** It may be in code that is not JavaScript, and cannot be asked. */
+const ANSWER_MS = 1_000;
+const MOST_FRAMES = 12;
+const ROOT = new URL('../../', import.meta.url).href;
+
+let last = -1;
+let looks = 0;
+let stuck: (Omit<Stuck, 'stuckMs'> & { since: number }) | undefined;
+
+setInterval(() => {
+  const now = Atomics.load(beats, 0);
+  if (now !== last) {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    if (stuck) parentPort?.postMessage({ ...stuck, stuckMs: Math.round(performance.now() - stuck.since) });
+    [last, looks, stuck] = [now, 0, undefined];
+    return;
+  }
+  looks += 1;
+  if (looks === LOOKS) void find(performance.now() - stuckMs);
+}, lookMs);
+
+async function find(since: number): Promise<void> {
+  const report = { since, doing: '', at: [] as string[] };
+  stuck = report;
+  await ask(report);
+  const what = [report.doing, ...report.at.slice(0, 3)].filter(Boolean).join(' < ');
+  writeSync(tellTo, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be asked'}\n`);
+}
+
+/** Stops the other thread for an instant, and looks at where it is. */
+async function ask(report: Pick<Stuck, 'doing' | 'at'>): Promise<void> {
+  const session = new Session();
+  const urls = new Map<string, string>();
+  const { promise: answered, resolve } = Promise.withResolvers<void>();
+  const timeout = setTimeout(resolve, ANSWER_MS);
+  try {
+    session.connectToMainThread();
+    session.on('Debugger.scriptParsed', ({ params }: InspectorNotification<Debugger.ScriptParsedEventDataType>) => {
+      urls.set(params.scriptId, params.url);
+    });
+    session.once('Debugger.paused', ({ params }: InspectorNotification<Debugger.PausedEventDataType>) => {
+      report.at.push(...params.callFrames.slice(0, MOST_FRAMES).map((frame) => frameText(frame, urls)));
+      session.post('Runtime.evaluate', { expression: asks, silent: true }, (_, reply) => {
+        const value: unknown = reply?.result.value;
+        report.doing = typeof value === 'string' ? value : '';
+        session.post('Debugger.resume', () => resolve());
+      });
+    });
+    session.post('Debugger.enable');
+    session.post('Debugger.pause');
+    await answered;
+  } catch {
+    // A Node without an inspector: that it is stuck is told all the same.
+  } finally {
+    clearTimeout(timeout);
+    session.disconnect();
+  }
+}
+
+function frameText({ functionName, location }: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
+  const file = urls.get(location.scriptId)?.replace(ROOT, '') ?? '';
+  return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1})`;
+}

@@ -1,0 +1,53 @@
+import { Worker } from 'node:worker_threads';
+import { nameOfDoing } from './doing.ts';
+
+/** A time in which the event loop did nothing but one thing. */
+export interface Stuck {
+  stuckMs: number;
+  /** As `doing` named it; '' for nothing. */
+  doing: string;
+  /** Where it was, the innermost first: function, file and line. */
+  at: string[];
+}
+
+export interface WatchdogOptions {
+  /** Told once it goes on again, as nothing can be told here before. */
+  onStuck: (stuck: Stuck) => void;
+  /** Default: 2 s. */
+  stuckMs?: number;
+  /** Descriptor to which a line is written while it is stuck, for whoever is watching. Default: standard error. */
+  tellTo?: number;
+}
+
+/** What its thread is given. */
+export interface WatchdogData extends Required<Pick<WatchdogOptions, 'stuckMs' | 'tellTo'>> {
+  beats: Int32Array;
+  /** An expression that gives the name of what is done. */
+  asks: string;
+}
+
+const STUCK_MS = 2_000;
+const BEATS_PER_SPAN = 8;
+const ASK = Symbol.for('dormouse.doing');
+
+/**
+ * Watches this thread's event loop from another one: who waits for it is told within 2 s that it is stuck, and by what. The
+ * thread looks four times in that span and does nothing else. It keeps no process from ending. Gives what ends it.
+ */
+export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: WatchdogOptions): () => Promise<void> {
+  const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const beat = setInterval(() => void Atomics.add(beats, 0, 1), stuckMs / BEATS_PER_SPAN).unref();
+  // Called by the thread while this one stands still, in the middle of what it does.
+  Reflect.set(globalThis, ASK, nameOfDoing);
+  const asks = `globalThis[Symbol.for('${ASK.description}')]?.()`;
+  const workerData: WatchdogData = { beats, stuckMs, tellTo, asks };
+  const thread = new Worker(new URL('watchdog-thread.ts', import.meta.url), { workerData, env: {}, execArgv: [] });
+  thread.on('message', onStuck);
+  // Without it the service is as good as with it.
+  thread.on('error', () => clearInterval(beat));
+  thread.unref();
+  return async () => {
+    clearInterval(beat);
+    await thread.terminate();
+  };
+}

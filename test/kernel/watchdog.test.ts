@@ -1,0 +1,29 @@
+import { fork } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+
+test('a loop that is stuck is told of while it is, with what it does and where', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, 'told');
+  // A process of its own, for only a main thread can be asked.
+  const child = fork(join(import.meta.dirname, 'watched-child.ts'), [path], { execArgv: [] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const [stuck] = (await new Promise<unknown[]>((resolve) => child.once('message', (...all) => resolve(all)))) as [
+    { stuckMs: number; doing: string; at: string[] },
+  ];
+  t.true(stuck.stuckMs >= 200);
+  t.is(stuck.doing, 'ListThings req-1');
+  t.true(
+    stuck.at.some((frame) => /^spinUntilTold \(test\/kernel\/watched-child\.ts:\d+\)$/.test(frame)),
+    stuck.at.join('\n'),
+  );
+  const told = readFileSync(path, 'utf8');
+  t.regex(told, /^The event loop has been stuck for 200 ms: ListThings req-1 < .*spinUntilTold \(.*\n$/);
+  t.is(told.split('\n').length, 2, 'once, however long it lasts');
+  const { promise: ended, resolve } = Promise.withResolvers<number | null>();
+  child.once('exit', resolve);
+  t.is(await ended, 0, 'it keeps no process from ending');
+});
