@@ -41,7 +41,7 @@ export function startWatchdog({ onStuck, stuckMs = STUCK_MS, tellTo = 2 }: Watch
   Reflect.set(globalThis, ASK, nameOfDoing);
   const asks = `globalThis[Symbol.for('${ASK.description}')]?.()`;
   const workerData: WatchdogData = { beats, stuckMs, tellTo, asks };
-  const thread = new Worker(new URL('watchdog-thread.ts', import.meta.url), { workerData, env: {}, execArgv: [] });
+  const thread = new Worker(new URL('watchdog-thread.js', import.meta.url), { workerData, env: {}, execArgv: [] });
   thread.on('message', onStuck);
   // Without it the service is as good as with it.
   thread.on('error', () => clearInterval(beat));

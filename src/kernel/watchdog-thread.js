@@ -1,12 +1,13 @@
 import { writeSync } from 'node:fs';
-import { Session } from 'node:inspector';
-import type { Debugger, InspectorNotification } from 'node:inspector';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Stuck, WatchdogData } from './watchdog.ts';
 
-/** The thread of `watchdog.ts`: the one that is looked after cannot tell that it is stuck. */
+/**
+ * The thread of `watchdog.ts`: the one that is looked after cannot tell that it is stuck. In JavaScript, for what strips types
+ * would take as much memory as all the rest of the thread.
+ */
 
-const { beats, stuckMs, asks, tellTo } = workerData as WatchdogData;
+/** @type {import('./watchdog.ts').WatchdogData} */
+const { beats, stuckMs, asks, tellTo } = workerData;
 /** Looks, rather than time, make the measure: a machine that slept has looked once. */
 const LOOKS = 4;
 const lookMs = stuckMs / LOOKS;
@@ -17,7 +18,8 @@ const ROOT = new URL('../../', import.meta.url).href;
 
 let last = -1;
 let looks = 0;
-let stuck: (Omit<Stuck, 'stuckMs'> & { since: number }) | undefined;
+/** @type {{ doing: string, at: string[], since: number } | undefined} */
+let stuck;
 
 setInterval(() => {
   const now = Atomics.load(beats, 0);
@@ -31,29 +33,34 @@ setInterval(() => {
   if (looks === LOOKS) void find(performance.now() - stuckMs);
 }, lookMs);
 
-async function find(since: number): Promise<void> {
-  const report = { since, doing: '', at: [] as string[] };
+/** @param {number} since */
+async function find(since) {
+  const report = { since, doing: '', at: [] };
   stuck = report;
   await ask(report);
   const what = [report.doing, ...report.at.slice(0, 3)].filter(Boolean).join(' < ');
   writeSync(tellTo, `The event loop has been stuck for ${stuckMs} ms: ${what || 'in code that cannot be asked'}\n`);
 }
 
-/** Stops the other thread for an instant, and looks at where it is. */
-async function ask(report: Pick<Stuck, 'doing' | 'at'>): Promise<void> {
+/**
+ * Stops the other thread for an instant, and looks at where it is.
+ * @param {{ doing: string, at: string[] }} report
+ */
+async function ask(report) {
+  const { Session } = await import('node:inspector');
   const session = new Session();
-  const urls = new Map<string, string>();
-  const { promise: answered, resolve } = Promise.withResolvers<void>();
-  const timeout = setTimeout(resolve, ANSWER_MS);
+  const urls = new Map();
+  const { promise: answered, resolve } = Promise.withResolvers();
+  const timeout = setTimeout(() => resolve(), ANSWER_MS);
   try {
     session.connectToMainThread();
-    session.on('Debugger.scriptParsed', ({ params }: InspectorNotification<Debugger.ScriptParsedEventDataType>) => {
+    session.on('Debugger.scriptParsed', ({ params }) => {
       urls.set(params.scriptId, params.url);
     });
-    session.once('Debugger.paused', ({ params }: InspectorNotification<Debugger.PausedEventDataType>) => {
+    session.once('Debugger.paused', ({ params }) => {
       report.at.push(...params.callFrames.slice(0, MOST_FRAMES).map((frame) => frameText(frame, urls)));
       session.post('Runtime.evaluate', { expression: asks, silent: true }, (_, reply) => {
-        const value: unknown = reply?.result.value;
+        const value = reply?.result.value;
         report.doing = typeof value === 'string' ? value : '';
         session.post('Debugger.resume', () => resolve());
       });
@@ -69,7 +76,11 @@ async function ask(report: Pick<Stuck, 'doing' | 'at'>): Promise<void> {
   }
 }
 
-function frameText({ functionName, location }: Debugger.CallFrame, urls: ReadonlyMap<string, string>): string {
+/**
+ * @param {import('node:inspector').Debugger.CallFrame} frame
+ * @param {ReadonlyMap<string, string>} urls
+ */
+function frameText({ functionName, location }, urls) {
   const file = urls.get(location.scriptId)?.replace(ROOT, '') ?? '';
   return `${functionName || '(anonymous)'} (${file}:${location.lineNumber + 1})`;
 }
