@@ -59,6 +59,18 @@ export const settings = {
     '',
     "host[:port] for games. Empty: the admin's.",
   ),
+  mysqlGameHosts: setting(
+    'MYSQL_GAME_HOSTS',
+    kind.accountHosts,
+    '127.0.0.1,::1,localhost,10.%,172.16.0.0/255.240.0.0,192.168.%,fd%',
+    'Whence games may sign in to their databases, beside this machine; %: anywhere.',
+  ),
+  mysqlTls: setting(
+    'MYSQL_TLS',
+    kind.oneOf('auto', 'verify', 'off'),
+    'auto',
+    'Encryption to MYSQL_ADMIN_URL: where it has it; with a certificate that is checked; none.',
+  ),
   checkout: setting('CHECKOUT', kind.oneOf('test', 'stripe', 'off'), 'test', 'How wallets are funded.'),
   stripeSecretKey: secret('STRIPE_SECRET_KEY', kind.text, 'Needed by CHECKOUT=stripe.'),
   stripeWebhookSecret: secret('STRIPE_WEBHOOK_SECRET', kind.text, 'Needed by CHECKOUT=stripe.'),

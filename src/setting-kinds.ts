@@ -48,6 +48,15 @@ export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of 
 /** 0 means: any free port. */
 export const port = integer(0, 65_535);
 
+/** Hosts of accounts as MySQL has them, separated by commas or blanks. */
+export const accountHosts: Kind<string[]> = {
+  expected: 'hosts of MySQL accounts such as 127.0.0.1,10.%,172.16.0.0/255.240.0.0',
+  parse(value) {
+    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
+    return all.length > 0 && all.every((entry) => /^[0-9A-Za-z.:%_/-]{1,255}$/.test(entry)) ? all : undefined;
+  },
+};
+
 /** Both ends included. */
 export const portRange: Kind<{ from: number; to: number }> = {
   expected: 'a range of ports such as 32000-32767',

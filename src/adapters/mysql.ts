@@ -1,9 +1,8 @@
-import { createPool } from 'mysql2/promise';
-import type { Pool, PoolConnection, QueryError, RowDataPacket } from 'mysql2/promise';
+import type { PoolConnection, QueryError, RowDataPacket } from 'mysql2/promise';
 import type { Databases } from '../ports.ts';
 import { StatusError } from '../status.ts';
+import { openConnections } from './mysql-connections.ts';
 
-const CONNECT_MS = 5_000;
 const QUERY_MS = 30_000;
 /** A game server's plugins share these; a leak in one must not starve the others' servers. */
 const CONNECTIONS_PER_USER = 30;
@@ -11,19 +10,31 @@ const CONNECTIONS_PER_USER = 30;
 const NO_SUCH_THREAD = 1_094;
 /** There is no such user. */
 const NO_SUCH_USER = 1_396;
+/** This account may not read that table. */
+const NO_SELECT = 1_142;
+const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
+
+/** How the database server is reached, and from where games may reach theirs. */
+export interface MysqlOptions {
+  /** Hosts of accounts: addresses, names, patterns with `%`, networks as `10.0.0.0/255.0.0.0`. `%`: anywhere. */
+  hosts: readonly string[];
+  /** `auto`: encrypted where the server offers it, whoever it is; `verify`: its certificate must be good; `off`. */
+  tls: 'auto' | 'verify' | 'off';
+}
 
 /**
  * MySQL or MariaDB by way of an account that may create databases and users, grant, and end sessions: `CREATE`, `DROP`,
  * `CREATE USER`, `PROCESS`, `CONNECTION ADMIN` (or `SUPER`), and what it is to grant, `WITH GRANT OPTION`. Connects when
- * first used, with one connection.
+ * first used, with one connection. A user is one account for each host that its games may come from: those that are set, and
+ * the one as which the database server sees this service, on whose machine games run.
  */
-export function createMysqlDatabases(adminUrl: string): Databases {
-  const pool = open(adminUrl);
+export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOptions): Databases {
+  const connections = openConnections(adminUrl, tls);
 
   async function onConnection<T>(work: (run: Run) => Promise<T>): Promise<T> {
     let connection: PoolConnection | undefined;
     try {
-      connection = await pool.getConnection();
+      connection = await connections.take();
       const run: Run = async (sql) => {
         const [rows] = await connection!.query<RowDataPacket[]>({ sql, timeout: QUERY_MS });
         return rows;
@@ -39,42 +50,55 @@ export function createMysqlDatabases(adminUrl: string): Databases {
   return {
     provide: (name, password) =>
       onConnection(async (run) => {
-        const { database, pattern, user } = quoted(name);
-        const secret = `IDENTIFIED BY '${checkedPassword(password)}'`;
+        const { database, pattern } = quoted(name);
+        const wanted = new Set([...hosts, ...(await ownHost(run))]);
+        const users = [...wanted].map((host) => account(name, host));
+        const secret = ` IDENTIFIED BY '${checkedPassword(password)}'`;
+        const withSecret = users.map((user) => user + secret).join(', ');
         await run(`CREATE DATABASE IF NOT EXISTS ${database} CHARACTER SET utf8mb4`);
-        await run(`CREATE USER IF NOT EXISTS ${user} ${secret}`);
-        await run(`ALTER USER ${user} ${secret} WITH MAX_USER_CONNECTIONS ${CONNECTIONS_PER_USER}`);
-        await run(`GRANT ALL PRIVILEGES ON ${pattern}.* TO ${user}`);
+        await run(`CREATE USER IF NOT EXISTS ${withSecret}`);
+        await run(`ALTER USER ${withSecret} WITH MAX_USER_CONNECTIONS ${CONNECTIONS_PER_USER}`);
+        await run(`GRANT ALL PRIVILEGES ON ${pattern}.* TO ${users.join(', ')}`);
+        const others = (await knownHosts(run, name)).filter((host) => !wanted.has(host));
+        await dropUsers(run, name, others);
         await endSessions(run, name);
       }),
     remove: (name) =>
       onConnection(async (run) => {
-        const { database, user } = quoted(name);
+        const { database } = quoted(name);
         // First the user, so that no session can begin between the last two steps.
-        await run(`DROP USER IF EXISTS ${user}`).catch(unless(NO_SUCH_USER));
+        await dropUsers(run, name, [...hosts, ...(await ownHost(run)), ...(await knownHosts(run, name))]);
         await endSessions(run, name);
         await run(`DROP DATABASE IF EXISTS ${database}`);
       }),
-    close: () => pool.end(),
+    close: () => connections.close(),
   };
 }
 
 type Run = (sql: string) => Promise<RowDataPacket[]>;
 
-function open(adminUrl: string): Pool {
-  const { hostname, port, username, password } = new URL(adminUrl);
-  return createPool({
-    host: hostname.replace(/^\[|\]$/g, ''),
-    port: port === '' ? 3_306 : Number(port),
-    user: decodeURIComponent(username),
-    password: decodeURIComponent(password),
-    connectionLimit: 1,
-    queueLimit: 1_000,
-    connectTimeout: CONNECT_MS,
-    enableKeepAlive: true,
-    idleTimeout: 60_000,
-    maxIdle: 0,
-  });
+/** As the database server sees this service, by address or, where it resolves them, by name. */
+async function ownHost(run: Run): Promise<string[]> {
+  const [row] = await run('SELECT USER() AS me');
+  const host = String(row?.['me']).split('@').at(-1) ?? '';
+  return HOST.test(host) ? [host] : [];
+}
+
+/** The hosts that a user has accounts for. An account that may not look at them is told of the one that earlier versions made. */
+async function knownHosts(run: Run, name: string): Promise<string[]> {
+  try {
+    const rows = await run(`SELECT Host AS host FROM mysql.user WHERE User = '${checkedName(name)}'`);
+    return rows.map((row) => String(row['host']));
+  } catch (error) {
+    if ((error as { errno?: number }).errno === NO_SELECT) return ['%'];
+    throw error;
+  }
+}
+
+async function dropUsers(run: Run, name: string, hosts: readonly string[]): Promise<void> {
+  for (const host of new Set(hosts)) {
+    await run(`DROP USER IF EXISTS ${account(name, host)}`).catch(unless(NO_SUCH_USER));
+  }
 }
 
 /** Changing a password or dropping a user leaves the sessions that are open alone. */
@@ -86,7 +110,12 @@ async function endSessions(run: Run, name: string): Promise<void> {
 /** Names and patterns cannot be parameters of a statement. In a grant `_` stands for any character unless escaped. */
 function quoted(name: string) {
   const checked = checkedName(name);
-  return { database: `\`${checked}\``, pattern: `\`${checked.replaceAll('_', '\\_')}\``, user: `'${checked}'@'%'` };
+  return { database: `\`${checked}\``, pattern: `\`${checked.replaceAll('_', '\\_')}\`` };
+}
+
+function account(name: string, host: string): string {
+  if (!HOST.test(host)) throw new TypeError(`no host of an account: ${host}`);
+  return `'${checkedName(name)}'@'${host}'`;
 }
 
 function checkedName(name: string): string {

@@ -86,7 +86,7 @@ async function openDatabases(
   if (config.mysqlAdminUrl === null) return undefined;
   // Only here, so that nobody else pays for it.
   const { createMysqlDatabases } = await import('../adapters/mysql.ts');
-  const port = createMysqlDatabases(config.mysqlAdminUrl);
+  const port = createMysqlDatabases(config.mysqlAdminUrl, { hosts: config.mysqlGameHosts, tls: config.mysqlTls });
   const opened = createServerDatabases({ store, clock, databases: port, secret, log });
   onClose(() => opened.close());
   return opened;

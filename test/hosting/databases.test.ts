@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -36,7 +38,7 @@ function bothWays(title: string, run: (t: ExecutionContext, bench: Bench) => Pro
   test(`MariaDB: ${title}`, async (t) => {
     if (!(await needs(t, 'mariadb'))) return;
     const { adminUrl, port } = await (mariadb ??= startMariadb());
-    const databases = createMysqlDatabases(adminUrl);
+    const databases = createMysqlDatabases(adminUrl, LOCAL);
     t.teardown(() => databases.close());
     const signsIn = async (name: string, password: string) => {
       try {
@@ -55,6 +57,13 @@ function signIn(port: number, name: string, password: string): Promise<Connectio
   return createConnection({ host: '127.0.0.1', port, user: name, password, database: name });
 }
 
+/** Signs in from another address of this machine than everybody else. */
+function signInFrom(localAddress: string, port: number, name: string, password: string): Promise<Connection> {
+  const stream = () => connect({ host: '127.0.0.1', port, localAddress });
+  return createConnection({ stream, user: name, password, database: name });
+}
+
+const LOCAL = { hosts: ['127.0.0.1'], tls: 'auto' } as const;
 const newName = () => `dm_test_${randomBytes(5).toString('hex')}`;
 const FIRST = 'first-password-1234';
 const SECOND = 'second-password-1234';
@@ -80,7 +89,7 @@ bothWays(
 test('MariaDB: a user reaches its own database alone, and its sessions end with its password', async (t) => {
   if (!(await needs(t, 'mariadb'))) return;
   const { adminUrl, port } = await (mariadb ??= startMariadb());
-  const databases = createMysqlDatabases(adminUrl);
+  const databases = createMysqlDatabases(adminUrl, LOCAL);
   t.teardown(() => databases.close());
   const name = newName();
   // What an unescaped `_` in a grant would let it into.
@@ -284,11 +293,76 @@ test('without a database server the operations say so', async (t) => {
   t.deepEqual([answer.status, answer.reason], [501, 'NOT_SUPPORTED']);
 });
 
+test('MariaDB: users sign in from where games are, and from nowhere else', async (t) => {
+  if (!(await needs(t, 'mariadb'))) return;
+  const { adminUrl, port } = await (mariadb ??= startMariadb());
+  const databases = createMysqlDatabases(adminUrl, {
+    hosts: ['127.0.0.3', '10.%', '172.16.0.0/255.240.0.0'],
+    tls: 'auto',
+  });
+  t.teardown(() => databases.close());
+  const admin = await createConnection(adminUrl);
+  t.teardown(() => admin.end());
+  const hostsOf = async (name: string) => {
+    const [rows] = await admin.query<RowDataPacket[]>('SELECT Host FROM mysql.user WHERE User = ? ORDER BY Host', [
+      name,
+    ]);
+    return rows.map((row) => String(row['Host']));
+  };
+  const name = newName();
+  // As versions before this one made it.
+  await admin.query(`CREATE USER '${name}'@'%' IDENTIFIED BY '${FIRST}'`);
+  await databases.provide(name, FIRST);
+  t.deepEqual(
+    await hostsOf(name),
+    ['10.%', '127.0.0.1', '127.0.0.3', '172.16.0.0/255.240.0.0'],
+    'and this service’s own',
+  );
+  for (const address of ['127.0.0.1', '127.0.0.3']) await (await signInFrom(address, port, name, FIRST)).end();
+  const refusal = await t.throwsAsync(signInFrom('127.0.0.2', port, name, FIRST));
+  t.is((refusal as QueryError).code, 'ER_ACCESS_DENIED_ERROR');
+  const narrower = createMysqlDatabases(adminUrl, LOCAL);
+  t.teardown(() => narrower.close());
+  await narrower.provide(name, SECOND);
+  t.deepEqual(await hostsOf(name), ['127.0.0.1'], 'where games are no more, nobody signs in');
+  await narrower.remove(name);
+  t.deepEqual(await hostsOf(name), []);
+  const odd = createMysqlDatabases(adminUrl, { hosts: [`x' OR '1`], tls: 'auto' });
+  t.teardown(() => odd.close());
+  await t.throwsAsync(odd.provide(name, FIRST), { instanceOf: TypeError });
+});
+
+test('MariaDB: it is spoken to encrypted where it can be, and to none that only pretends to be it where that is checked', async (t) => {
+  if (!(await needs(t, 'mariadb'))) return;
+  const tls = join(import.meta.dirname, '../fixtures/tls');
+  const own = await startMariadb([`--ssl-cert=${join(tls, 'cert.pem')}`, `--ssl-key=${join(tls, 'key.pem')}`]);
+  t.teardown(() => own.remove());
+  const plain = await createConnection(own.adminUrl);
+  await plain.query(`ALTER USER admin@'%' REQUIRE SSL`);
+  await plain.end();
+  const name = newName();
+  const open = (kind: 'auto' | 'verify' | 'off') => {
+    const databases = createMysqlDatabases(own.adminUrl, { ...LOCAL, tls: kind });
+    t.teardown(() => databases.close());
+    return databases;
+  };
+  await open('auto').provide(name, FIRST);
+  await (await signIn(own.port, name, FIRST)).end();
+  await t.throwsAsync(open('off').provide(name, SECOND), { code: 'UNAVAILABLE' });
+  await t.throwsAsync(open('verify').provide(name, SECOND), { code: 'UNAVAILABLE' });
+  await (await signIn(own.port, name, FIRST)).end();
+  // The one of the other tests has no encryption.
+  const { adminUrl } = await (mariadb ??= startMariadb());
+  const verifying = createMysqlDatabases(adminUrl, { ...LOCAL, tls: 'verify' });
+  t.teardown(() => verifying.close());
+  await t.throwsAsync(verifying.provide(newName(), FIRST), { code: 'UNAVAILABLE' });
+});
+
 test('MariaDB: out of reach it is UNAVAILABLE, in time, and no password is in the error', async (t) => {
   if (!(await needs(t, 'mariadb'))) return;
   const own = await startMariadb();
   t.teardown(() => own.remove());
-  const databases = createMysqlDatabases(own.adminUrl);
+  const databases = createMysqlDatabases(own.adminUrl, LOCAL);
   t.teardown(() => databases.close());
   const name = newName();
   await databases.provide(name, FIRST);

@@ -21,8 +21,8 @@ export interface Mariadb {
 const run = promisify(execFile);
 const PASSWORD = 'p@ss/word';
 
-/** Makes one and starts it, on a port of its own. */
-export async function startMariadb(): Promise<Mariadb> {
+/** Makes one and starts it, on a port of its own. `more`: further options of the server. */
+export async function startMariadb(more: readonly string[] = []): Promise<Mariadb> {
   const directory = await mkdtemp(join(tmpdir(), 'my-'));
   const data = join(directory, 'data');
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
@@ -50,6 +50,7 @@ export async function startMariadb(): Promise<Mariadb> {
         '--innodb-flush-log-at-trx-commit=0',
         '--skip-log-bin',
         '--performance-schema=OFF',
+        ...more,
       ],
       { stdio: ['ignore', 'ignore', 'pipe'], env },
     );
