@@ -5,6 +5,7 @@ import { acquireLease } from '../access/lease.ts';
 import { openSecret, type Secret } from '../access/secrets.ts';
 import type { Config } from '../config.ts';
 import { openWallet } from '../billing/ledger.ts';
+import { sweepDrafts } from '../kernel/drafts.ts';
 import { openStore, type Store, type Tx } from '../store/store.ts';
 import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
 import type { Startup } from './startup.ts';
@@ -21,6 +22,9 @@ export interface Installation {
   /** Gives a new account its wallet, in the write that makes it. */
   onAccount: (tx: Tx, accountId: string, at: number) => Promise<void>;
 }
+
+/** Files of the data directory that nobody else may read. */
+const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']);
 
 /**
  * Opens the database for this process alone and brings it up to date. `onLost` is called when another has taken it over. Rejects
@@ -42,6 +46,8 @@ export async function openInstallation(
   });
   onClose(() => lease.release());
   await store.migrate();
+  // A draft of a secret holds one, too.
+  await sweepDrafts(dataDir, (name) => SECRETS.has(name));
   const secret = await openSecret(store, dataDir);
   const onAccount = async (tx: Tx, id: string, at: number) =>
     void (await openWallet(tx, id, at, config.signupCreditMicros));

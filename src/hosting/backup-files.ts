@@ -1,9 +1,12 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sweepDrafts } from '../kernel/drafts.ts';
 import { dataRoot } from './data-root.ts';
 import { syncDirectory } from './backup-archive.ts';
 import { sweepJail } from './jail.ts';
 import { removeTree } from './remove-tree.ts';
+
+const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
 
 /** The archive of a backup. Ids of both are ours, so this never leaves the folder. */
 export function archivePath(dataDir: string, serverId: string, backupId: string): string {
@@ -85,8 +88,15 @@ export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }
 export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
   for (const serverId of await namesIn(join(dataDir, 'servers'))) {
     // Also of those put aside: they may come back.
-    await sweepJail(join(dataDir, 'servers', serverId)).catch((error: unknown) => failed(serverId, error));
+    const root = join(dataDir, 'servers', serverId);
+    await sweepJail(root).catch((error: unknown) => failed(serverId, error));
+    await sweepDrafts(root, isWrittenByUs).catch((error: unknown) => failed(serverId, error));
   }
+}
+
+/** Of the files at the top of a data root, those that the service writes itself. */
+function isWrittenByUs(name: string): boolean {
+  return WRITTEN_BY_US.has(name) || name.endsWith('.json');
 }
 
 /** An archive that no backup speaks of. */

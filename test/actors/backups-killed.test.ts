@@ -175,9 +175,14 @@ test('R-01 what kills have left in and beside the folders of servers goes at the
   await plant(rootOf(folder), left);
   await plant(`${rootOf(folder)}.previous`, left);
   await plant(`${rootOf(folder)}.trash`, { '0/a': 'a' });
+  await plant(rootOf(folder), { 'server.properties.0123456789ab.tmp': 'half of it' });
   await plant(join(folder, 'servers/gone.previous'), { a: 'whose server is not known is for an operator' });
   await begun(folder, 'look');
   t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['gone.previous', 'lobby', 'lobby.previous']);
+  t.deepEqual(
+    (await readdir(rootOf(folder))).filter((name) => name.endsWith('.tmp')),
+    [],
+  );
   for (const root of [rootOf(folder), `${rootOf(folder)}.previous`])
     t.deepEqual(await readdir(join(root, '.dormouse-tmp')), [], root);
   await rm(join(`${rootOf(folder)}.previous`, '.dormouse-tmp'), { recursive: true });

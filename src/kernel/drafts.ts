@@ -1,0 +1,27 @@
+import { readdir, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What a file is called until it is whole, where it is written beside its place. */
+const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
+
+/**
+ * Removes drafts (`<name>.<12 hex digits>.tmp`) of the named files that were begun before this process was: whoever wrote them
+ * is dead. A directory that is not there is fine.
+ */
+export async function sweepDrafts(directory: string, isOurs: (name: string) => boolean): Promise<void> {
+  const startedAt = Date.now() - process.uptime() * 1_000;
+  for (const entry of await readdir(directory, { withFileTypes: true }).catch(ignore('ENOENT', 'ENOTDIR'))) {
+    const [, name] = DRAFT.exec(entry.name) ?? [];
+    if (name === undefined || !entry.isFile() || !isOurs(name)) continue;
+    const path = join(directory, entry.name);
+    const found = await stat(path).catch(ignore('ENOENT'));
+    if (!Array.isArray(found) && found.mtimeMs < startedAt) await unlink(path).catch(ignore('ENOENT'));
+  }
+}
+
+function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => [] {
+  return (error) => {
+    if (!codes.includes(error.code ?? '')) throw error;
+    return [];
+  };
+}
