@@ -198,7 +198,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   }
 
   async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 30_000; !(await holds()); await clock.advance(0))
+    for (const end = Date.now() + 120_000; !(await holds()); await clock.advance(0))
       if (Date.now() > end) throw new Error('waited in vain');
   }
 
