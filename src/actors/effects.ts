@@ -4,6 +4,7 @@ import type { serverMachine } from '../../machines/server.ts';
 import { gameSpec, installSpec, SANDBOX } from '../hosting/container.ts';
 import { dataRoot, eraseDataRoot, prepareDataRoot } from '../hosting/data-root.ts';
 import { packOfImage } from '../hosting/image-pack.ts';
+import { forgetBuild, notedBuild, noteBuild } from '../hosting/installed-build.ts';
 import type { Mods } from '../hosting/mods.ts';
 import type { InstallPack } from '../hosting/packs.ts';
 import { liftProxyBans } from '../hosting/proxy-bans.ts';
@@ -107,7 +108,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
 
-    function specOf(row: ServerRow, make: typeof gameSpec): GameSpec {
+    function specOf(row: ServerRow, make: typeof gameSpec, build?: string): GameSpec {
       const spec = make(row, {
         dataDir: dataRoot(dataDir, row.id),
         gameImage: options.gameImage,
@@ -115,6 +116,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         cpus: options.cpusFor(row.ramMb),
         rconPassword: options.rconPassword(row.id),
         ports: options.portsOf(row.id),
+        build,
       });
       return row.type === SANDBOX ? { ...spec, env: { ...spec.env, ...options.sandboxFaults } } : spec;
     }
@@ -172,7 +174,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await liftProxyBans(dataRoot(dataDir, id), await engine.proxyAddresses(), options.owner);
         await options.mods?.settle(id, signal);
       }
-      const game = await engine.boot(specOf(row, gameSpec), signal);
+      const build = await notedBuild(dataRoot(dataDir, id), row);
+      const game = await engine.boot(specOf(row, gameSpec, build), signal);
       signal.throwIfAborted();
       await untilReady({
         ...options,
@@ -187,9 +190,20 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       });
       if (game.game === null) throw new EngineError('unknown', 'the engine gave the game no address');
       const at = clock.now();
+      if (build === undefined) await keepBuild(row);
       // A game that already ran when it was found says nothing of how long a cold start takes.
       if (!before?.up) noteColdStart(row, at - since);
       return { at, address: game.game, rcon: game.rcon, logAfter: remains.logAfter(id) };
+    }
+
+    /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
+    async function keepBuild(row: ServerRow): Promise<void> {
+      await noteBuild(dataRoot(dataDir, row.id), row, options.owner).catch((error: unknown) => {
+        log.warn(
+          { server: row.id, err: error },
+          'the build that runs could not be noted; the next start takes the newest',
+        );
+      });
     }
 
     /** It serves later estimates only, so neither the players who wait for this start nor its success depend on the write. */
@@ -263,6 +277,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
           await remains.begin(id);
           await options.mayRun?.(row);
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
+          await forgetBuild(dataRoot(dataDir, id), options.owner);
           await install(row, signal);
         } catch (error) {
           signal.throwIfAborted();

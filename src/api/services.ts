@@ -69,6 +69,8 @@ export interface Services extends People, MoneyServices, NodeServices {
   /** Of uploads, downloads and work on whole trees of files. */
   transferSlots: StreamSlots;
   files: Files;
+  /** Its next start takes the newest build of its core. For a server at rest. */
+  forgetBuild: (serverId: string) => Promise<void>;
   mods: Mods;
   metrics: Pick<Metrics, 'latest' | 'series'>;
   webhook: Pick<Webhook, 'leadsAstray'>;

@@ -1,6 +1,7 @@
 import { compareVersions } from '../hosting/minecraft-version.ts';
 import { StatusError } from '../status.ts';
 import type { ServerRow } from '../store/rows.ts';
+import type { Tx } from '../store/store.ts';
 import { invalidFields } from './errors.ts';
 import { message } from './fields.ts';
 import { serverOperation } from './server-operation.ts';
@@ -18,7 +19,8 @@ export const updateServerVersion = serverOperation({
   tag: 'control',
   summary: 'Change core type or Minecraft version',
   description:
-    'Only while the server is stopped; applied at the next start. What is absent stays as it is. A newer version upgrades ' +
+    'Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it ' +
+    'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
     'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
   precondition: 'the server must be stopped, and not made from a mod pack.',
   params: ServerParams,
@@ -40,7 +42,13 @@ export const updateServerVersion = serverOperation({
   const deed = { action: 'server.version', detail: changeText(row, wanted), at: services.clock.now() };
   const record = recordOnServer(principal, row, deed);
   const { type, version } = wanted;
-  return serverView(await services.servers.patchAtRest(row.id, { type, version }, record), services);
+  const isNamed = Boolean(body.type || body.version);
+  // In the turn of the server: none can start with the old build once this is answered.
+  const write = async (tx: Tx) => {
+    await record(tx);
+    if (isNamed) await services.forgetBuild(row.id);
+  };
+  return serverView(await services.servers.patchAtRest(row.id, { type, version }, write), services);
 });
 
 type Game = Pick<ServerRow, 'type' | 'version'>;

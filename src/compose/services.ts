@@ -5,8 +5,10 @@ import { createPublicBoard } from '../api/public-board.ts';
 import { createPeopleMemory, type Services } from '../api/services.ts';
 import { dataFrame } from '../api/sse.ts';
 import type { ChangeLock } from '../hosting/change-lock.ts';
+import { dataRoot } from '../hosting/data-root.ts';
 import { createLogStreams } from '../hosting/log-streams.ts';
 import { createPlayerListFiles } from '../hosting/player-list-files.ts';
+import { forgetBuild } from '../hosting/installed-build.ts';
 import type { FileOwner } from '../hosting/properties.ts';
 import type { Console, Profiles } from '../ports.ts';
 import { sandboxVersions } from '../sandbox/versions.ts';
@@ -16,6 +18,7 @@ import { getUser } from '../store/accounts.ts';
 type Derived =
   | keyof ReturnType<typeof createPeopleMemory>
   | 'players'
+  | 'forgetBuild'
   | 'publicBoard'
   | 'machines'
   | 'logStreams'
@@ -40,6 +43,7 @@ export function createServices({ profiles, dataDir, lock, owner, ...given }: Ser
     ...given,
     ...createPeopleMemory(clock),
     players: createPlayers({ servers, files: listFiles, profiles, store, clock, joined, console, rconPassword }),
+    forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
     publicBoard: createPublicBoard(given),
     machines: createMachines({ store, clock, servers, grants }),
     logStreams: createLogStreams(engine, dataFrame, log),

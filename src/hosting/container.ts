@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { heapMb } from '../kernel/java-heap.ts';
 import { EngineError, type GameSpec, type PublishedPort } from '../ports.ts';
 import type { ServerRow } from '../store/rows.ts';
+import { buildEnv } from './build-pins.ts';
 import { arclightLoader } from './core-versions.ts';
 import { javaFor, javaRange } from './java-version.ts';
 import { modpackEnv } from './modpack-env.ts';
@@ -57,6 +58,8 @@ export interface GameSettings {
   /** The most CPU time it may use at once, in cores. */
   cpus: number;
   rconPassword: string;
+  /** Of the core: the one that ran before. Absent: the image's installer takes the newest. */
+  build?: string | undefined;
   /** Given to the outside. */
   ports: readonly PublishedPort[];
 }
@@ -143,6 +146,7 @@ function imageEnv(row: ServerRow, settings: GameSettings): Record<string, string
     TZ: 'UTC',
     ...(row.type === CUSTOM && { CUSTOM_SERVER: '/data/server.jar' }),
     ...(row.type === 'arclight' && { ARCLIGHT_TYPE: arclightLoader(row.version).toUpperCase() }),
+    ...buildEnv(row, settings.build),
     ...pack,
   };
 }

@@ -70,7 +70,8 @@ function variables(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([A-Z_]+)="?([^"\n]*)"?$/gm)].map(([, name = '', value = '']) => [name, value]));
 }
 
-async function jsonIn<Schema extends z.ZodType>(
+/** What a file holds; undefined where there is no such plain file, one far too large, or another thing in it. */
+export async function jsonIn<Schema extends z.ZodType>(
   jail: Jail,
   path: string,
   schema: Schema,

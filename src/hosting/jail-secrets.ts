@@ -28,8 +28,14 @@ export function guardOfName(name: string): Guard {
   return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
 }
 
-/** What this service has put there for whom, and for which properties: hidden, yet parts of backups, as they go with the files. */
-export const LISTS = ['.dormouse-mods.json', '.dormouse-pack.json', '.dormouse-properties', LOADER_FILE] as const;
+/** What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they go with the files. */
+export const LISTS = [
+  '.dormouse-mods.json',
+  '.dormouse-pack.json',
+  '.dormouse-properties',
+  '.dormouse-build.json',
+  LOADER_FILE,
+] as const;
 
 /** Whether a name directly in a data root is that of such a list. */
 export function isList(name: string): boolean {

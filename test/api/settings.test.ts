@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
 import type { ExecutionContext } from 'ava';
@@ -136,6 +136,41 @@ test('UpdateServerVersion: only at rest, checked as at creation, and a downgrade
   await command('abc', 'STOP');
   await reach('abc', 'hibernated');
   t.is((await store.query<{ version: string }>('SELECT "version" FROM "servers"'))[0]?.version, '1.20.4');
+});
+
+test('UpdateServerVersion: a server keeps its build from wake to wake; to name what it has takes the newest', async (t) => {
+  const { set, command, reach, dataDir, engine } = await settings(t, {
+    type: 'paper',
+    version: '1.21.8',
+    ramMb: 1_024,
+  });
+  const root = join(dataDir, 'servers/abc');
+  const put = async (build: number) => {
+    await mkdir(root, { recursive: true });
+    const manifest = { project: 'paper', minecraftVersion: '1.21.8', build };
+    await writeFile(join(root, '.papermc-manifest.json'), JSON.stringify(manifest));
+  };
+  const wake = async () => {
+    await command('abc', 'START');
+    await reach('abc', 'running');
+    const { env } = engine.specs.at(-1)!;
+    await command('abc', 'STOP');
+    await reach('abc', 'hibernated');
+    return env['PAPER_BUILD'];
+  };
+  await put(60);
+  t.is(await wake(), undefined, 'nothing has run yet');
+  await put(61);
+  t.is(await wake(), '60');
+  await set('updateVersion', {});
+  t.is(await wake(), '60', 'nothing was asked for');
+  await set('updateVersion', { version: '1.21.8' });
+  t.is(await wake(), undefined);
+  t.is(await wake(), '61');
+  await set('updateVersion', { version: '1.21.4' });
+  t.is(await wake(), undefined);
+  await rm(root, { recursive: true });
+  await set('updateVersion', { type: 'paper', version: '1.21.4' });
 });
 
 test('UpdateServerVersion: a pack brings its own, and a small server takes no Java core', async (t) => {

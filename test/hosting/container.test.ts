@@ -144,3 +144,25 @@ test('a mod pack is named by ids alone, and a pinned one brings its own Minecraf
   t.throws(() => pack('curseforge', 'slug', 'not-a-number'), { code: 'install_failed' });
   t.throws(() => pack('other', 'slug'), { code: 'install_failed' });
 });
+
+test('a pinned build reaches the installer of its core, never a pack’s, and nothing else does', (t) => {
+  const env = (fields: Partial<ServerRow>, build?: string) => gameSpec(row(fields), { ...settings, build }).env;
+  for (const [type, variable, build] of [
+    ['paper', 'PAPER_BUILD', '60'],
+    ['folia', 'PAPER_BUILD', '60'],
+    ['purpur', 'PURPUR_BUILD', '2500'],
+    ['leaf', 'LEAF_BUILD', '429'],
+    ['fabric', 'FABRIC_LOADER_VERSION', '0.4.8+build.155'],
+    ['quilt', 'QUILT_LOADER_VERSION', '0.29.2-beta.3'],
+    ['forge', 'FORGE_VERSION', '58.1.0'],
+    ['neoforge', 'NEOFORGE_VERSION', '20.4.80-beta'],
+  ] as const) {
+    t.is(env({ type }, build)[variable], build);
+    t.false(variable in env({ type }));
+    t.false(variable in env({ type, modpackPlatform: 'modrinth', modpackRef: 'x' }, build));
+    for (const bad of ['', 'latest', '1;reboot', '1 2', '$(id)', '../1', `1${'0'.repeat(60)}`, '1\n2']) {
+      t.false(variable in env({ type }, bad), bad);
+    }
+  }
+  for (const type of ['vanilla', 'custom', 'mohist', 'sandbox']) t.deepEqual(env({ type }, '60'), env({ type }), type);
+});
