@@ -5,6 +5,8 @@ import type { GameUser } from '../ports.ts';
 /** User ids that no distribution, container or directory service gives out (systemd.io/UIDS-GIDS, "unused"). */
 const FIRST_UID = 0x7000_0000;
 const UIDS = 0x0ffe_0000;
+const OTHERS_READ = 0o004;
+const OTHERS_PASS = 0o001;
 
 /**
  * The user as whom an installation's games run where this process may change users: one of its own, which is told from a
@@ -24,13 +26,16 @@ export async function gameUser(installation: number): Promise<GameUser> {
   return { uid: last, gid: last };
 }
 
-/** The first of the directories above a path, or itself, that other users may not pass; undefined where all may. */
+/**
+ * The first of the directories above a path that other users may not pass, or the path itself where they can do nothing with
+ * it; undefined where they may use it.
+ */
 export async function closedAbove(path: string): Promise<string | undefined> {
   const above: string[] = [];
-  for (let each = path; ; each = dirname(each)) {
-    above.unshift(each);
-    if (each === dirname(each)) break;
+  for (let dir = path; dir !== dirname(dir); dir = dirname(dir)) above.unshift(dir);
+  for (const each of above) {
+    const { mode } = await stat(each);
+    if ((mode & (each === path ? OTHERS_READ | OTHERS_PASS : OTHERS_PASS)) === 0) return each;
   }
-  for (const each of above) if (((await stat(each)).mode & 0o001) === 0) return each;
   return undefined;
 }

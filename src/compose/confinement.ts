@@ -54,6 +54,7 @@ async function letPass(dataDir: string): Promise<void> {
   for (const name of [...PRIVATE, ...KEYS]) await setMode(join(dataDir, name), (mode) => mode & ~OTHERS);
   const servers = join(dataDir, 'servers');
   await mkdir(servers, { recursive: true, mode: 0o711 });
+  await setMode(join(dataDir, 'cores'), (mode) => mode | 0o005);
   for (const path of [dataDir, servers]) await setMode(path, (mode) => (mode & ~OTHERS) | 0o001);
 }
 

@@ -34,7 +34,7 @@ test('without bubblewrap, root gives games a user who comes to their folders and
   await chmod(above, 0o755);
   const { confinement, trusted } = await openConfinement(
     { config: config(dataDir), log },
-    { installation: 7, programs: ['/usr/bin/env'] },
+    { installation: 7, programs: ['/usr/bin/env', '/etc/passwd'] },
     withoutBubblewrap,
   );
   t.is(trusted, 'operators');
