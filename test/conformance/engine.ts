@@ -113,7 +113,8 @@ export function engineConformance(test: TestFn, name: string, makeBench: MakeBen
     t.teardown(() => squatter.close());
     await once(squatter, 'listening');
     const { own = [], taken } = (await engine.listeners('alpha')) ?? {};
-    t.deepEqual(new Set(own), new Set([game!.port, echo]));
+    t.is(own.length, 2);
+    for (const port of [game!.port, echo]) t.true(own.includes(port), `${port} in ${own.join()}`);
     t.deepEqual(taken, [rcon!.port]);
     await engine.halt('alpha', 1_000);
     t.is(await engine.listeners('alpha'), undefined);
