@@ -38,17 +38,24 @@ export function wish(client: Client, id: string): Cell<string> {
     call: () => client.call('POST', `/v1/servers/${id}:${name}`, {}),
     next: () => next,
   });
+  /** Not of a server that stops in order to start again: that is hurried, and starts. */
+  const kill: Step<string> = {
+    what: 'kill',
+    async call() {
+      const now = await client.call('GET', `/v1/servers/${id}`);
+      const isStopping = now.is !== 'done' || now.json['state'] === 'stopping';
+      return isStopping
+        ? { is: 'refused', status: 0, reason: 'stops' }
+        : client.call('POST', `/v1/servers/${id}:kill`, {});
+    },
+    next: () => 'asleep',
+  };
   return {
     name: `wish of ${id}`,
     initial: 'asleep',
     act: (state, random) =>
       state === 'awake'
-        ? pick(random, [
-            verb('stop', 'asleep'),
-            verb('kill', 'asleep'),
-            verb('restart', 'awake'),
-            verb('start', 'awake'),
-          ])
+        ? pick(random, [verb('stop', 'asleep'), kill, verb('restart', 'awake'), verb('start', 'awake')])
         : pick(random, [verb('start', 'awake'), verb('start', 'awake'), verb('stop', 'asleep')]),
     async read() {
       const server = await settled(client, id);
