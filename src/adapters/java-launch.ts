@@ -85,7 +85,7 @@ function isFor(build: string, version: string): boolean {
   if (build.startsWith(`${version}-`)) return true;
   const [major = '', minor = '0', patch = '0'] = version.split('-')[0]?.split('.') ?? [];
   const prefix = major === '1' ? `${minor}.${patch}.` : `${major}.${minor}.${patch}.`;
-  return !/^1\./.test(build) && build.startsWith(prefix);
+  return !build.startsWith('1.') && build.startsWith(prefix);
 }
 
 /** The file of arguments that `run.sh` names, where there is one. It is read, never run: it would take whatever Java it finds. */

@@ -14,7 +14,7 @@ export interface MojangVersions {
   /** For what the details name. */
   http: RegistryHttp;
   /** Undefined where there is no such version. Rejects with StatusError where it cannot be asked. */
-  details(version: string, signal: AbortSignal): Promise<VersionDetails | undefined>;
+  details: (version: string, signal: AbortSignal) => Promise<VersionDetails | undefined>;
 }
 
 const HOSTS = ['piston-meta.mojang.com', 'piston-data.mojang.com', 'launcher.mojang.com', 'launchermeta.mojang.com'];

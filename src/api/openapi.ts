@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { sessionCookieName } from '../access/session-cookie.ts';
 import { checkoutPaths } from './checkout-openapi.ts';
 import type { Declared } from './declared.ts';

@@ -6,8 +6,9 @@ import { world } from '../support/world.ts';
 const secret: Secret = { derive: (purpose, id) => `${purpose}(${id})` };
 
 test('a password is of one start, known to the next service, and an earlier version’s until then', async (t) => {
-  const { store, create } = await world(t);
-  await create('castle');
+  const it = await world(t);
+  const { store } = it;
+  await it.create('castle');
   const passwords = await openConsolePasswords(store, secret);
   t.is(passwords.of('castle'), 'rcon(castle)');
   const first = await passwords.renew('castle');

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import test from 'ava';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { SERVER_EVENTS } from '../../src/api/event-schemas.ts';
 import type { ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
