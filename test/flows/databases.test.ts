@@ -31,12 +31,12 @@ async function hosting(t: ExecutionContext) {
     connection.on('error', () => {});
     return connection;
   }
-  /** Names of databases and of users that are servers', as MariaDB has them. */
+  /** Names of databases and of users that are servers', as MariaDB has them; a user has an account for each host. */
   async function kept(): Promise<string[]> {
     const connection = await admin();
     const [rows] = await connection.query<RowDataPacket[]>(
       `SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA WHERE SCHEMA_NAME LIKE 'dm\\_%'
-       UNION ALL SELECT User FROM mysql.user WHERE User LIKE 'dm\\_%'`,
+       UNION ALL SELECT DISTINCT User FROM mysql.user WHERE User LIKE 'dm\\_%'`,
     );
     await connection.end();
     return rows.map(({ name }) => String(name)).toSorted();
