@@ -75,7 +75,7 @@ export async function startApp(
     const { sessions, capacity } = money;
     const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
     const telemetry = createTelemetry();
-    const { outbox, webhook } = openWebhooks(startup, installation);
+    const outbox = openWebhooks(startup, installation);
     const { servers, serverEvents, presence, backupRoom, engineReturned } = openServers(startup, {
       ...installation,
       ...gameHost,
@@ -144,7 +144,6 @@ export async function startApp(
       servers,
       serverEvents,
       metrics,
-      webhook,
       backups,
       worlds,
       accountLimits,

@@ -369,11 +369,6 @@ export interface WebhookAnswer {
 export interface Webhook {
   /** Resolves with the status of the answer, whatever it is; of the rest nothing is kept. Rejects with WebhookError. */
   post(call: WebhookCall): Promise<WebhookAnswer>;
-  /**
-   * Whether the host of a URL is a name that leads to where we do not call now, so that its owner can be told. False where
-   * that cannot be found out within moments: each call looks again.
-   */
-  leadsAstray(url: string): Promise<boolean>;
 }
 
 export class WebhookError extends Error {

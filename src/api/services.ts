@@ -31,7 +31,7 @@ import type { ServerPorts } from '../hosting/server-ports.ts';
 import { createTurns } from '../turns.ts';
 import type { Turns } from '../turns.ts';
 import type { Cause } from '../../machines/server-types.ts';
-import type { Catalogue, Clock, Console, Engine, Webhook } from '../ports.ts';
+import type { Catalogue, Clock, Console, Engine } from '../ports.ts';
 import type { PublicStatuses } from '../hosting/public-statuses.ts';
 import type { WakePolicies } from '../hosting/wake-policies.ts';
 import type { Sftp } from '../sftp/sftp.ts';
@@ -73,7 +73,6 @@ export interface Services extends People, MoneyServices, NodeServices {
   forgetBuild: (serverId: string) => Promise<void>;
   mods: Mods;
   metrics: Pick<Metrics, 'latest' | 'series'>;
-  webhook: Pick<Webhook, 'leadsAstray'>;
   serverEvents: Pick<ServerEvents, 'follow'>;
   sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
   console: Pick<Console, 'run'>;

@@ -470,7 +470,7 @@ export interface paths {
         put?: never;
         /**
          * Set where alerts go
-         * @description A webhook of a chat platform, at a public https address. Empty: alerts are off.
+         * @description A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with each call alone; the audit log says when one was given up.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */

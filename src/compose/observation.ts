@@ -9,7 +9,6 @@ import { isPublicAddress } from '../hosting/public-address.ts';
 import { createWebhookOutbox, type WebhookOutbox } from '../hosting/webhook-outbox.ts';
 import { createChargeCount } from '../observability/charged.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import type { Webhook } from '../ports.ts';
 import type { Store } from '../store/store.ts';
 import { countServersByState } from '../store/telemetry.ts';
 import type { GameHost } from './game-host.ts';
@@ -22,12 +21,6 @@ export interface Observation {
   metrics: Metrics;
 }
 
-/** The way to owners' webhooks. */
-export interface Webhooks {
-  outbox: WebhookOutbox;
-  webhook: Webhook;
-}
-
 export interface ObservationOptions extends Pick<GameHost, 'engine' | 'console'> {
   store: Store;
   outbox: WebhookOutbox;
@@ -37,11 +30,11 @@ export interface ObservationOptions extends Pick<GameHost, 'engine' | 'console'>
 }
 
 /** Sends what waits for webhooks from now on. */
-export function openWebhooks({ log, clock, onClose }: Startup, { store }: { store: Store }): Webhooks {
+export function openWebhooks({ log, clock, onClose }: Startup, { store }: { store: Store }): WebhookOutbox {
   const webhook = createWebhook({ isAllowed: isPublicAddress });
   const outbox = createWebhookOutbox({ store, clock, log, webhook, record: recordThrough('system') });
   onClose(() => outbox.close());
-  return { outbox, webhook };
+  return outbox;
 }
 
 /** Reads running servers each minute from now on, and tells their webhooks what is amiss. */

@@ -103,8 +103,10 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
     try {
       return judge(await webhook.post({ url, id, body }));
     } catch (error) {
-      // Neither the URL nor what the receiver says may show: one is a secret, the other a look into a foreign network.
-      return failed(error instanceof WebhookError ? error.reason : 'failed', false);
+      const why = error instanceof WebhookError ? error.reason : 'failed';
+      log.debug({ server: serverId, message: id, why }, 'a webhook was not reached');
+      // One word for the owner, as the reason tells which names there are inside this network, and which of them answer.
+      return failed('unreachable', false);
     }
   }
 

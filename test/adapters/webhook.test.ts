@@ -67,29 +67,6 @@ test('W02 W05 what is no public https URL is not called', async (t) => {
   t.is(it.calls.length, 0);
 });
 
-test('where a name leads now can be asked for beforehand; what cannot be found out is no objection', async (t) => {
-  const found: Record<string, LookupAddress[]> = {
-    'public.example': [V4('203.0.113.1'), { address: '2606:4700::1111', family: 6 }],
-    'private.example': [V4('10.0.0.1')],
-    'both.example': [V4('203.0.113.1'), { address: '::1', family: 6 }],
-    'none.example': [],
-  };
-  const { webhook } = await local(t, {
-    timeoutMs: 50,
-    isAllowed: (address) => address === '203.0.113.1' || address.startsWith('2606:'),
-    resolve: (name, callback) => {
-      if (name === 'silent.example') return;
-      const addresses = found[name];
-      if (addresses === undefined) callback(new Error('ENOTFOUND'), []);
-      else callback(null, addresses);
-    },
-  });
-  const astray = (name: string) => webhook.leadsAstray(`https://${name}/hook`);
-  t.deepEqual(await Promise.all(['private.example', 'both.example'].map(astray)), [true, true]);
-  const silent = ['public.example', 'none.example', 'gone.example', 'silent.example'];
-  t.deepEqual(await Promise.all(silent.map(astray)), [false, false, false, false]);
-});
-
 test('W03 a name that flips to 127.0.0.1 is refused at connect, as is one that leads there too', async (t) => {
   const answers: LookupAddress[][] = [[HERE], [V4('203.0.113.1'), HERE], [HERE, { address: '::1', family: 6 }], []];
   const { it, fails } = await local(t, {

@@ -286,7 +286,6 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       profiles: options.profiles ?? ACCOUNTS,
       serverEvents,
       metrics,
-      webhook: { leadsAstray: async (url) => url.includes('//astray.example/') },
       backups,
       worlds,
       grants,
