@@ -111,7 +111,12 @@ export const settings = {
     '',
     'Peers whose X-Forwarded-For is believed, and who are not one client.',
   ),
-  signup: setting('SIGNUP', kind.oneOf('open', 'closed'), 'closed', 'Whether anybody may make an account.'),
+  signup: setting(
+    'SIGNUP',
+    kind.oneOf('open', 'closed'),
+    'closed',
+    'Whether anybody may make an account: by a letter, where SMTP_URL is set.',
+  ),
   backupQuotaMb: setting(
     'BACKUP_QUOTA_MB',
     kind.integer(0, 16_777_216),

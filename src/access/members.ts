@@ -94,7 +94,7 @@ export async function inviteMember(
   });
   const link = `${config.baseUrl}/invitations`;
   const withoutAccount =
-    config.signup === 'open'
+    config.signup !== 'closed'
       ? 'Sign in with this address, or make an account with it, and accept or decline here:'
       : 'Sign in with this address and accept or decline here. Without an account, ask whoever runs Dormouse for one.';
   post(people, {

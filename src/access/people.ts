@@ -22,8 +22,20 @@ export interface People {
   config: {
     /** Where browsers find the pages: links in letters begin with it. */
     baseUrl: string;
-    signup: 'open' | 'closed';
+    signup: SignUp;
   };
+}
+
+/**
+ * Who may make an account: whoever was let in by an operator's link (`closed`); whoever has a link that anybody may have sent to
+ * an address of theirs (`letter`), so that nobody is told which addresses have accounts; or anybody at once (`open`), which is
+ * for installations that can send no mail.
+ */
+export type SignUp = 'open' | 'letter' | 'closed';
+
+/** What the settings come to: a letter needs somebody who delivers it. */
+export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smtpUrl: string | null }): SignUp {
+  return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
 }
 
 /** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */

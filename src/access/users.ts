@@ -16,7 +16,7 @@ import type { SessionPrincipal } from './principal.ts';
 import type { Secret } from './secrets.ts';
 import { openSession } from './sessions.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
-import { signUpEmail } from './sign-up-links.ts';
+import { linkNeeded, signUpEmail } from './sign-up-links.ts';
 import type { Visitor } from './sessions.ts';
 
 /** Bytes in UTF-8. */
@@ -49,7 +49,7 @@ export function isPassword(text: string): boolean {
 
 /**
  * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. ALREADY_EXISTS
- * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without an operator's link for this very address where sign-up is closed;
+ * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this very address where not everybody may at once;
  * RESOURCE_EXHAUSTED for too many from an address.
  */
 export async function signUp(
@@ -58,10 +58,8 @@ export async function signUp(
   visitor: Visitor,
 ): Promise<SignedIn> {
   const { store, clock, config, secret, loginLimits } = people;
-  if (config.signup === 'closed' && signUpEmail(secret, invitation, clock.now()) !== email) {
-    const message = 'An account is made with a link from the operator here, for the e-mail address it was sent to.';
-    throw new StatusError('PERMISSION_DENIED', 'SIGNUP_CLOSED', message);
-  }
+  if (config.signup !== 'open' && signUpEmail(secret, invitation, clock.now()) !== email)
+    throw linkNeeded(config.signup);
   loginLimits.signUp.take(addressKey(visitor.address));
   const user: UserRow = {
     id: newId('usr'),

@@ -45,8 +45,9 @@ import type { Tx } from '../store/store.ts';
 /** The settings that show in replies or bound requests. */
 export type ApiConfig = Pick<
   Config,
-  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount' | 'mysqlAddress' | 'signup'
->;
+  'baseUrl' | 'publicHost' | 'region' | 'nodeLabel' | 'maxRamMb' | 'maxServersPerAccount' | 'mysqlAddress'
+> &
+  Pick<People['config'], 'signup'>;
 
 /** What handlers work with. */
 export interface Services extends People, MoneyServices, NodeServices {

@@ -5,6 +5,7 @@ import {
   changePasswordOperation,
   getMe,
   provePasswordOperation,
+  requestSignUpOperation,
   sendVerification,
   signInOperation,
   signOut,
@@ -19,6 +20,7 @@ import { endOtherSessionsOperation, endSessionOperation, listSessions } from './
 /** All operations of the dashboard. */
 export const sessionOperations: readonly SessionOperation[] = [
   getMe,
+  requestSignUpOperation,
   signUpOperation,
   signInOperation,
   signOut,

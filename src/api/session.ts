@@ -3,6 +3,7 @@ import { csrfToken } from '../access/csrf.ts';
 import { provePassword } from '../access/fresh-password.ts';
 import { resendVerification, verifyEmail } from '../access/email-verification.ts';
 import { endSession } from '../access/sessions.ts';
+import { requestSignUp } from '../access/sign-up-links.ts';
 import { changePassword, signIn, signUp } from '../access/users.ts';
 import type { SignedIn } from '../access/users.ts';
 import { hashToken } from '../ids.ts';
@@ -41,14 +42,31 @@ export const signUpOperation = visitorOperation({
   summary: 'Make an account',
   description:
     'Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is ' +
-    'closed it takes the token of a link that an operator has made for the address (`InviteAccount`).',
+    'closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that ' +
+    'of one that RequestSignUp has sent there.',
   body: message({
     email: Email,
     password: NewPassword,
-    invitation: text(512).optional().describe('The token of the link, where sign-up is closed.'),
+    invitation: text(512).optional().describe('The token of the link, where one is needed.'),
   }).meta({ id: 'SignUpRequest' }),
   reply: Me,
 }).handle(async ({ body, browser }, services) => enter(await signUp(services, body, browser), browser, services));
+
+export const requestSignUpOperation = visitorOperation({
+  id: 'RequestSignUp',
+  method: 'post',
+  path: '/v1/session/me:requestSignUp',
+  summary: 'Ask for a link to make an account with',
+  description:
+    'Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has ' +
+    'an account gets another letter; the answer is the same.',
+  precondition: 'accounts must be made by letter here: without mail, or where sign-up is closed, none is sent.',
+  body: message({ email: Email }).meta({ id: 'RequestSignUpRequest' }),
+  reply: Nothing,
+}).handle(async ({ body, browser }, services) => {
+  await requestSignUp(services, body.email, browser);
+  return {};
+});
 
 export const signInOperation = visitorOperation({
   id: 'SignIn',

@@ -2447,6 +2447,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/me:requestSignUp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask for a link to make an account with
+         * @description Where anybody may make an account and mail is sent, this sends the link to the address, for SignUp. An address that has an account gets another letter; the answer is the same.
+         */
+        post: operations["RequestSignUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/me:signUp": {
         parameters: {
             query?: never;
@@ -2458,7 +2478,7 @@ export interface paths {
         put?: never;
         /**
          * Make an account
-         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is closed it takes the token of a link that an operator has made for the address (`InviteAccount`).
+         * @description Makes a user with an account of their own, signs them in, and sends a letter to verify the address. Where sign-up is closed it takes the token of a link that an operator has made for the address (`InviteAccount`), and where mail is sent that of one that RequestSignUp has sent there.
          */
         post: operations["SignUp"];
         delete?: never;
@@ -5300,11 +5320,15 @@ export interface components {
              */
             csrfToken: string;
         };
+        RequestSignUpRequest: {
+            /** Format: email */
+            email: string;
+        };
         SignUpRequest: {
             /** Format: email */
             email: string;
             password: string;
-            /** @description The token of the link, where sign-up is closed. */
+            /** @description The token of the link, where one is needed. */
             invitation?: string;
         };
         SignInRequest: {
@@ -9368,6 +9392,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    RequestSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestSignUpRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyReply"];
+                };
+            };
+            /** @description Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: accounts must be made by letter here: without mail, or where sign-up is closed, none is sent. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorStatus"];
                 };
             };
             default: components["responses"]["Error"];

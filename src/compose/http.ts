@@ -5,6 +5,7 @@ import type { Proxy } from '../../proxy/index.ts';
 import { authenticateApp } from '../access/app-tokens.ts';
 import { createClientAddress } from '../access/client-address.ts';
 import { authenticate } from '../access/keys.ts';
+import { signUpMode } from '../access/people.ts';
 import { createStartLimit } from '../access/start-limit.ts';
 import { createGrants } from '../actors/grants.ts';
 import { EMBEDDED_VERSIONS } from '../adapters/catalogue-embedded.ts';
@@ -49,7 +50,7 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
   const grants = createGrants({ store, clock, secret, log });
   const services = createServices({
     ...shown,
-    config,
+    config: { ...config, signup: signUpMode(config) },
     log,
     clock,
     dataDir: config.dataDir,

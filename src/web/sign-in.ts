@@ -1,9 +1,9 @@
 import { normalizeEmail } from '../access/email.ts';
 import { endSession } from '../access/sessions.ts';
-import { signUpEmail } from '../access/sign-up-links.ts';
+import { requestSignUp, signUpEmail } from '../access/sign-up-links.ts';
 import { isPassword, PASSWORD_BYTES, signIn, signUp } from '../access/users.ts';
 import type { Credentials } from '../access/users.ts';
-import type { People } from '../access/people.ts';
+import type { People, SignUp } from '../access/people.ts';
 import { csrfField, hidden, problemNote, textField } from './form.ts';
 import { html } from './html.ts';
 import type { Html } from './html.ts';
@@ -30,7 +30,11 @@ export function mountSignIn(serve: Serve, people: People): void {
   const isOpen = ({ invitation }: Draft, { now }: Visit) => signup === 'open' || emailOf(invitation, now) !== undefined;
   const emailOf = (invitation: string, now: number) => signUpEmail(people.secret, invitation, now);
   const signUpPage = (visit: Visit, draft: Draft) =>
-    isOpen(draft, visit) ? newAccountPage(visit, draft) : closedPage(draft);
+    isOpen(draft, visit)
+      ? newAccountPage(visit, draft)
+      : signup === 'letter'
+        ? requestPage(visit, draft)
+        : closedPage(draft);
 
   serve.open('/sign-in', (visit) => arrived(visit) ?? signInPage(visit, fresh(visit), signup));
   serve.open('/sign-up', (visit) => {
@@ -51,6 +55,7 @@ export function mountSignIn(serve: Serve, people: People): void {
   serve.submit('/sign-up', async (visit, form) => {
     const draft = draftOf(form);
     const credentials = credentialsOf(form);
+    if (signup === 'letter' && !isOpen(draft, visit)) return requested(visit, draft, credentials.email);
     const problem = whatIsWrong(form, credentials);
     if (problem) return signUpPage(visit, { ...draft, problem });
     try {
@@ -60,6 +65,16 @@ export function mountSignIn(serve: Serve, people: People): void {
       return signUpPage(visit, { ...draft, problem: problemOf(error) });
     }
   });
+
+  async function requested(visit: Visit, draft: Draft, email: string): Promise<Page> {
+    if (email === '') return requestPage(visit, { ...draft, problem: noEmail(draft.email) });
+    try {
+      await requestSignUp(people, email, visit.visitor);
+      return requestedPage(draft);
+    } catch (error) {
+      return requestPage(visit, { ...draft, problem: problemOf(error) });
+    }
+  }
 
   serve.submitSignedIn('/sign-out', async ({ principal }, form) => {
     const next = form.get('next');
@@ -87,12 +102,16 @@ function credentialsOf(form: Form): Credentials {
 }
 
 function whatIsWrong(form: Form, { email, password }: Credentials): Problem | undefined {
-  if (email === '') return invalid('email', `“${plainName(form.get('email') ?? '')}” is not an e-mail address.`);
+  if (email === '') return noEmail(form.get('email') ?? '');
   if (isPassword(password)) return undefined;
   return invalid('password', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
 }
 
-function signInPage(visit: Visit, { email, next, problem }: Draft, signup: 'open' | 'closed'): Page {
+function noEmail(given: string): Problem {
+  return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
+}
+
+function signInPage(visit: Visit, { email, next, problem }: Draft, signup: SignUp): Page {
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
     ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`} ${problemNote(problem)}
@@ -102,7 +121,7 @@ function signInPage(visit: Visit, { email, next, problem }: Draft, signup: 'open
       <button type="submit">Sign in</button>
     </form>
     ${
-      signup === 'open'
+      signup !== 'closed'
         ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`
         : html`<p class="aside">
             New here? Accounts are given out by whoever runs this installation: ask them for a link.
@@ -110,6 +129,30 @@ function signInPage(visit: Visit, { email, next, problem }: Draft, signup: 'open
     }
   </section>`;
   return withProblem({ title: 'Sign in', main }, problem);
+}
+
+function requestPage(visit: Visit, { email, next, problem }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Make an account</h1>
+    ${problemNote(problem)}
+    <form method="post" action="/sign-up">
+      ${csrfField(visit.csrf)}${hidden('next', next)}
+      ${textField({ ...EMAIL, value: email, problem, hint: 'We send a link there. It works for seven days.' })}
+      <button type="submit">Send the link</button>
+    </form>
+    ${knownAside(next)}
+  </section>`;
+  return withProblem({ title: 'Make an account', main }, problem);
+}
+
+/** The same whether or not the address has an account: the letter says it. */
+function requestedPage({ next }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Look into your mail</h1>
+    <p>We have written to this address what comes next. You can close this page.</p>
+    ${knownAside(next)}
+  </section>`;
+  return { title: 'Look into your mail', main };
 }
 
 function closedPage({ next, problem }: Draft): Page {

@@ -10,7 +10,7 @@ import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/access/csr
 import { normalizeEmail } from '../../src/access/email.ts';
 import { createAttemptLimit, createLoginLimits, LOGIN_RULES } from '../../src/access/login-limits.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../src/access/passwords.ts';
-import type { People } from '../../src/access/people.ts';
+import { type People, signUpMode } from '../../src/access/people.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/access/session-cookie.ts';
 import {
   endSession,
@@ -20,7 +20,7 @@ import {
   openSession,
   sessionsOf,
 } from '../../src/access/sessions.ts';
-import { signUpToken } from '../../src/access/sign-up-links.ts';
+import { requestSignUp, signUpToken } from '../../src/access/sign-up-links.ts';
 import { changePassword, signIn, signUp } from '../../src/access/users.ts';
 import { createLog } from '../../src/log.ts';
 import type { Mail } from '../../src/ports.ts';
@@ -173,6 +173,12 @@ test('signing up can be closed, and a mail server that fails does not matter', a
   const closed = await people(t, { config: { baseUrl: 'https://panel.example', signup: 'closed' } });
   const steve = { email: 'steve@example.com', password: PASSWORD };
   t.is(await reasonOf(signUp(closed, steve, HOME)), 'SIGNUP_CLOSED');
+  t.is(await reasonOf(requestSignUp(closed, steve.email, HOME)), 'SIGNUP_CLOSED');
+  const byLetter = { ...closed, config: { ...closed.config, signup: 'letter' as const } };
+  t.is(await reasonOf(signUp(byLetter, steve, HOME)), 'SIGNUP_CLOSED');
+  t.is(signUpMode({ signup: 'open', smtpUrl: 'smtp://mail.example' }), 'letter');
+  t.is(signUpMode({ signup: 'open', smtpUrl: null }), 'open', 'where nobody would deliver it');
+  t.is(signUpMode({ signup: 'closed', smtpUrl: 'smtp://mail.example' }), 'closed');
   const now = closed.clock.now();
   const link = (email: string, expiresAt = now + 1) => signUpToken(closed.secret, email, expiresAt);
   for (const invitation of [

@@ -494,6 +494,64 @@ async function visitorForm(site: Site): Promise<{ cookie: string; csrf: string }
   return { cookie, csrf: csrfIn(await reply.text()) };
 }
 
+test('sign-up by letter answers alike whether or not the address has an account', async (t) => {
+  const site = await openSite(t, { signup: 'letter' });
+  const form = async () => visitorForm(site);
+  const ask = async (email: string) => {
+    const reply = await post(site, '/sign-up', { ...(await form()), email }, {});
+    const headers = [...reply.headers].filter(([name]) => !['date', 'x-request-id', 'set-cookie'].includes(name));
+    const text = (await reply.text()).replaceAll(/name="csrf" value="[^"]+"/g, '');
+    return { status: reply.status, headers, text, session: reply.headers.get('set-cookie')?.includes('sid=') ?? false };
+  };
+  // Of the harness: the account of `usr_test`.
+  const known = await ask('owner@example.com');
+  const unknown = await ask('new@example.org');
+  t.deepEqual(known, unknown);
+  t.like(unknown, { status: 200, session: false });
+  t.regex(unknown.text, /Look into your mail/);
+  const [told, linked] = site.letters;
+  t.like(told, { to: 'owner@example.com', subject: 'You have an account at Dormouse' });
+  t.notRegex(told?.text ?? '', /invitation=/);
+  t.is(linked?.to, 'new@example.org');
+  const invitation = /invitation=(\S+)/.exec(linked?.text ?? '')?.[1] ?? '';
+
+  const api = async (path: string, body: object) => {
+    const reply = await fetch(`${site.apiOrigin}/v1/session/me:${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+    });
+    return { status: reply.status, text: await reply.text() };
+  };
+  t.is(
+    (await api('requestSignUp', { email: 'x@example.org' })).status,
+    400,
+    'of the API beside it, where anybody may at once',
+  );
+
+  // What somebody types without a link makes no account, whatever the address.
+  for (const email of ['owner@example.com', 'other@example.org']) {
+    const reply = await post(site, '/sign-up', { ...(await form()), email, password: PASSWORD }, {});
+    t.regex(await reply.text(), /Look into your mail/);
+  }
+  const before = await site.store.query('SELECT * FROM "users"');
+  t.is(before.length, 1);
+  const page = await (await fetch(`${site.origin}/sign-up?invitation=${invitation}`)).text();
+  t.regex(page, /value="new@example.org"/);
+  const made = await post(
+    site,
+    '/sign-up',
+    { ...(await form()), email: 'new@example.org', password: PASSWORD, invitation },
+    {},
+  );
+  t.is(made.status, 303);
+  t.like(
+    (await site.store.query<{ email: string }>('SELECT * FROM "users" ORDER BY "createdAt" DESC, "email"'))
+      .map(({ email }) => email)
+      .toSorted(),
+    ['new@example.org', 'owner@example.com'],
+  );
+});
+
 async function signedUp(site: Site, email = 'reader@example.org'): Promise<{ cookie: string; csrf: string }> {
   const reply = await post(site, '/sign-up', { ...(await visitorForm(site)), email, password: PASSWORD }, {});
   const cookie = reply.headers.get('set-cookie')?.split(';')[0] ?? '';

@@ -4,6 +4,7 @@ import { Router } from '@koa/router';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
+import type { SignUp } from '../../src/access/people.ts';
 import { createStartLimit } from '../../src/access/start-limit.ts';
 import { createGuessLimit } from '../../src/access/user-codes.ts';
 import { createGrants } from '../../src/actors/grants.ts';
@@ -27,7 +28,7 @@ export type Site = Awaited<ReturnType<typeof openSite>>;
 
 export async function openSite(
   t: ExecutionContext,
-  { signup = 'open', host = '127.0.0.1' }: { signup?: 'open' | 'closed'; host?: string } = {},
+  { signup = 'open', host = '127.0.0.1' }: { signup?: SignUp; host?: string } = {},
 ) {
   const behind = await api(t);
   const { store, clock, log, secret } = behind.services;
