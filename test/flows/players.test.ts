@@ -11,6 +11,7 @@ interface Lists {
   online: string[];
   running: boolean;
   whitelistEnforced: boolean;
+  withoutConsole: boolean;
   whitelist: object[];
   ops: object[];
   banned: { created: string }[];
@@ -55,6 +56,7 @@ const bothWays = test.macro({
       online: [],
       running: way === 'awake',
       whitelistEnforced: true,
+      withoutConsole: false,
       whitelist: [player('Steve')],
       ops: [{ ...player('Steve'), level: 4, bypassesPlayerLimit: false }],
       banned: [
