@@ -42,6 +42,8 @@ test('the service is told who knocks, who is let in, and who has left', async (t
   t.deepEqual(told, [{ inside: 0, knocking: 1 }]);
   game.write(Buffer.alloc(64 * 1024));
   await until(() => told.length === 2);
+  // A game that reads sees that its player has left, and leaves too.
+  game.resume();
   client.socket.destroy();
   await until(() => proxied.proxy.connections('one') === 0);
   t.deepEqual(told.slice(1), [
