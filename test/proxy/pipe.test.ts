@@ -43,7 +43,7 @@ test('the service is told who knocks, who is let in, and who has left', async (t
   game.write(Buffer.alloc(64 * 1024));
   await until(() => told.length === 2);
   // A game that reads sees that its player has left, and leaves too.
-  game.resume();
+  game.once('end', () => game.end()).resume();
   client.socket.destroy();
   await until(() => proxied.proxy.connections('one') === 0);
   t.deepEqual(told.slice(1), [

@@ -33,7 +33,7 @@ async function playAndLeave(t: ExecutionContext, service: Service, version: stri
   t.is((await service.call('GET', `/v1/servers/${id}`)).state, 'hibernated', 'a ping wakes nothing');
 
   const begun = performance.now();
-  const steve = await joinBot({ ...address, name: 'Steve', timeoutMs: holdMs + 60_000 });
+  const steve = await joinBot({ ...address, name: 'Steve', timeoutMs: holdMs + 180_000 });
   t.true(performance.now() - begun >= holdMs, 'held while the server started');
   const alex = await joinRaw({ ...address, name: 'Alex' });
   steve.chat('hello from Steve');
@@ -52,7 +52,7 @@ async function playAndLeave(t: ExecutionContext, service: Service, version: stri
 }
 
 async function findItAgain(t: ExecutionContext, service: Service, version: string): Promise<void> {
-  const again = await joinBot({ ...addressOf(service, version), name: 'Steve', timeoutMs: 60_000 });
+  const again = await joinBot({ ...addressOf(service, version), name: 'Steve', timeoutMs: 180_000 });
   t.is(await again.blockAt(PLACE), 'stone', 'what was built is still there');
   await again.end();
 }
