@@ -17,7 +17,7 @@ test('who comes and goes shows before the next reading where the game has a mana
       if (Date.now() > end) return false;
     return true;
   };
-  const address = { port: service.playersPort, version: '1.21.11', fakeHost: 'live.localhost', timeoutMs: 60_000 };
+  const address = { port: service.playersPort, version: '1.21.11', fakeHost: 'live.localhost', timeoutMs: 180_000 };
   const steve = await joinRaw({ ...address, name: 'Steve' });
   // He may have come in before the first reading, which begins to follow; the next one is 15 s away.
   t.true(await shows(1, SAMPLE_MS + 5_000));
