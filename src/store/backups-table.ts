@@ -82,7 +82,6 @@ const text: EntitySchemaColumnOptions = { type: 'text' };
 const transformer = { to: exact, from: <T>(value: T): T => value };
 const bigint: EntitySchemaColumnOptions = { type: 'bigint', transformer };
 const integer: EntitySchemaColumnOptions = { type: 'integer', transformer };
-const key: EntitySchemaColumnOptions = { type: 'text', primary: true };
 const ofServer = {
   target: 'servers',
   columnNames: ['serverId'],
@@ -93,8 +92,8 @@ const ofServer = {
 export const backups = new EntitySchema<BackupRow>({
   name: 'backups',
   columns: {
-    serverId: key,
-    id: key,
+    serverId: id,
+    id: id,
     kind: text,
     state: text,
     createdAt: bigint,
@@ -118,7 +117,7 @@ export const backups = new EntitySchema<BackupRow>({
 
 export const backupMods = new EntitySchema<BackupModsRow>({
   name: 'backup_mods',
-  columns: { serverId: key, backupId: key, mods: text },
+  columns: { serverId: id, backupId: id, mods: text },
   foreignKeys: [
     {
       target: 'backups',
@@ -132,7 +131,7 @@ export const backupMods = new EntitySchema<BackupModsRow>({
 export const backupRetention = new EntitySchema<RetentionRow>({
   name: 'backup_retention',
   columns: {
-    serverId: key,
+    serverId: id,
     keepLast: integer,
     hourly: integer,
     daily: integer,
@@ -144,13 +143,13 @@ export const backupRetention = new EntitySchema<RetentionRow>({
 
 export const savingOff = new EntitySchema<SavingOffRow>({
   name: 'saving_off',
-  columns: { serverId: key, at: bigint },
+  columns: { serverId: id, at: bigint },
   foreignKeys: [ofServer],
 });
 
 export const maintenance = new EntitySchema<MaintenanceRow>({
   name: 'maintenance',
-  columns: { serverId: key, jobId: text, kind: text, target: text, step: text },
+  columns: { serverId: id, jobId: text, kind: text, target: text, step: text },
   foreignKeys: [ofServer],
 });
 

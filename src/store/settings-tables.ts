@@ -28,7 +28,6 @@ export interface WakePolicyRow {
 
 const text: EntitySchemaColumnOptions = { type: 'text' };
 const boolean: EntitySchemaColumnOptions = { type: 'boolean' };
-const serverId: EntitySchemaColumnOptions = { type: 'text', primary: true };
 const ofServer = {
   target: 'servers',
   columnNames: ['serverId'],
@@ -38,7 +37,7 @@ const ofServer = {
 
 export const publicStatuses = new EntitySchema<PublicStatusRow>({
   name: 'public_statuses',
-  columns: { serverId, slug: { ...text, nullable: true }, enabled: boolean, showAddress: boolean },
+  columns: { serverId: id, slug: { ...text, nullable: true }, enabled: boolean, showAddress: boolean },
   uniques: [{ columns: ['slug'] }],
   foreignKeys: [ofServer],
 });
@@ -46,7 +45,7 @@ export const publicStatuses = new EntitySchema<PublicStatusRow>({
 export const wakePolicies = new EntitySchema<WakePolicyRow>({
   name: 'wake_policies',
   columns: {
-    serverId,
+    serverId: id,
     mode: text,
     maxWakesPerDay: { type: 'integer', transformer: { to: exact, from: <T>(value: T): T => value } },
     asleepMotd: text,
