@@ -3,8 +3,7 @@
  * answer to the poll that led to it. Time is data: POLL, APPROVE and DENY carry `at` and are held against `expiresAt`; so
  * is the operator's word on the client: a grant of a client that is not `admitted` is not approved, and ends when polled.
  */
-import { and, assign, setup } from 'xstate';
-import type { SnapshotFrom } from 'xstate';
+import { type SnapshotFrom, and, assign, setup } from 'xstate';
 
 /** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token may be, or has just been, handed out. */
 export const GRANT_ANSWERS = [

@@ -1,15 +1,14 @@
 /**
- * A server's life. Decides when something may happen; effects are named here and made real in `src/actors/effects.ts`.
+ * A server's life. Decides when something may happen; effects are named here and made real in `src/servers/effects.ts`.
  *
  * Time is data: events carry `at` (epoch ms), deadlines lie in the context and are watched by the invoked `alarm`, so that a
  * restored snapshot goes on where it was. Commands that a state does not name are refused by the caller asking
  * `snapshot.can(event)`; facts that a state does not name are ignored. An accepted no-op names the action `stay`.
  */
-import { assign, fromCallback, fromPromise, setup } from 'xstate';
-import type { SnapshotFrom } from 'xstate';
+import { type SnapshotFrom, assign, fromCallback, fromPromise, setup } from 'xstate';
 import {
-  awakening,
   FALSE_WAKE_MS,
+  awakening,
   hangs,
   hungBefore,
   initialContext,
@@ -27,20 +26,20 @@ import {
 } from './server-context.ts';
 import {
   AGAIN_AFTER_HUNG,
-  againAfter,
   CANCELLED,
-  crashLoop,
-  failureOf,
   FALSE_WAKE,
   HUNG,
-  hung,
   IDLE,
   INSIDE,
   INSTALL_TIMEOUT,
-  notAgainAfter,
-  shownBy,
   START_TIMEOUT,
   UNEXPECTED,
+  againAfter,
+  crashLoop,
+  failureOf,
+  hung,
+  notAgainAfter,
+  shownBy,
 } from './server-reasons.ts';
 import {
   type Address,

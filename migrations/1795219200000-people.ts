@@ -1,5 +1,4 @@
-import { Table, TableColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table, TableColumn } from 'typeorm';
 import { bigint, nullable, primary, text } from './column-types.ts';
 
 /** Sessions, third-party apps and their tokens, device grants, members of servers, and who did what. */

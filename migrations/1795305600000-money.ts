@@ -1,5 +1,4 @@
-import { Table } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { bigint, integer, nullable, primary, text } from './column-types.ts';
 
 /** Wallets, the ledger, awake sessions with their ticks, limits of accounts, and checkouts. */

@@ -1,5 +1,4 @@
-import { Table } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { bigint, integer, primary, text } from './column-types.ts';
 
 /** Servers that are too slow, and what their webhooks are still to be told. */

@@ -1,5 +1,4 @@
-import { Table } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { bigint, nullable, primary, text } from './column-types.ts';
 
 /** What servers take of the disk and may take, and which of them operators have suspended. */

@@ -1,5 +1,4 @@
-import { Table } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { boolean, integer, nullable, primary, text } from './column-types.ts';
 
 /** Who may wake a server by joining, and what strangers may see of it. */

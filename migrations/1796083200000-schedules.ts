@@ -1,5 +1,4 @@
-import { Table } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table } from 'typeorm';
 import { bigint, boolean, nullable, primary, text } from './column-types.ts';
 
 /** What is done with servers by the clock. */

@@ -1,5 +1,4 @@
-import { Table, TableColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, Table, TableColumn } from 'typeorm';
 import { nullable, primary, text } from './column-types.ts';
 
 /** The mods that servers had when their backups were made, and how restored files lay when they were put in place. */

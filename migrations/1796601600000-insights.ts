@@ -1,5 +1,4 @@
-import { TableColumn } from 'typeorm';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { type MigrationInterface, type QueryRunner, TableColumn } from 'typeorm';
 import { text } from './column-types.ts';
 
 /** Everything that was found of a failure; of earlier ones only the first is known. */

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
-import { encodeFrame, encodeString, encodeVarInt, FrameReader, ProtocolError, readFrame } from './codec.ts';
+import { FrameReader, ProtocolError, encodeFrame, encodeString, encodeVarInt, readFrame } from './codec.ts';
 import { PROTOCOL } from './handshake.ts';
-import { PeerGone } from './inbox.ts';
-import type { Inbox } from './inbox.ts';
+import { type Inbox, PeerGone } from './inbox.ts';
 import type { Timings } from './settings.ts';
 
 /**

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { encodeFrame } from './codec.ts';
 import type { Context } from './context.ts';
-import { readOpening, readStatusPacket } from './handshake.ts';
-import type { Handshake } from './handshake.ts';
+import { type Handshake, readOpening, readStatusPacket } from './handshake.ts';
 import { lookupKey } from './hostname.ts';
 import { join } from './join.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from './legacy.ts';

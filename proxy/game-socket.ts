@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, connect } from 'node:net';
 import { readFrame, readVarInt } from './codec.ts';
 import type { Address } from './ports.ts';
 

@@ -1,5 +1,4 @@
-import { FrameReader, ProtocolError, readFrame, readVarInt } from './codec.ts';
-import type { Parsed } from './codec.ts';
+import { FrameReader, type Parsed, ProtocolError, readFrame, readVarInt } from './codec.ts';
 
 /** Numbers of protocol versions at which something the proxy reads or writes changed. */
 export const PROTOCOL = {

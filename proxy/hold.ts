@@ -4,8 +4,7 @@ import type { Context } from './context.ts';
 import { PeerGone } from './inbox.ts';
 import { Kick } from './kick.ts';
 import type { Release } from './limits.ts';
-import { JoinRefused } from './ports.ts';
-import type { Address, Player, Route } from './ports.ts';
+import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import type { Visit } from './visit.ts';
 
 export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { ProtocolError } from './codec.ts';
-import type { Parse } from './codec.ts';
+import { type Parse, ProtocolError } from './codec.ts';
 
 /** The other side has closed the connection, or nothing more will come from it. */
 export class PeerGone extends Error {

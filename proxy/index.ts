@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { Server } from 'node:net';
+import { type Server, createServer } from 'node:net';
 import { Accounts } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
@@ -8,8 +7,7 @@ import { Deadlines } from './deadlines.ts';
 import { Gate } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
-import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from './settings.ts';
-import type { Limits, Timings } from './settings.ts';
+import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
 import { StatusBoard } from './status.ts';
 import type { Visit } from './visit.ts';
 

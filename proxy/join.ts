@@ -1,12 +1,10 @@
 import type { Context } from './context.ts';
 import { GameSocket } from './game-socket.ts';
-import { asLogin, readLoginStart } from './handshake.ts';
-import type { Handshake } from './handshake.ts';
+import { type Handshake, asLogin, readLoginStart } from './handshake.ts';
 import { Hold, LEGAL_NAME } from './hold.ts';
 import { Kick, disconnectFrame } from './kick.ts';
 import { pipe } from './pipe.ts';
-import { JoinRefused } from './ports.ts';
-import type { Address, Player, Route } from './ports.ts';
+import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import { verify } from './verify.ts';
 import type { Visit } from './visit.ts';
 

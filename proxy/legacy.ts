@@ -1,5 +1,4 @@
-import { ProtocolError } from './codec.ts';
-import type { Parsed } from './codec.ts';
+import { type Parsed, ProtocolError } from './codec.ts';
 
 /** The server list ping of clients before 1.7 (protocol: minecraft.wiki Server List Ping, "Legacy"). */
 export interface LegacyPing {

@@ -1,5 +1,5 @@
 /**
- * All the proxy knows of the service: which server a host name means, and how to wake one. `src/actors/routing.ts`
+ * All the proxy knows of the service: which server a host name means, and how to wake one. `src/joining/routing.ts`
  * answers both from live actors; a proxy in a process of its own answers them over a socket.
  */
 

@@ -1,8 +1,7 @@
 import { encodeFrame, encodeString } from './codec.ts';
 import type { LegacyStatus } from './legacy.ts';
 import { LiveStatus } from './live-status.ts';
-import { field, parseStatus, pingStatus, STATUS_JSON_UNITS } from './ping.ts';
-import type { StatusAnswer } from './ping.ts';
+import { STATUS_JSON_UNITS, type StatusAnswer, field, parseStatus, pingStatus } from './ping.ts';
 import type { Route } from './ports.ts';
 import type { Timings } from './settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from './text.ts';

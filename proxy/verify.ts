@@ -1,11 +1,10 @@
 import { constants, createCipheriv, createDecipheriv, privateDecrypt, randomBytes } from 'node:crypto';
 import type { ServerKey } from './accounts.ts';
-import { encodeFrame, encodeString, encodeVarInt, FrameReader, ProtocolError, readFrame } from './codec.ts';
+import { FrameReader, ProtocolError, encodeFrame, encodeString, encodeVarInt, readFrame } from './codec.ts';
 import type { Context } from './context.ts';
-import { PROTOCOL } from './handshake.ts';
-import type { Handshake } from './handshake.ts';
-import { Kick, disconnectFrame } from './kick.ts';
+import { type Handshake, PROTOCOL } from './handshake.ts';
 import { PeerGone } from './inbox.ts';
+import { Kick, disconnectFrame } from './kick.ts';
 import type { Player } from './ports.ts';
 import type { Visit } from './visit.ts';
 

@@ -1,26 +1,26 @@
 import type { AddressInfo } from 'node:net';
-import type { FirstRun } from './access/first-run.ts';
-import { startReconcile } from './actors/reconcile.ts';
-import { scheduleActions } from './actors/schedule-actions.ts';
-import { createSchedules } from './actors/schedules.ts';
-import { sinceBoot, systemClock } from './adapters/clock.ts';
-import { openNodeServices } from './api/node-services.ts';
 import { openGameHost } from './compose/game-host.ts';
 import { listenSftp, openContent, openHosting } from './compose/hosting.ts';
 import { listenHttp } from './compose/http.ts';
 import { openInstallation } from './compose/installation.ts';
-import { listenPlayers, openJoining } from './compose/joining.ts';
-import { openMailer } from './compose/mailer.ts';
 import { openAllowance, openMoney, startCharging } from './compose/money.ts';
 import { openObservation, openWebhooks, watchService } from './compose/observation.ts';
 import { openServers } from './compose/servers.ts';
-import { createClosers } from './compose/startup.ts';
 import type { Config } from './config.ts';
-import { createCoreRules } from './hosting/core-rules.ts';
-import { sweepUnfinished } from './hosting/unfinished.ts';
-import type { Log } from './log.ts';
-import { createTelemetry } from './observability/telemetry.ts';
-import type { Clock } from './ports.ts';
+import { createCoreRules } from './game/core-rules.ts';
+import { createTelemetry } from './insight/telemetry.ts';
+import { sweepUnfinished } from './jail/unfinished.ts';
+import { listenPlayers, openJoining } from './joining/joining.ts';
+import type { Clock } from './kernel/clock.ts';
+import { createClosers } from './kernel/closers.ts';
+import type { Log } from './kernel/log.ts';
+import { sinceBoot, systemClock } from './kernel/system-clock.ts';
+import { openNodeServices } from './operators/node-services.ts';
+import type { FirstRun } from './people/first-run.ts';
+import { openMailer } from './people/mailer.ts';
+import { scheduleActions } from './schedules/actions.ts';
+import { createSchedules } from './schedules/schedules.ts';
+import { startReconcile } from './servers/reconcile.ts';
 
 /** The running service. */
 export interface App {

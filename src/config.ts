@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import * as kind from './setting-kinds.ts';
+import * as kind from './kernel/setting-kinds.ts';
 
 /** One setting of the environment. */
 export interface Setting<T> {

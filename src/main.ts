@@ -1,15 +1,15 @@
-import process from 'node:process';
 import { join } from 'node:path';
-import { acquireLease } from './access/lease.ts';
-import { systemClock } from './adapters/clock.ts';
-import { openapiDocument } from './api/openapi.ts';
+import process from 'node:process';
 import { type App, startApp } from './app.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
+import { openapiDocument } from './http/openapi.ts';
+import { createLog } from './kernel/log.ts';
+import { StatusError } from './kernel/status.ts';
+import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
-import { createLog } from './log.ts';
-import { StatusError } from './status.ts';
+import { welcomeText } from './people/welcome.ts';
+import { acquireLease } from './store/lease.ts';
 import { openStore } from './store/store.ts';
-import { welcomeText } from './access/welcome.ts';
 
 /**
  * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to

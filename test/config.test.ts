@@ -5,8 +5,8 @@ import { stripVTControlCharacters } from 'node:util';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
-import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/ids.ts';
-import { createLog, redact } from '../src/log.ts';
+import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/kernel/ids.ts';
+import { createLog, redact } from '../src/kernel/log.ts';
 import { cpuTime } from './support/cpu.ts';
 
 const none = { envFile: null };

@@ -1,5 +1,5 @@
-import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from '../store/account-limits.ts';
 import type { Store, Tx } from '../store/store.ts';
+import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './limit-rows.ts';
 
 /** What an account may have. */
 export interface Limits {

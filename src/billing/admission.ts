@@ -1,8 +1,7 @@
-import { StatusError } from '../status.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity } from './capacity.ts';
-import { loadOf, reserves } from './reservations.ts';
-import type { Reserving } from './reservations.ts';
+import { type Reserving, loadOf, reserves } from './reservations.ts';
 
 /** Decides whether a server may wake, or have something installed. */
 export interface Admission {

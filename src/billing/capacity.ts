@@ -1,6 +1,7 @@
-import type { Clock, Engine, Machine, MachineProbe } from '../ports.ts';
-import { loadOf } from './reservations.ts';
-import type { Load, Reserving } from './reservations.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Machine, MachineProbe } from './machine.ts';
+import { type Load, type Reserving, loadOf } from './reservations.ts';
 
 /** How much CPU time a server of at most `ramMb` may use at once, in cores. */
 export interface CpuTier {

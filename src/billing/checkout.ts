@@ -1,10 +1,17 @@
-import { randomBase62 } from '../ids.ts';
-import type { Log } from '../log.ts';
-import type { Checkout, CheckoutOrder, CheckoutPage, Clock } from '../ports.ts';
-import { StatusError } from '../status.ts';
-import { countCheckouts, getCheckout, insertCheckout, markCheckoutExpired, nameCheckout } from '../store/checkouts.ts';
-import type { CheckoutRow } from '../store/rows.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Store, Tx } from '../store/store.ts';
+import {
+  type CheckoutRow,
+  countCheckouts,
+  getCheckout,
+  insertCheckout,
+  markCheckoutExpired,
+  nameCheckout,
+} from './checkout-rows.ts';
+import type { Checkout, CheckoutOrder, CheckoutPage } from './payments.ts';
 import { type CheckoutDeed, createSettlement } from './settlement.ts';
 
 /** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */

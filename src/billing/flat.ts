@@ -1,11 +1,11 @@
-import { listFlatSessions } from '../store/awake-sessions.ts';
-import { lastFlatEntry } from '../store/ledger.ts';
-import type { AwakeSessionRow, ServerRow } from '../store/rows.ts';
+import type { ServerRow } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
-import { getWallet } from '../store/wallets.ts';
+import { lastFlatEntry } from './ledger-rows.ts';
 import { post } from './ledger.ts';
 import { type End, shortOf } from './means.ts';
-import { flatMicros, PERIOD_MS, type Prices } from './prices.ts';
+import { PERIOD_MS, type Prices, flatMicros } from './prices.ts';
+import { type AwakeSessionRow, listFlatSessions } from './session-rows.ts';
+import { getWallet } from './wallet-rows.ts';
 
 type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;
 

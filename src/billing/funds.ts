@@ -1,18 +1,20 @@
 import type { Cause } from '../../machines/server-types.ts';
-import type { Log } from '../log.ts';
-import type { Clock, Console, Mailer } from '../ports.ts';
-import { StatusError } from '../status.ts';
-import { listOwners } from '../store/accounts.ts';
-import { openSession } from '../store/awake-sessions.ts';
-import type { ServerRow, SpendCapAction, WalletRow } from '../store/rows.ts';
+import type { Console } from '../engines/console/console.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Mailer } from '../people/mail.ts';
+import { listOwners } from '../people/rows.ts';
+import { createLastCalls } from '../servers/last-call.ts';
+import type { LiveServer, LiveServers } from '../servers/live.ts';
+import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { getWallet, listSpentWallets, markCapNotified } from '../store/wallets.ts';
-import { chargeFlat, flatDue, type UnpaidFlat } from './flat.ts';
-import { createLastCalls } from './last-call.ts';
+import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
 import { insufficientFunds } from './ledger.ts';
-import type { LiveServer, LiveServers } from './live.ts';
-import { capReached, type End, shortOf, spentMicrosOf } from './means.ts';
-import { flatMicros, monthOf, type Prices, tickCeilingMicros } from './prices.ts';
+import { type End, capReached, shortOf, spentMicrosOf } from './means.ts';
+import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts';
+import { openSession } from './session-rows.ts';
+import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';
 
 /** Sees to it that nobody plays on an empty wallet, or beyond their cap. */
 export interface Funds {

@@ -1,9 +1,8 @@
-import { StatusError } from '../status.ts';
-import { insertEntry } from '../store/ledger.ts';
-import type { LedgerKind } from '../store/rows.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Sql, Tx } from '../store/store.ts';
-import { addToBalance, addToSpent, getWallet, insertWallet, listUnbalanced } from '../store/wallets.ts';
+import { type LedgerKind, insertEntry } from './ledger-rows.ts';
 import { monthOf } from './prices.ts';
+import { addToBalance, addToSpent, getWallet, insertWallet, listUnbalanced } from './wallet-rows.ts';
 
 /** A movement of money. */
 export interface Posting {

@@ -1,5 +1,5 @@
-import type { WalletRow } from '../store/rows.ts';
 import { monthOf } from './prices.ts';
+import type { WalletRow } from './wallet-rows.ts';
 
 /** What an account has come to the end of. */
 export type End = 'funds' | 'spend_cap';

@@ -1,22 +1,23 @@
-import type { Log } from '../log.ts';
+import type { Engine, Game } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { Clock, Engine, Game } from '../ports.ts';
+import type { LiveServers } from '../servers/live.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
+import { type Unbalanced, unbalanced } from './ledger.ts';
+import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import {
+  type MeteredSession,
   listMetered,
   openSession,
   proveSession,
   proveSessions,
   writeOff,
-  type MeteredSession,
-} from '../store/awake-sessions.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { chargeNext, purgeTicks } from '../store/ticks.ts';
-import { chargeAllFlat, type UnpaidFlat } from './flat.ts';
-import { type Unbalanced, unbalanced } from './ledger.ts';
-import type { LiveServers } from './live.ts';
-import { monthOf, type Prices, TICK_MS } from './prices.ts';
+} from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
-import { GAP_MS, recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
+import { chargeNext, purgeTicks } from './tick-rows.ts';
+import { GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
 export interface MeterOptions {
   store: Store;

@@ -1,5 +1,5 @@
 import type { ServerContext, ServerState } from '../../machines/server-types.ts';
-import type { ServerRow } from '../store/rows.ts';
+import type { ServerRow } from '../servers/rows.ts';
 
 /** As much of a server as tells what it reserves. */
 export interface Reserving {

@@ -1,23 +1,25 @@
 import type { Cause } from '../../machines/server-types.ts';
-import { randomBase62 } from '../ids.ts';
+import type { Game } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { randomBase62 } from '../kernel/ids.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { Clock, Game } from '../ports.ts';
+import type { LiveServer, LiveStep } from '../servers/live.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { Tx } from '../store/store.ts';
+import { chargeFlat } from './flat.ts';
+import { type Prices, monthOf } from './prices.ts';
 import {
+  type AwakeSessionRow,
   endSession,
   insertSession,
   markBillable,
   markReady,
   openSession,
   proveSession,
-} from '../store/awake-sessions.ts';
-import type { AwakeSessionRow, ServerRow } from '../store/rows.ts';
-import type { Tx } from '../store/store.ts';
-import { chargeNext } from '../store/ticks.ts';
-import { insertWallet } from '../store/wallets.ts';
-import { chargeFlat } from './flat.ts';
-import type { LiveServer, LiveStep } from './live.ts';
-import { monthOf, type Prices } from './prices.ts';
-import { recordWriteOff, type RecordWriteOff, SILENT } from './write-off.ts';
+} from './session-rows.ts';
+import { chargeNext } from './tick-rows.ts';
+import { insertWallet } from './wallet-rows.ts';
+import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
 export interface Sessions {

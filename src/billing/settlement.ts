@@ -1,10 +1,9 @@
-import type { Log } from '../log.ts';
-import type { CheckoutEvent } from '../ports.ts';
-import { getCheckout, markCheckoutExpired, markCheckoutPaid } from '../store/checkouts.ts';
-import { refundedMicros } from '../store/ledger.ts';
-import type { CheckoutRow } from '../store/rows.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Tx } from '../store/store.ts';
+import { type CheckoutRow, getCheckout, markCheckoutExpired, markCheckoutPaid } from './checkout-rows.ts';
+import { refundedMicros } from './ledger-rows.ts';
 import { post } from './ledger.ts';
+import type { CheckoutEvent } from './payments.ts';
 
 /** Who has opened or settled a checkout, for the audit log. */
 export interface CheckoutDeed {

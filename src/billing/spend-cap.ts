@@ -1,10 +1,9 @@
-import type { SpendCapAction } from '../store/rows.ts';
+import type { LiveServer } from '../servers/live.ts';
 import type { Sql } from '../store/store.ts';
-import { getWallet } from '../store/wallets.ts';
 import { flatDue } from './flat.ts';
-import type { LiveServer } from './live.ts';
 import { spentMicrosOf } from './means.ts';
-import { flatMicros, hourlyMicros, PERIOD_MS, type Prices } from './prices.ts';
+import { PERIOD_MS, type Prices, flatMicros, hourlyMicros } from './prices.ts';
+import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 
 /** What an account may spend, has spent, and how long what it has will last. */
 export interface Spending {

@@ -1,10 +1,7 @@
-import { request } from './call.ts';
-import type { Method, PathOf, Reply, Sent, StreamPath } from './call.ts';
-import { notSignedIn, refused } from './errors.ts';
-import type { CommandError } from './errors.ts';
-import { exchange, openStream } from './http.ts';
-import type { Answer, Request } from './http.ts';
-import type { Detail } from '../status.ts';
+import type { Detail } from '../kernel/status.ts';
+import { type Method, type PathOf, type Reply, type Sent, type StreamPath, request } from './call.ts';
+import { type CommandError, notSignedIn, refused } from './errors.ts';
+import { type Answer, type Request, exchange, openStream } from './http.ts';
 
 /** The control API of one service, with one key. Every call throws CommandError: refused, not signed in, or unreachable. */
 export interface Api {

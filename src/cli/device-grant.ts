@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal } from './api.ts';
 import { request } from './call.ts';
-import { failed, isTransient, unreachable } from './errors.ts';
-import type { CommandError } from './errors.ts';
-import { exchange } from './http.ts';
-import type { Answer } from './http.ts';
-import { DEVICE, DEVICE_POLL, read } from './shapes.ts';
-import type { Device } from './shapes.ts';
+import { type CommandError, failed, isTransient, unreachable } from './errors.ts';
+import { type Answer, exchange } from './http.ts';
+import { DEVICE, DEVICE_POLL, type Device, read } from './shapes.ts';
 
 /** RFC 8628 §3.5: what `slow_down` adds, for this and all later polls. */
 const SLOW_DOWN_S = 5;

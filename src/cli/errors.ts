@@ -1,5 +1,4 @@
-import { CODES } from '../status.ts';
-import type { Code, Detail } from '../status.ts';
+import { CODES, type Code, type Detail } from '../kernel/status.ts';
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 

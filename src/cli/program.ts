@@ -5,12 +5,10 @@ import { commands } from './commands.ts';
 import { credentialsFile, loadCredentials, saveCredentials } from './credentials.ts';
 import { CommandError, EXIT, interrupted, noCredentialsFile, wrongUsage } from './errors.ts';
 import { commandHelp, programHelp } from './help.ts';
-import { parseCommand, splitCommandLine } from './parse.ts';
-import type { GlobalValues } from './parse.ts';
+import { type GlobalValues, parseCommand, splitCommandLine } from './parse.ts';
 import { errorJson, errorLines } from './report.ts';
 import { DEFAULT_URL, serviceUrl } from './service-url.ts';
-import { createTerminal } from './terminal.ts';
-import type { Terminal } from './terminal.ts';
+import { type Terminal, createTerminal } from './terminal.ts';
 import { VERSION } from './version.ts';
 
 /** The variables this program heeds. */

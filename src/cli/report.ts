@@ -1,4 +1,4 @@
-import type { Detail } from '../status.ts';
+import type { Detail } from '../kernel/status.ts';
 import type { CommandError } from './errors.ts';
 import { aligned } from './table.ts';
 import type { Output } from './terminal.ts';

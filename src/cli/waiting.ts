@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api } from './api.ts';
 import { isTransient } from './errors.ts';
-import { SERVER, read } from './shapes.ts';
-import type { Server } from './shapes.ts';
+import { SERVER, type Server, read } from './shapes.ts';
 
 const EAGER_MS = 250;
 const PATIENT_MS = 1000;

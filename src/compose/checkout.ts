@@ -1,5 +1,5 @@
-import { createTestCheckout } from '../adapters/test-checkout.ts';
-import type { Checkout } from '../ports.ts';
+import type { Checkout } from '../billing/payments.ts';
+import { createTestCheckout } from '../billing/test-checkout.ts';
 import type { Startup } from './startup.ts';
 
 /** How wallets are funded; undefined: not at all. */
@@ -10,7 +10,7 @@ export async function openCheckout({ config, log }: Pick<Startup, 'config' | 'lo
     return createTestCheckout();
   }
   // Only here, so that nobody else pays for it.
-  const { createStripeCheckout } = await import('../adapters/stripe-checkout.ts');
+  const { createStripeCheckout } = await import('../billing/stripe-checkout.ts');
   const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiUrl: apiUrl } = config;
   return createStripeCheckout({ secretKey, webhookSecret, apiUrl });
 }

@@ -1,9 +1,9 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openBubblewrap } from '../adapters/bubblewrap.ts';
-import { closedAbove, gameUser } from '../adapters/game-user.ts';
-import type { Confinement } from '../adapters/process-confinement.ts';
-import type { TrustedWithCode } from '../hosting/core-rules.ts';
+import { openBubblewrap } from '../engines/process/bubblewrap.ts';
+import type { Confinement } from '../engines/process/confinement.ts';
+import { closedAbove, gameUser } from '../engines/process/game-user.ts';
+import type { TrustedWithCode } from '../game/core-rules.ts';
 import type { Startup } from './startup.ts';
 
 /** How games that are processes are kept from what is not theirs, and so whose code they may run. */

@@ -1,22 +1,24 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Secret } from '../access/secrets.ts';
-import { dockerOptions } from '../adapters/docker-host.ts';
-import { type ImageProvider, renewImage } from '../adapters/docker-image.ts';
-import { chooseEngine } from '../adapters/engine-auto.ts';
-import { createFabricDownloads } from '../adapters/fabric-downloads.ts';
-import { createJavas, type JavaPlaces } from '../adapters/java-homes.ts';
-import { createJavaVersions } from '../adapters/java-versions.ts';
-import { createManagement } from '../adapters/management.ts';
-import { createProcessEngine, searchPath } from '../adapters/process.ts';
-import { createRconConsole } from '../adapters/rcon.ts';
-import { withStandardInput } from '../adapters/typed-console.ts';
-import { createVanillaDownloads } from '../adapters/vanilla-downloads.ts';
-import type { TrustedWithCode } from '../hosting/core-rules.ts';
-import type { FileOwner } from '../hosting/properties.ts';
-import type { Console, Engine, Management } from '../ports.ts';
+import { chooseEngine } from '../engines/choose.ts';
+import type { Console } from '../engines/console/console.ts';
+import type { Management } from '../engines/console/management-port.ts';
+import { createManagement } from '../engines/console/management.ts';
+import { createRconConsole } from '../engines/console/rcon.ts';
+import { withStandardInput } from '../engines/console/typed-console.ts';
+import { dockerOptions } from '../engines/docker/host.ts';
+import { type ImageProvider, renewImage } from '../engines/docker/image.ts';
+import type { Engine } from '../engines/engine.ts';
+import { createFabricDownloads } from '../engines/process/fabric-downloads.ts';
+import { type JavaPlaces, createJavas } from '../engines/process/java-homes.ts';
+import { createProcessEngine, searchPath } from '../engines/process/process.ts';
+import { createVanillaDownloads } from '../engines/process/vanilla-downloads.ts';
+import type { TrustedWithCode } from '../game/core-rules.ts';
+import { createJavaVersions } from '../game/java-versions.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
+import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
 import { openConfinement } from './confinement.ts';
 import type { Startup } from './startup.ts';
@@ -81,7 +83,7 @@ async function openEngine(
   const kind = await chooseEngine(config.engine, { docker, image, provideImage, usedDocker, log });
   if (kind === 'docker') {
     await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
-    const { createDockerEngine } = await import('../adapters/docker.ts');
+    const { createDockerEngine } = await import('../engines/docker/docker.ts');
     const isOutdated = async (labels: Readonly<Record<string, string>>) =>
       (await import('../sandbox/image-content.ts')).isOutdated(labels);
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });

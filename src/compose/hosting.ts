@@ -1,22 +1,22 @@
-import type { Secret } from '../access/secrets.ts';
-import type { Servers } from '../actors/servers.ts';
-import { openModRegistries } from '../adapters/mod-registries.ts';
-import { isPortFree } from '../adapters/port-forwarder.ts';
-import { TELLS_OWNERS } from '../adapters/process-sockets.ts';
-import { type Disks, openDisks } from '../api/node-services.ts';
-import { createServerDatabases, type ServerDatabases } from '../hosting/databases.ts';
-import { type ChangeLock, createChangeLock } from '../hosting/change-lock.ts';
-import { createFiles, type Files } from '../hosting/files.ts';
-import { createMods, type Mods } from '../hosting/mods.ts';
-import { createOpenFiles } from '../hosting/open-files.ts';
-import { createPackInstaller, type InstallPack } from '../hosting/packs.ts';
-import { openServerPorts, type ServerPorts } from '../hosting/server-ports.ts';
+import { type ServerDatabases, createServerDatabases } from '../databases/databases.ts';
+import { type Disks, openDisks } from '../disk/disks.ts';
+import { isPortFree } from '../engines/process/port-forwarder.ts';
+import { TELLS_OWNERS } from '../engines/process/sockets.ts';
+import { type Files, createFiles } from '../files/files.ts';
+import { type ChangeLock, createChangeLock } from '../jail/change-lock.ts';
+import { createOpenFiles } from '../jail/open-files.ts';
+import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import { type Mods, createMods } from '../mods/mods.ts';
+import { type InstallPack, createPackInstaller } from '../mods/packs.ts';
+import { openModRegistries } from '../mods/registries/registries.ts';
+import { type ServerPorts, openServerPorts } from '../ports/ports.ts';
+import type { Servers } from '../servers/servers.ts';
 import { openHostKey } from '../sftp/host-key.ts';
 import { warnWithoutNativeCrypto } from '../sftp/native-crypto.ts';
-import { createSftp, type Sftp } from '../sftp/sftp.ts';
+import { type Sftp, createSftp } from '../sftp/sftp.ts';
+import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
-import { createWorkerPool, type WorkerPool } from '../kernel/worker-pool.ts';
-import { createTurns, type Turns } from '../turns.ts';
 import type { GameHost } from './game-host.ts';
 import type { Startup } from './startup.ts';
 
@@ -85,7 +85,7 @@ async function openDatabases(
 ): Promise<ServerDatabases | undefined> {
   if (config.mysqlAdminUrl === null) return undefined;
   // Only here, so that nobody else pays for it.
-  const { createMysqlDatabases } = await import('../adapters/mysql.ts');
+  const { createMysqlDatabases } = await import('../databases/mysql.ts');
   const port = createMysqlDatabases(config.mysqlAdminUrl, { hosts: config.mysqlGameHosts, tls: config.mysqlTls });
   const opened = createServerDatabases({ store, clock, databases: port, secret, log });
   onClose(() => opened.close());

@@ -1,13 +1,13 @@
 import { mkdir } from 'node:fs/promises';
-import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../access/first-run.ts';
-import { type ConsolePasswords, openConsolePasswords } from '../access/console-passwords.ts';
-import { acquireLease } from '../access/lease.ts';
-import { openSecret, type Secret } from '../access/secrets.ts';
-import type { Config } from '../config.ts';
 import { openWallet } from '../billing/ledger.ts';
+import type { Config } from '../config.ts';
+import { type ConsolePasswords, openConsolePasswords } from '../engines/console/passwords.ts';
 import { sweepDrafts } from '../kernel/drafts.ts';
-import { openStore, type Store, type Tx } from '../store/store.ts';
 import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
+import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../people/first-run.ts';
+import { acquireLease } from '../store/lease.ts';
+import { type Secret, openSecret } from '../store/secret.ts';
+import { type Store, type Tx, openStore } from '../store/store.ts';
 import type { Startup } from './startup.ts';
 
 /** What outlives the process. */

@@ -1,23 +1,25 @@
-import { bootId } from '../access/process-identity.ts';
-import type { Alerts } from '../actors/alerts.ts';
-import type { Servers } from '../actors/servers.ts';
-import { INSTALLS, WAKES } from '../actors/wake-checks.ts';
-import { createMachineProbe } from '../adapters/machine-probe.ts';
 import { type AccountLimits, openAccountLimits } from '../billing/account-limits.ts';
 import { createAdmission } from '../billing/admission.ts';
 import { type Capacity, createCapacity } from '../billing/capacity.ts';
 import { type Checkouts, createCheckouts } from '../billing/checkout.ts';
-import { createFunds, type Funds } from '../billing/funds.ts';
+import { type Funds, createFunds } from '../billing/funds.ts';
+import { createMachineProbe } from '../billing/machine-probe.ts';
 import { type Meter, startMeter } from '../billing/meter.ts';
 import type { Prices } from '../billing/prices.ts';
-import { createSessions, type Sessions } from '../billing/sessions.ts';
+import { type Sessions, createSessions } from '../billing/sessions.ts';
 import { openSteadyClock } from '../billing/steady-clock.ts';
+import type { Console } from '../engines/console/console.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Alerts } from '../insight/alerts/alerts.ts';
+import { bootId } from '../kernel/process-identity.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { Console, Engine, Mailer } from '../ports.ts';
+import { recordThrough } from '../people/audit/system.ts';
+import type { Mailer } from '../people/mail.ts';
+import type { Servers } from '../servers/servers.ts';
+import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
 import { openCheckout } from './checkout.ts';
 import type { Startup } from './startup.ts';
-import { recordThrough } from './system-deeds.ts';
 
 /** What a run of a server costs, and what the machine has to give. */
 export interface Money {

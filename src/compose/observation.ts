@@ -1,19 +1,19 @@
 import type { Proxy } from '../../proxy/index.ts';
-import { type Alerts, createAlerts } from '../actors/alerts.ts';
-import { createMetrics, type Metrics } from '../actors/metrics.ts';
-import type { ServerEvents } from '../actors/server-events.ts';
-import type { Servers } from '../actors/servers.ts';
-import { createWebhook } from '../adapters/webhook.ts';
+import { createChargeCount } from '../billing/charged.ts';
 import type { Meter } from '../billing/meter.ts';
-import { isPublicAddress } from '../hosting/public-address.ts';
-import { createWebhookOutbox, type WebhookOutbox } from '../hosting/webhook-outbox.ts';
-import { createChargeCount } from '../observability/charged.ts';
-import type { Telemetry } from '../observability/telemetry.ts';
+import { type Alerts, createAlerts } from '../insight/alerts/alerts.ts';
+import { createWebhook } from '../insight/alerts/https-webhook.ts';
+import { type WebhookOutbox, createWebhookOutbox } from '../insight/alerts/outbox.ts';
+import type { ServerEvents } from '../insight/events.ts';
+import { type Metrics, createMetrics } from '../insight/metrics.ts';
+import { countServersByState } from '../insight/telemetry-rows.ts';
+import type { Telemetry } from '../insight/telemetry.ts';
+import { isPublicAddress } from '../kernel/public-address.ts';
+import { recordThrough } from '../people/audit/system.ts';
+import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { countServersByState } from '../store/telemetry.ts';
 import type { GameHost } from './game-host.ts';
 import type { Startup } from './startup.ts';
-import { recordThrough } from './system-deeds.ts';
 
 /** What owners are told of how their servers run. */
 export interface Observation {

@@ -1,18 +1,19 @@
-import type { Grants } from '../actors/grants.ts';
-import { createMachines } from '../actors/machines.ts';
-import { createPlayers } from '../actors/players.ts';
-import { createPublicBoard } from '../api/public-board.ts';
-import { createPeopleMemory, type Services } from '../api/services.ts';
-import { dataFrame } from '../api/sse.ts';
-import type { ChangeLock } from '../hosting/change-lock.ts';
-import { dataRoot } from '../hosting/data-root.ts';
-import { createLogStreams } from '../hosting/log-streams.ts';
-import { createPlayerListFiles } from '../hosting/player-list-files.ts';
-import { forgetBuild } from '../hosting/installed-build.ts';
-import type { FileOwner } from '../hosting/properties.ts';
-import type { Console, Profiles } from '../ports.ts';
+import type { Console } from '../engines/console/console.ts';
+import { forgetBuild } from '../game/installed-build.ts';
+import { createPlayerListFiles } from '../game/players/list-files.ts';
+import { type Services, createPeopleMemory } from '../http/services.ts';
+import { dataFrame } from '../http/sse.ts';
+import { createLogStreams } from '../insight/log-streams.ts';
+import type { ChangeLock } from '../jail/change-lock.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { createPublicBoard } from '../joining/public-server.ts';
+import { createMachines } from '../operators/machines.ts';
+import type { Grants } from '../people/grants/grants.ts';
+import { getUser } from '../people/rows.ts';
+import type { Profiles } from '../players/minecraft-accounts.ts';
+import { createPlayers } from '../players/players.ts';
 import { sandboxVersions } from '../sandbox/versions.ts';
-import { getUser } from '../store/accounts.ts';
 
 /** What follows from the rest. */
 type Derived =

@@ -1,9 +1,7 @@
 import type { Config } from '../config.ts';
-import type { Log } from '../log.ts';
-import type { Clock } from '../ports.ts';
-
-/** Takes what undoes an opening, as soon as there is something to undo: where a later step fails, it is closed as well. */
-export type OnClose = (close: () => unknown) => void;
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
 
 /** What every part of the service is opened with. */
 export interface Startup {
@@ -11,15 +9,4 @@ export interface Startup {
   log: Log;
   clock: Clock;
   onClose: OnClose;
-}
-
-/** Closes what was opened: the last thing opened is the first to be closed. A second call finds nothing left. */
-export function createClosers(): { onClose: OnClose; close: () => Promise<void> } {
-  const closers: (() => unknown)[] = [];
-  return {
-    onClose: (close) => void closers.push(close),
-    async close() {
-      for (const closer of closers.splice(0).toReversed()) await closer();
-    },
-  };
 }

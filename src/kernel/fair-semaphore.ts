@@ -1,4 +1,4 @@
-import { StatusError } from '../status.ts';
+import { StatusError } from './status.ts';
 
 /** Lets so much work go on at once, and so much of each tenant; further work waits, and tenants take turns. */
 export interface FairSemaphore {

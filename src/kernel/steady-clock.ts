@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './clock.ts';
 
 /**
  * Tells how much time has passed, whoever sets the machine's clock meanwhile, across restarts of this process too. Its instants

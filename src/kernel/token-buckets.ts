@@ -1,4 +1,4 @@
-import type { Clock } from '../ports.ts';
+import type { Clock } from './clock.ts';
 
 /** A token bucket for each key: `burst` tokens at once, `perSecond` in the long run. */
 export interface BucketRule {

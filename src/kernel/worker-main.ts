@@ -1,6 +1,5 @@
 import process from 'node:process';
-import { ITEMS_AHEAD, toWire } from './worker-job.ts';
-import type { FromWorker, Job, ToWorker } from './worker-job.ts';
+import { type FromWorker, ITEMS_AHEAD, type Job, type ToWorker, toWire } from './worker-job.ts';
 
 /**
  * A worker's process: does one job after the other for the pool that started it, and ends with it. It must never write a

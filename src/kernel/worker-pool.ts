@@ -1,9 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
-import { StatusError } from '../status.ts';
 import { createFairSemaphore } from './fair-semaphore.ts';
-import { converse, watchWorker, WorkerEnded } from './worker-conversation.ts';
-import { fromWire } from './worker-job.ts';
-import type { Job } from './worker-job.ts';
+import { StatusError } from './status.ts';
+import { WorkerEnded, converse, watchWorker } from './worker-conversation.ts';
+import { type Job, fromWire } from './worker-job.ts';
 import { startWorkerProcess, usageOf } from './worker-process.ts';
 
 /** What a job may take, and for whom it is done. */

@@ -1,8 +1,6 @@
-import { readFaults } from './faults.ts';
-import type { Faults } from './faults.ts';
-import { findVersion, sandboxVersions } from './versions.ts';
-import type { GameVersion } from './versions.ts';
+import { type Faults, readFaults } from './faults.ts';
 import { parseProperties } from './properties.ts';
+import { type GameVersion, findVersion, sandboxVersions } from './versions.ts';
 
 /** Everything the environment says about one start. */
 export interface Launch {

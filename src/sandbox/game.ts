@@ -1,11 +1,9 @@
 import type { Blocks } from './blocks.ts';
 import type { Chunks } from './chunks.ts';
-import { listAdd, listRemove, sendLogin, sendPosition, sendSpawn } from './join-packets.ts';
-import type { Welcome } from './join-packets.ts';
+import { type Welcome, listAdd, listRemove, sendLogin, sendPosition, sendSpawn } from './join-packets.ts';
 import type { Log } from './log.ts';
-import type { PlayerLists } from './player-lists.ts';
-import { sameName } from './player-lists.ts';
 import { loadPlayer, savePlayer } from './player-file.ts';
+import { type PlayerLists, sameName } from './player-lists.ts';
 import type { Player } from './player.ts';
 import type { ServerProperties } from './properties.ts';
 import type { Protocol } from './protocol.ts';

@@ -1,10 +1,9 @@
 import type { ServerClient } from 'minecraft-protocol';
-import { gameModeId } from './player.ts';
-import type { Player } from './player.ts';
-import type { Protocol } from './protocol.ts';
-import { encodeSlot } from './inventory.ts';
-import { surfaceY } from './world.ts';
 import type { Packet } from './chunks.ts';
+import { encodeSlot } from './inventory.ts';
+import { type Player, gameModeId } from './player.ts';
+import type { Protocol } from './protocol.ts';
+import { surfaceY } from './world.ts';
 
 const difficulties = ['peaceful', 'easy', 'normal', 'hard'];
 

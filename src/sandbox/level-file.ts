@@ -1,6 +1,5 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
-import nbt from 'prismarine-nbt';
-import type { NBT } from 'prismarine-nbt';
+import nbt, { type NBT } from 'prismarine-nbt';
 
 /** What `level.dat` tells. Ticks since the world began, and of its day. */
 export interface Level {

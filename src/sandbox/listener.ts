@@ -1,6 +1,5 @@
 import type { Server as NetServer } from 'node:net';
-import { createServer } from 'minecraft-protocol';
-import type { Client, Server, ServerClient } from 'minecraft-protocol';
+import { type Client, type Server, type ServerClient, createServer } from 'minecraft-protocol';
 import type { Game } from './game.ts';
 import { guard } from './guard.ts';
 import { sendFeatures } from './join-packets.ts';

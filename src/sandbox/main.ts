@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
-import { LaunchRefused, readEnvironment } from './environment.ts';
-import type { Launch } from './environment.ts';
+import { type Launch, LaunchRefused, readEnvironment } from './environment.ts';
 import { openLog } from './log.ts';
 import { ServerProperties } from './properties.ts';
 

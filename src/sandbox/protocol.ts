@@ -1,5 +1,4 @@
-import minecraftData from 'minecraft-data';
-import type { IndexedData } from 'minecraft-data';
+import minecraftData, { type IndexedData } from 'minecraft-data';
 import type { GameVersion } from './versions.ts';
 
 type Schemas = Record<string, unknown>;

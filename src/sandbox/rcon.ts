@@ -1,6 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { type Server, type Socket, createServer } from 'node:net';
 import type { Log } from './log.ts';
 
 /** Kinds of packets, as in the Source RCON protocol. A reply to a login has the number of a command. */

@@ -1,5 +1,4 @@
-import { dig, place } from './building.ts';
-import type { DigPacket, PlacePacket } from './building.ts';
+import { type DigPacket, type PlacePacket, dig, place } from './building.ts';
 import { runCommand } from './commands/index.ts';
 import type { Game } from './game.ts';
 import { decodeSlot } from './inventory.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LaunchRefused } from './environment.ts';
-import { allocateUntilKilled, crashAtStartStack, outOfMemoryStack } from './faults.ts';
-import type { Faults } from './faults.ts';
+import { type Faults, allocateUntilKilled, crashAtStartStack, outOfMemoryStack } from './faults.ts';
 import type { Log } from './log.ts';
 
 const steps = 12;

@@ -2,11 +2,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { Blocks } from './blocks.ts';
 import { writeAtomic } from './files.ts';
-import { decodeLevelTimes, encodeLevel } from './level-file.ts';
-import type { Level } from './level-file.ts';
+import { type Level, decodeLevelTimes, encodeLevel } from './level-file.ts';
 import type { Log } from './log.ts';
-import { decodeWorld, encodeWorld } from './world-file.ts';
-import type { UnknownBlock } from './world-file.ts';
+import { type UnknownBlock, decodeWorld, encodeWorld } from './world-file.ts';
 import type { World } from './world.ts';
 
 const afterChangeMs = 500;

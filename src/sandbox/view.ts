@@ -1,7 +1,6 @@
 import type { Chunks } from './chunks.ts';
 import type { Player } from './player.ts';
-import type { World } from './world.ts';
-import { worldRadius } from './world.ts';
+import { type World, worldRadius } from './world.ts';
 
 /** Chunks around a joining player that are sent at once, and how many follow with each tick. */
 const firstRadius = 2;

@@ -1,5 +1,4 @@
-import type { Fields } from './wire.ts';
-import { uint32, uint64 } from './wire.ts';
+import { type Fields, uint32, uint64 } from './wire.ts';
 
 /** What a client wants a file to be (§5). Absent: not said. Times are seconds since 1970. */
 export interface Attributes {

@@ -1,9 +1,9 @@
 import { posix } from 'node:path';
-import { type Disk, spaceOf, withReserved } from '../hosting/disk.ts';
-import type { Jail, JailFile } from '../hosting/jail.ts';
-import { guardOf } from '../hosting/jail-secrets.ts';
-import { parsePath } from '../hosting/jail-path.ts';
-import { StatusError } from '../status.ts';
+import type { Jail, JailFile } from '../jail/jail.ts';
+import { parsePath } from '../jail/path.ts';
+import { guardOf } from '../jail/secrets.ts';
+import { type Disk, spaceOf, withReserved } from '../jail/space.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Attributes } from './attributes.ts';
 import type { Handles, OpenFile } from './handles.ts';
 import {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
-import type { AuthContext, Connection as SshConnection, ServerChannel } from 'ssh2';
-import type { Log } from '../log.ts';
-import type { Clock } from '../ports.ts';
+import type { AuthContext, ServerChannel, Connection as SshConnection } from 'ssh2';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
 import type { SftpLimits } from './limits.ts';
 import { SessionEnded } from './outbox.ts';
 import type { Guest } from './sign-in.ts';

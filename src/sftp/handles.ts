@@ -1,5 +1,5 @@
-import type { Entry, JailFile } from '../hosting/jail.ts';
-import { StatusError } from '../status.ts';
+import type { Entry, JailFile } from '../jail/jail.ts';
+import { StatusError } from '../kernel/status.ts';
 
 /** A file that a client has open. */
 export interface OpenFile {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { writePrivateFile } from '../access/durable-file.ts';
-import { StatusError } from '../status.ts';
+import { writePrivateFile } from '../kernel/durable-file.ts';
+import { StatusError } from '../kernel/status.ts';
 
 /** What the service proves itself with. */
 export interface HostKey {

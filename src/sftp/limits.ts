@@ -1,5 +1,5 @@
-import type { AttemptRule } from '../access/login-limits.ts';
 import type { PenaltyRule } from '../kernel/penalties.ts';
+import type { AttemptRule } from '../people/login-limits.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { Log } from '../log.ts';
+import type { Log } from '../kernel/log.ts';
 
 /**
  * Whether the compiled part of the SSH library loads. Without it, everything works at a third of the speed, and the library

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
-import type { Log } from '../log.ts';
-import { type Code, StatusError } from '../status.ts';
+import type { Log } from '../kernel/log.ts';
+import { type Code, StatusError } from '../kernel/status.ts';
 import { packetsOf } from './frames.ts';
 import { type Reply, statusReply, versionReply } from './replies.ts';
 import { type Request, readInit, readRequest } from './requests.ts';

@@ -1,11 +1,11 @@
 import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAuthContext } from 'ssh2';
-import { type Attempt, type AttemptLimit, createAttemptLimit } from '../access/login-limits.ts';
-import type { SftpLogin } from '../access/sftp-users.ts';
-import { readSshKey, sshFingerprint } from '../access/ssh-keys.ts';
-import type { Clock } from '../ports.ts';
-import { sleep } from '../sleep.ts';
-import { StatusError } from '../status.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
+import { StatusError } from '../kernel/status.ts';
+import { readSshKey, sshFingerprint } from '../people/keys/ssh-keys.ts';
+import { type Attempt, type AttemptLimit, createAttemptLimit } from '../people/login-limits.ts';
 import type { SftpLimits } from './limits.ts';
+import type { SftpLogin } from './users.ts';
 
 /** How many answers a client gets of any kind, those to questions after methods among them. */
 const MOST_ANSWERS = 10;

@@ -1,10 +1,9 @@
-import { mkdtemp, open, mkdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DataSource } from 'typeorm';
-import type { DataSourceOptions } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { migrations } from '../../migrations/index.ts';
-import { entities } from './entities.ts';
+import { entities } from '../tables.ts';
 import { exact } from './exact.ts';
 
 export type Dialect = 'sqlite' | 'postgres';

@@ -1,5 +1,5 @@
 import { QueryFailedError } from 'typeorm';
-import { StatusError } from '../status.ts';
+import { StatusError } from '../kernel/status.ts';
 
 /** SQLite: locked, out of space or out of reach. https://www.sqlite.org/rescode.html */
 const SQLITE_TROUBLE = /^SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|NOMEM|INTERRUPT|PROTOCOL)/;

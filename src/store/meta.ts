@@ -1,4 +1,14 @@
+import { EntitySchema } from 'typeorm';
+import { id, text } from './columns.ts';
 import type { Sql, Tx } from './writer.ts';
+
+/** One fact about the installation itself. */
+export interface MetaRow {
+  key: string;
+  value: string;
+}
+
+export const meta = new EntitySchema<MetaRow>({ name: 'meta', columns: { key: id, value: text } });
 
 /** A fact about the installation; undefined where it was never set. */
 export async function getMeta(db: Sql, key: string): Promise<string | undefined> {

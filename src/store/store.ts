@@ -1,10 +1,8 @@
 import { migrations } from '../../migrations/index.ts';
-import { StatusError } from '../status.ts';
-import { openDataSources } from './data-source.ts';
-import type { DataSources, Dialect } from './data-source.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
 import { storeError } from './errors.ts';
-import { Writer } from './writer.ts';
-import type { Sql, Tx } from './writer.ts';
+import { type Sql, type Tx, Writer } from './writer.ts';
 
 export type { Sql, Tx } from './writer.ts';
 

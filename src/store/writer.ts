@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
-import { StatusError } from '../status.ts';
+import { StatusError } from '../kernel/status.ts';
 import type { Dialect } from './data-source.ts';
 import { storeError, unavailable } from './errors.ts';
 

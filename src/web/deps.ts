@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { People } from '../access/people.ts';
-import type { SshSessions } from '../access/ssh-keys.ts';
-import type { GuessLimit } from '../access/user-codes.ts';
 import type { Checkouts } from '../billing/checkout.ts';
-import type { PublicBoard } from '../api/public-board.ts';
-import type { Grants } from '../actors/grants.ts';
-import type { Machines } from '../actors/machines.ts';
+import type { PublicBoard } from '../joining/public-server.ts';
+import type { Machines } from '../operators/machines.ts';
+import type { Grants } from '../people/grants/grants.ts';
+import type { GuessLimit } from '../people/grants/user-codes.ts';
+import type { SshSessions } from '../people/keys/ssh-keys.ts';
+import type { People } from '../people/people.ts';
 
 /** What pages work with. */
 export interface PageDeps extends People {

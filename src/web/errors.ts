@@ -1,7 +1,6 @@
-import type { Context, Middleware } from 'koa';
-import { HttpError } from 'koa';
-import type { Log } from '../log.ts';
-import { StatusError } from '../status.ts';
+import { type Context, HttpError, type Middleware } from 'koa';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
 import { pageHeaders } from './headers.ts';
 import { html } from './html.ts';
 import { layout } from './layout.ts';

@@ -1,7 +1,6 @@
-import { isPasswordFresh } from '../access/fresh-password.ts';
-import { PASSWORD_BYTES } from '../access/users.ts';
-import { html } from './html.ts';
-import type { Html } from './html.ts';
+import { isPasswordFresh } from '../people/fresh-password.ts';
+import { PASSWORD_BYTES } from '../people/users.ts';
+import { type Html, html } from './html.ts';
 import type { Problem } from './problem.ts';
 import type { SignedInVisit } from './visit.ts';
 

@@ -1,8 +1,7 @@
+import { signInPath } from '../people/next.ts';
 import { ASSETS } from './assets.ts';
 import { csrfField } from './form.ts';
-import { html, scriptFile } from './html.ts';
-import type { Html } from './html.ts';
-import { signInPath } from './next.ts';
+import { type Html, html, scriptFile } from './html.ts';
 import type { Page, Visit } from './visit.ts';
 
 /** What the frame of a page depends on. */

@@ -1,24 +1,24 @@
 import { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import { mountCheckout } from '../billing/pages.ts';
+import { mountStatus } from '../joining/pages.ts';
+import { mountMachine } from '../operators/pages/machine.ts';
+import { mountMachines } from '../operators/pages/machines.ts';
+import { mountApps } from '../people/apps/pages.ts';
+import { mountDevice } from '../people/grants/pages.ts';
+import { mountKeys } from '../people/keys/pages.ts';
+import { mountSshKeys } from '../people/keys/ssh-keys-pages.ts';
+import { mountInvitations } from '../people/profile-invitations.ts';
+import { mountSessions } from '../people/profile-sessions.ts';
+import { mountProfile } from '../people/profile.ts';
+import { mountSignIn } from '../people/sign-in.ts';
+import { mountVerifyEmail } from '../people/verify-email.ts';
 import { mountAssets } from './assets.ts';
-import { mountCheckout } from './checkout.ts';
 import type { PageDeps } from './deps.ts';
-import { mountDevice } from './device.ts';
+import { mountDocs } from './docs/docs.ts';
 import { pageErrors } from './errors.ts';
-import { mountDocs } from './docs.ts';
 import { mountHome } from './home.ts';
-import { mountMachine } from './machine.ts';
-import { mountMachines } from './machines.ts';
-import { mountApps } from './profile-apps.ts';
-import { mountInvitations } from './profile-invitations.ts';
-import { mountKeys } from './profile-keys.ts';
-import { mountSshKeys } from './profile-ssh-keys.ts';
-import { mountSessions } from './profile-sessions.ts';
-import { mountProfile } from './profile.ts';
 import { createServe } from './serve.ts';
-import { mountSignIn } from './sign-in.ts';
-import { mountStatus } from './status.ts';
-import { mountVerifyEmail } from './verify-email.ts';
 
 /** Gives every page its route. They need `pageErrors` around them, which also sets their headers. */
 export function mountPages(router: Router, deps: PageDeps): void {

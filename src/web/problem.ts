@@ -1,4 +1,4 @@
-import { CODES, StatusError } from '../status.ts';
+import { CODES, StatusError } from '../kernel/status.ts';
 import type { Page } from './visit.ts';
 
 /** Why something was not done: a sentence for whoever asked, beside the form. */

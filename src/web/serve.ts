@@ -1,16 +1,15 @@
-import type { Context } from 'koa';
 import type { Router } from '@koa/router';
-import { checkCsrfToken, refuseCrossSite } from '../access/csrf.ts';
-import { deviceCookie } from '../access/device-cookie.ts';
-import { clearedSessionCookie, sessionCookie } from '../access/session-cookie.ts';
-import { readBody } from '../api/body.ts';
-import { StatusError } from '../status.ts';
+import type { Context } from 'koa';
+import { readBody } from '../http/body.ts';
+import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
+import { clearedSessionCookie, sessionCookie } from '../http/session-cookie.ts';
+import { StatusError } from '../kernel/status.ts';
+import { deviceCookie } from '../people/device-cookie.ts';
+import { signInPath } from '../people/next.ts';
 import type { PageDeps } from './deps.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
 import { layout } from './layout.ts';
-import { signInPath } from './next.ts';
-import { visitOf } from './visit.ts';
-import type { Answer, SignedInVisit, Visit } from './visit.ts';
+import { type Answer, type SignedInVisit, type Visit, visitOf } from './visit.ts';
 
 /** More than any form here can fill. */
 const FORM_BYTES = 32 * 1024;

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
-import { csrfToken } from '../access/csrf.ts';
-import { deviceOf } from '../access/device-cookie.ts';
-import type { SessionPrincipal } from '../access/principal.ts';
-import { sessionToken } from '../access/session-cookie.ts';
-import { findSession } from '../access/sessions.ts';
-import type { Visitor } from '../access/sessions.ts';
+import { csrfToken } from '../http/csrf.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import { sessionToken } from '../http/session-cookie.ts';
+import { deviceOf } from '../people/device-cookie.ts';
+import { type Visitor, findSession } from '../people/sessions.ts';
 import type { PageDeps } from './deps.ts';
 import type { Html } from './html.ts';
 

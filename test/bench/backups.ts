@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeArchive } from '../../src/hosting/backup-archive.ts';
-import { extractArchive } from '../../src/hosting/backup-extract.ts';
-import { openJail } from '../../src/hosting/jail.ts';
+import { writeArchive } from '../../src/backups/archive.ts';
+import { extractArchive } from '../../src/backups/extract.ts';
+import { openJail } from '../../src/jail/jail.ts';
 import { inFolder } from './control.ts';
-import { median, type Report } from './figures.ts';
+import { type Report, median } from './figures.ts';
 
 const ROUNDS = 5;
 const MIB = 2 ** 20;

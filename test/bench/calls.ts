@@ -1,16 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
-import { authenticate } from '../../src/access/keys.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { authenticate } from '../../src/people/keys/keys.ts';
 import { openStore } from '../../src/store/store.ts';
 import { cpuMs, message, pinningNote, startRole } from './children.ts';
 import { inFolder } from './control.ts';
-import { median, type Report } from './figures.ts';
+import { type Report, median } from './figures.ts';
 import { prepareService, startService } from './service.ts';
 
 const SERVERS = 100;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { measureTree } from '../../src/hosting/disk-walk.ts';
+import { measureTree } from '../../src/disk/walk.ts';
 import { type Bench, median } from './figures.ts';
 
 const FOLDERS = 200;

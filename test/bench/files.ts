@@ -1,15 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, pinningNote, startChild } from './children.ts';
 import { inFolder } from './control.ts';
-import { median } from './figures.ts';
-import type { Report } from './figures.ts';
+import { type Report, median } from './figures.ts';
 import { prepareService, startService } from './service.ts';
 
 const ROUNDS = 5;

@@ -1,9 +1,9 @@
 import process from 'node:process';
-import { createAlerts } from '../../src/actors/alerts.ts';
-import { createMetrics, SAMPLE_MS } from '../../src/actors/metrics.ts';
+import { createAlerts } from '../../src/insight/alerts/alerts.ts';
+import { SAMPLE_MS, createMetrics } from '../../src/insight/metrics.ts';
 import { fakeClock } from '../fakes/clock.ts';
-import { addServers, ACCOUNT, BENCH, inFolder, openControl, readyGames } from './control.ts';
-import { median, type Report } from './figures.ts';
+import { ACCOUNT, BENCH, addServers, inFolder, openControl, readyGames } from './control.ts';
+import { type Report, median } from './figures.ts';
 
 const SERVERS = 500;
 const MINUTES = 10;

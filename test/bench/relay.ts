@@ -1,17 +1,14 @@
-import { spawnSync } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../proxy/index.ts';
-import { handshake, HOST, loginStart, running } from '../proxy/support.ts';
+import { HOST, handshake, loginStart, running } from '../proxy/support.ts';
 import { cpuMs, message, pinningNote, startChild, startRole } from './children.ts';
-import { median } from './figures.ts';
-import type { Report } from './figures.ts';
+import { type Report, median } from './figures.ts';
 
 const ROUNDS = 3;
 const PLAYERS = 200;

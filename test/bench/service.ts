@@ -3,13 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { mintKey } from '../../src/access/keys.ts';
-import { FULL_SCOPES } from '../../src/access/scopes.ts';
-import { insertUser } from '../../src/store/accounts.ts';
-import { insertKey } from '../../src/store/keys.ts';
-import type { ServerRow } from '../../src/store/rows.ts';
-import { ACCOUNT, addServers, openControl, readyGames } from './control.ts';
+import { FULL_SCOPES } from '../../src/http/scopes.ts';
+import { mintKey } from '../../src/people/keys/keys.ts';
+import { insertKey } from '../../src/people/keys/rows.ts';
+import { insertUser } from '../../src/people/rows.ts';
+import type { ServerRow } from '../../src/servers/rows.ts';
 import { startChild } from './children.ts';
+import { ACCOUNT, addServers, openControl, readyGames } from './control.ts';
 
 /** The service as its users run it, in a process of its own. */
 export interface ServiceProcess {

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { encodeFrame } from '../../proxy/codec.ts';
 import { createProxy } from '../../proxy/index.ts';
 import type { Wake } from '../../proxy/ports.ts';
-import type { Engine } from '../../src/ports.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import { addServers, inFolder, openControl, readyGames } from './control.ts';
-import { median, quantile, type Report } from './figures.ts';
+import { type Report, median, quantile } from './figures.ts';
 import { join as joinGame } from './player.ts';
 
 const WAKES = 200;

@@ -1,21 +1,17 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { INSTALLS, WAKES } from '../../src/actors/wake-checks.ts';
-import { openAccountLimits } from '../../src/billing/account-limits.ts';
-import type { AccountLimits } from '../../src/billing/account-limits.ts';
+import test, { type ExecutionContext } from 'ava';
+import { type AccountLimits, openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
-import { createCapacity } from '../../src/billing/capacity.ts';
-import type { Capacity } from '../../src/billing/capacity.ts';
+import { type Capacity, createCapacity } from '../../src/billing/capacity.ts';
+import type { Machine } from '../../src/billing/machine.ts';
 import { loadOf } from '../../src/billing/reservations.ts';
-import { createRouting } from '../../src/actors/routing.ts';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { insertAccount } from '../../src/people/rows.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
+import { INSTALLS, WAKES } from '../../src/servers/wake-checks.ts';
 import { OPEN_DOOR } from '../support/door.ts';
-import { createLog } from '../../src/log.ts';
-import type { Machine } from '../../src/ports.ts';
-import { StatusError } from '../../src/status.ts';
-import { insertAccount } from '../../src/store/accounts.ts';
-import { listRoutes } from '../../src/store/servers.ts';
-import { KEY, STEVE, world } from '../support/world.ts';
-import type { World } from '../support/world.ts';
+import { KEY, STEVE, type World, world } from '../support/world.ts';
 
 /** 1792 MB of which games may have: three servers of 512 MB. */
 const MACHINE: Machine = { cores: 8, ramMb: 2_048, diskFreeMb: 10_000, diskTotalMb: 20_000 };

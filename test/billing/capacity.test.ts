@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, totalmem, tmpdir } from 'node:os';
+import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { createMachineProbe } from '../../src/adapters/machine-probe.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
-import { reserves } from '../../src/billing/reservations.ts';
-import type { Reserving } from '../../src/billing/reservations.ts';
-import type { Game, Machine } from '../../src/ports.ts';
+import { createMachineProbe } from '../../src/billing/machine-probe.ts';
+import type { Machine } from '../../src/billing/machine.ts';
+import { type Reserving, reserves } from '../../src/billing/reservations.ts';
+import type { Game } from '../../src/engines/engine.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
 const MACHINE: Machine = { cores: 3, ramMb: 16_384, diskFreeMb: 10, diskTotalMb: 20 };

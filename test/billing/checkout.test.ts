@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
-import { recordDeed } from '../../src/access/audit.ts';
-import { createStripeCheckout } from '../../src/adapters/stripe-checkout.ts';
-import { createTestCheckout } from '../../src/adapters/test-checkout.ts';
-import { createCheckouts } from '../../src/billing/checkout.ts';
-import type { Checkouts } from '../../src/billing/checkout.ts';
-import type { CheckoutDeed } from '../../src/billing/settlement.ts';
+import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
 import { balance, unbalanced } from '../../src/billing/ledger.ts';
-import { createLog } from '../../src/log.ts';
-import type { Checkout } from '../../src/ports.ts';
-import { StatusError } from '../../src/status.ts';
+import type { Checkout } from '../../src/billing/payments.ts';
+import type { CheckoutDeed } from '../../src/billing/settlement.ts';
+import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
+import { createTestCheckout } from '../../src/billing/test-checkout.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { recordDeed } from '../../src/people/audit/audit.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
-import { fakeClock } from '../fakes/clock.ts';
-import type { FakeClock } from '../fakes/clock.ts';
+import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 import {
   STRIPE_SECRET,
+  type StripeStandIn,
   WEBHOOK_SECRET,
   charge,
   dispute,
@@ -26,7 +24,6 @@ import {
   stripeEvent,
   stripeStandIn,
 } from './stripe-stand-in.ts';
-import type { StripeStandIn } from './stripe-stand-in.ts';
 
 const NOW = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;

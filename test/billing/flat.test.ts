@@ -1,16 +1,14 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { lastFlatEntry } from '../../src/billing/ledger-rows.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
-import { hourlyMicros, PERIOD_MS } from '../../src/billing/prices.ts';
+import { PERIOD_MS, hourlyMicros } from '../../src/billing/prices.ts';
+import { listSessions } from '../../src/billing/session-rows.ts';
 import { spendingOf } from '../../src/billing/spend-cap.ts';
-import { listAccountAudit } from '../../src/store/audit.ts';
-import { lastFlatEntry } from '../../src/store/ledger.ts';
-import { listSessions } from '../../src/store/awake-sessions.ts';
-import type { StatusError } from '../../src/status.ts';
-import type { SpendCapAction } from '../../src/store/rows.ts';
-import { setSpendCap } from '../../src/store/wallets.ts';
+import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import type { StatusError } from '../../src/kernel/status.ts';
+import { listAccountAudit } from '../../src/people/audit/rows.ts';
 import { KEY, STEVE } from '../support/world.ts';
-import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
+import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
 /** Of a server with 1 GB, for 30 days. */
 const MONTH = PRICES.perGbMonthMicros;

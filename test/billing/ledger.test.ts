@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from 'fast-check';
+import { listLedger, refundedMicros } from '../../src/billing/ledger-rows.ts';
 import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
-import { chargeOf, hourlyMicros, monthOf, PERIOD_MS } from '../../src/billing/prices.ts';
+import { PERIOD_MS, chargeOf, hourlyMicros, monthOf } from '../../src/billing/prices.ts';
+import {
+  type AwakeSessionRow,
+  endSession,
+  insertSession,
+  markReady,
+  proveSessions,
+  writeOff,
+} from '../../src/billing/session-rows.ts';
 import { runwayMinutes } from '../../src/billing/spend-cap.ts';
-import { endSession, insertSession, markReady, proveSessions, writeOff } from '../../src/store/awake-sessions.ts';
-import { listLedger, refundedMicros } from '../../src/store/ledger.ts';
-import type { AwakeSessionRow } from '../../src/store/rows.ts';
+import { chargeNext, purgeTicks } from '../../src/billing/tick-rows.ts';
+import { getWallet, listSpentWallets, markCapNotified, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import type { Store } from '../../src/store/store.ts';
-import { chargeNext, purgeTicks } from '../../src/store/ticks.ts';
-import { getWallet, listSpentWallets, markCapNotified, setSpendCap } from '../../src/store/wallets.ts';
 import { postgresUrl } from '../store/postgres.ts';
 import { freshStore, sessionRow } from '../support/store.ts';
-import { ACCOUNT, metered, PRICES } from './metered.ts';
+import { ACCOUNT, PRICES, metered } from './metered.ts';
 
 const START = 1_700_000_000_000;
 const MINUTE_MS = 60_000;

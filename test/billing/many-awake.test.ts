@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
+import { getWallet } from '../../src/billing/wallet-rows.ts';
 import { openStore } from '../../src/store/store.ts';
-import { getWallet } from '../../src/store/wallets.ts';
-import { chargeDue, CREDIT, fillAwake, RATE, SERVERS, START } from '../support/many-awake.ts';
+import { CREDIT, RATE, SERVERS, START, chargeDue, fillAwake } from '../support/many-awake.ts';
 import { freshStore } from '../support/store.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,16 +1,15 @@
 import test from 'ava';
-import { chargeOf } from '../../src/billing/prices.ts';
-import { createRouting } from '../../src/actors/routing.ts';
-import { OPEN_DOOR } from '../support/door.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
 import { requireTimely } from '../../src/billing/meter.ts';
-import { createLog } from '../../src/log.ts';
-import { insertUser } from '../../src/store/accounts.ts';
-import { listAccountAudit } from '../../src/store/audit.ts';
-import type { AuditRow, SpendCapAction } from '../../src/store/rows.ts';
-import { setSpendCap } from '../../src/store/wallets.ts';
+import { chargeOf } from '../../src/billing/prices.ts';
+import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { type AuditRow, listAccountAudit } from '../../src/people/audit/rows.ts';
+import { insertUser } from '../../src/people/rows.ts';
+import { OPEN_DOOR } from '../support/door.ts';
 import { KEY, STEVE } from '../support/world.ts';
-import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
+import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
 const RAM = 512;
 const cost = (n: number, ramMb = RAM) => chargeOf(n, PRICES.perGbHourMicros, ramMb);

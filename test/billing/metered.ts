@@ -1,16 +1,16 @@
 import type { ExecutionContext } from 'ava';
 import type { Cause } from '../../machines/server-types.ts';
-import { type Deed, recordDeed } from '../../src/access/audit.ts';
 import { createFunds } from '../../src/billing/funds.ts';
+import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
 import { type Meter, startMeter } from '../../src/billing/meter.ts';
 import type { Prices } from '../../src/billing/prices.ts';
-import { createSessions, type Sessions } from '../../src/billing/sessions.ts';
+import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import { type Sessions, createSessions } from '../../src/billing/sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
-import { createLog } from '../../src/log.ts';
-import type { Mail } from '../../src/ports.ts';
-import { listLedger } from '../../src/store/ledger.ts';
-import type { AwakeSessionRow, LedgerRow } from '../../src/store/rows.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { type Deed, recordDeed } from '../../src/people/audit/audit.ts';
+import type { Mail } from '../../src/people/mail.ts';
 import type { Sql, Tx } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from 'fast-check';
 import { flatDue } from '../../src/billing/flat.ts';
+import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { post } from '../../src/billing/ledger.ts';
-import { chargeOf, PERIOD_MS, type Prices, tickCeilingMicros } from '../../src/billing/prices.ts';
-import { StatusError } from '../../src/status.ts';
-import type { AwakeSessionRow, LedgerRow } from '../../src/store/rows.ts';
-import { setSpendCap } from '../../src/store/wallets.ts';
+import { PERIOD_MS, type Prices, chargeOf, tickCeilingMicros } from '../../src/billing/prices.ts';
+import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import { setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 

@@ -1,10 +1,11 @@
 import test from 'ava';
-import { chargeOf, PERIOD_MS } from '../../src/billing/prices.ts';
+import { ledger } from '../../src/billing/ledger-rows.ts';
+import { PERIOD_MS, chargeOf } from '../../src/billing/prices.ts';
+import { awakeSessions } from '../../src/billing/session-rows.ts';
 import { usageIn } from '../../src/billing/usage.ts';
-import { awakeSessions, ledger } from '../../src/store/entities.ts';
-import { freshStore, sessionRow } from '../support/store.ts';
 import { postgresUrl } from '../store/postgres.ts';
-import { ACCOUNT, type Metered, metered, PRICES } from './metered.ts';
+import { freshStore, sessionRow } from '../support/store.ts';
+import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
 const MINUTE_MS = 60_000;
 

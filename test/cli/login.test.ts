@@ -1,13 +1,11 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { mintToken } from '../../src/ids.ts';
+import test, { type ExecutionContext } from 'ava';
+import { mintToken } from '../../src/kernel/ids.ts';
 import { startService } from '../support/service.ts';
 import { decide } from './pages.ts';
-import { newProgram, startStandIn } from './program.ts';
-import type { Asked, StandIn } from './program.ts';
+import { type Asked, type StandIn, newProgram, startStandIn } from './program.ts';
 
 const DEVICE_CODE = mintToken('device');
 const START = '/v1/public/device/start';

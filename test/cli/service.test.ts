@@ -1,10 +1,7 @@
 import { once } from 'node:events';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { startService } from '../support/service.ts';
-import type { ServerRecord, Service } from '../support/service.ts';
-import { newProgram } from './program.ts';
-import type { Program } from './program.ts';
+import test, { type ExecutionContext } from 'ava';
+import { type ServerRecord, type Service, startService } from '../support/service.ts';
+import { type Program, newProgram } from './program.ts';
 
 const SLOW_START = { SANDBOX_FAULTS: 'START_MS=6000' };
 

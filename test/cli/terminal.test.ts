@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { mintToken } from '../../src/ids.ts';
-import { follow, newProgram, startStandIn } from './program.ts';
-import type { Running } from './program.ts';
+import test, { type ExecutionContext } from 'ava';
+import { mintToken } from '../../src/kernel/ids.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { type Running, follow, newProgram, startStandIn } from './program.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/cli/main.ts');
 

@@ -3,11 +3,10 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { openapiDocument } from '../../src/api/openapi.ts';
-import { api } from '../api/harness.ts';
+import test, { type ExecutionContext } from 'ava';
+import { openapiDocument } from '../../src/http/openapi.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
+import { api } from '../support/api-harness.ts';
 import { needs } from '../support/needs.ts';
 
 const HERE = import.meta.dirname;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
 import { openConfinement } from '../../src/compose/confinement.ts';
-import { handOver } from '../../src/hosting/hand-over.ts';
+import { handOver } from '../../src/jail/hand-over.ts';
 
 const run = promisify(execFile);
 const log = pino({ level: 'silent' });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import Docker from 'dockerode';
 import { pino } from 'pino';
-import { createDockerEngine } from '../../src/adapters/docker.ts';
+import { createDockerEngine } from '../../src/engines/docker/docker.ts';
 import { needs } from '../support/needs.ts';
 import { IMAGE, busyboxImage } from './busybox-image.ts';
 import type { Behaviour, Bench } from './engine.ts';

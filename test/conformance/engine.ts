@@ -3,9 +3,17 @@ import { once } from 'node:events';
 import { createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
-import { canonical } from '../../src/ip-address.ts';
-import { EngineError } from '../../src/ports.ts';
-import type { Address, Engine, EngineEvent, Game, GameSpec, LogLine, LogQuery } from '../../src/ports.ts';
+import {
+  type Engine,
+  EngineError,
+  type EngineEvent,
+  type Game,
+  type GameSpec,
+  type LogLine,
+  type LogQuery,
+} from '../../src/engines/engine.ts';
+import type { Address } from '../../src/kernel/address.ts';
+import { canonical } from '../../src/kernel/ip-address.ts';
 import { freePort } from '../support/service.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */

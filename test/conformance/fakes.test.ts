@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { EngineEvent } from '../../src/ports.ts';
+import type { EngineEvent } from '../../src/engines/engine.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 

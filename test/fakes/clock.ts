@@ -1,5 +1,5 @@
+import type { Clock } from '../../src/kernel/clock.ts';
 import { type SteadyClock, steadyClock } from '../../src/kernel/steady-clock.ts';
-import type { Clock } from '../../src/ports.ts';
 
 interface Timer {
   at: number;

@@ -1,5 +1,5 @@
-import type { Databases } from '../../src/ports.ts';
-import { StatusError } from '../../src/status.ts';
+import type { Databases } from '../../src/databases/database-server.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 
 export interface FakeDatabases extends Databases {
   /** By name: the password that holds. */

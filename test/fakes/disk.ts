@@ -1,5 +1,5 @@
-import type { Disk } from '../../src/hosting/disk.ts';
-import { StatusError } from '../../src/status.ts';
+import type { Disk } from '../../src/jail/space.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 
 /** A disk of so many bytes for each server, which counts what was set aside and what came of it. */
 export interface FakeDisk extends Disk {

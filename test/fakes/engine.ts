@@ -1,18 +1,18 @@
 import { EventEmitter, once } from 'node:events';
-import type {
-  Address,
-  Clock,
-  Engine,
-  EngineEvent,
-  EngineErrorCode,
-  Exit,
-  Game,
-  GameSpec,
-  GameStats,
-  LogLine,
-  LogQuery,
-} from '../../src/ports.ts';
-import { EngineError } from '../../src/ports.ts';
+import {
+  type Engine,
+  EngineError,
+  type EngineErrorCode,
+  type EngineEvent,
+  type Exit,
+  type Game,
+  type GameSpec,
+  type GameStats,
+  type LogLine,
+  type LogQuery,
+} from '../../src/engines/engine.ts';
+import type { Address } from '../../src/kernel/address.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 
 /** How a server's program behaves in its next runs; absent: starts at once, prints nothing, ends when asked to. */
 export interface Script {

@@ -1,5 +1,5 @@
-import type { ModRegistry } from '../../src/ports.ts';
-import { StatusError } from '../../src/status.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 
 /** A registry that holds nothing. */
 export function fakeRegistry(source: ModRegistry['source'] = 'modrinth'): ModRegistry {

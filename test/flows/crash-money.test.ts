@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import type { CheckoutRow } from '../../src/billing/checkout-rows.ts';
+import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
-import type { AwakeSessionRow, CheckoutRow, LedgerRow } from '../../src/store/rows.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
-import { runningGames, startService, type Service, type ServerRecord } from '../support/service.ts';
-import { type Books, customers, SERVERS } from './customers.ts';
+import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import { type Store, openStore } from '../../src/store/store.ts';
+import { type ServerRecord, type Service, runningGames, startService } from '../support/service.ts';
+import { type Books, SERVERS, customers } from './customers.ts';
 
 /** `npm run test:crash` asks for more. */
 const KILLS = Number(process.env['CRASH_KILLS'] ?? 10);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LedgerRow } from '../../src/store/rows.ts';
+import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { pay } from '../support/payment-page.ts';
-import { runningGames, type Service, type ServerRecord } from '../support/service.ts';
+import { type ServerRecord, type Service, runningGames } from '../support/service.ts';
 
 /** Servers that are there all the time; others come and go. */
 export const SERVERS = ['a', 'b', 'c'];

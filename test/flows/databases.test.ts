@@ -1,9 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { createConnection } from 'mysql2/promise';
-import type { RowDataPacket } from 'mysql2/promise';
+import test, { type ExecutionContext } from 'ava';
+import { type RowDataPacket, createConnection } from 'mysql2/promise';
 import { startMariadb } from '../support/mariadb.ts';
 import { needs } from '../support/needs.ts';
 import { startService } from '../support/service.ts';

@@ -5,7 +5,7 @@
 import process from 'node:process';
 import { startApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/kernel/log.ts';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
 const [begun = 0, speed = 1] = process.argv.slice(2).map(Number);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { SAMPLE_MS } from '../../src/actors/sampling.ts';
+import { SAMPLE_MS } from '../../src/servers/sampling.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Code } from '../../src/kernel/status.ts';
 import type { Service } from '../support/service.ts';
-import type { Code } from '../../src/status.ts';
 
 /** A call but for its address, which the document tells. */
 export interface Sent {

@@ -1,18 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { operations } from '../../src/api/operations.ts';
-import { openapiDocument } from '../../src/api/openapi.ts';
-import { CODES } from '../../src/status.ts';
+import test, { type ExecutionContext } from 'ava';
+import { openapiDocument } from '../../src/http/openapi.ts';
+import { operations } from '../../src/http/operations.ts';
+import { CODES } from '../../src/kernel/status.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startMariadb } from '../support/mariadb.ts';
 import { modrinth, mrpack } from '../support/modrinth.ts';
 import { needs } from '../support/needs.ts';
 import { REFERENCE } from '../support/reference.ts';
-import { startService } from '../support/service.ts';
-import type { Service } from '../support/service.ts';
-import { ROWS, SERVER } from './operation-rows.ts';
-import type { Sent, Walk } from './operation-rows.ts';
+import { type Service, startService } from '../support/service.ts';
+import { ROWS, SERVER, type Sent, type Walk } from './operation-rows.ts';
 
 interface Schema {
   $ref?: string;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { offlineUuid } from '../../src/hosting/player-profiles.ts';
+import { offlineUuid } from '../../src/game/players/profiles.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { joinRaw } from '../support/bot.ts';
-import { startService } from '../support/service.ts';
-import type { ServerRecord } from '../support/service.ts';
+import { type ServerRecord, startService } from '../support/service.ts';
 
 interface Quoted extends ServerRecord {
   quotaExceeded: boolean;

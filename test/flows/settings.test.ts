@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { parseProperties } from '../../src/hosting/properties-format.ts';
+import { parseProperties } from '../../src/game/properties/format.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { startService } from '../support/service.ts';
 

@@ -1,13 +1,11 @@
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
-import type { WorkerPoolOptions } from '../../src/kernel/worker-pool.ts';
-import { StatusError } from '../../src/status.ts';
+import test, { type ExecutionContext } from 'ava';
+import { StatusError } from '../../src/kernel/status.ts';
+import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/worker-pool.ts';
 import * as jobs from '../support/jobs.ts';
 
 const JOBS = join(import.meta.dirname, '../support');

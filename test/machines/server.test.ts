@@ -1,10 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
-import { createActor, fromPromise, getInitialSnapshot, getNextSnapshot } from 'xstate';
-import type { EventFromLogic, Snapshot } from 'xstate';
-import { getShortestPaths } from 'xstate/graph';
 import {
-  SERVER_STATES,
+  type EventFromLogic,
+  type Snapshot,
+  createActor,
+  fromPromise,
+  getInitialSnapshot,
+  getNextSnapshot,
+} from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import { FALSE_WAKE_MS, KNOCK_MS } from '../../machines/server-context.ts';
+import {
   type Booted,
   type Cause,
   type Ending,
@@ -12,11 +18,11 @@ import {
   type Finished,
   type Job,
   type Maintained,
+  SERVER_STATES,
   type ServerEvent,
   type ServerState,
 } from '../../machines/server-types.ts';
-import { FALSE_WAKE_MS, KNOCK_MS } from '../../machines/server-context.ts';
-import { CRASH_GRACE_MS, serverMachine, serverState, type ServerSnapshot } from '../../machines/server.ts';
+import { CRASH_GRACE_MS, type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 
 const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };
 const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };

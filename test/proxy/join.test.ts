@@ -1,25 +1,24 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import mc from 'minecraft-protocol';
 import { encodeFrame, encodeString, encodeVarInt } from '../../proxy/codec.ts';
-import { JoinRefused } from '../../proxy/ports.ts';
-import type { Address } from '../../proxy/ports.ts';
+import { type Address, JoinRefused } from '../../proxy/ports.ts';
 import { fixtures } from './fixtures.ts';
 import {
-  handshake,
   HOST,
+  RawClient,
+  type TestProxy,
+  type Wish,
+  handshake,
   loginStart,
   pluginAnswer,
-  RawClient,
   route,
   running,
   startGame,
   startProxy,
   until,
 } from './support.ts';
-import type { TestProxy, Wish } from './support.ts';
 
 const text = (words: string): Buffer => encodeFrame(0, encodeString(JSON.stringify({ text: words })));
 

@@ -1,18 +1,17 @@
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import * as fc from 'fast-check';
 import mc from 'minecraft-protocol';
 import {
+  FrameReader,
+  type Parse,
+  ProtocolError,
   encodeFrame,
   encodeString,
   encodeVarInt,
-  FrameReader,
-  ProtocolError,
   readFrame,
   readVarInt,
 } from '../../proxy/codec.ts';
-import type { Parse } from '../../proxy/codec.ts';
-import { asLogin, FRAME_LIMIT, readLoginStart, readOpening, readStatusPacket } from '../../proxy/handshake.ts';
+import { FRAME_LIMIT, asLogin, readLoginStart, readOpening, readStatusPacket } from '../../proxy/handshake.ts';
 import { lookupKey } from '../../proxy/hostname.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from '../../proxy/legacy.ts';
 import { Gate, plainAddress, prefixesOf } from '../../proxy/limits.ts';
@@ -20,8 +19,7 @@ import { LiveStatus } from '../../proxy/live-status.ts';
 import { parseStatus } from '../../proxy/ping.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from '../../proxy/settings.ts';
 import { cleanText, plainText, toComponent, wordsOf } from '../../proxy/text.ts';
-import { fixtures } from './fixtures.ts';
-import type { Fixture } from './fixtures.ts';
+import { type Fixture, fixtures } from './fixtures.ts';
 
 /** Fails unless `act` ends well or with the codec's own error; tells which. */
 function attempt<T>(act: () => T): T | ProtocolError {

@@ -1,13 +1,21 @@
-import { createHash, randomBytes } from 'node:crypto';
-import type { Hash } from 'node:crypto';
+import { type Hash, createHash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import type { Joined, Presence } from '../../proxy/ports.ts';
-import { EVER_MS, handshake, HOST, loginStart, RawClient, running, startGame, startProxy, until } from './support.ts';
-import type { TestProxy } from './support.ts';
+import {
+  EVER_MS,
+  HOST,
+  RawClient,
+  type TestProxy,
+  handshake,
+  loginStart,
+  running,
+  startGame,
+  startProxy,
+  until,
+} from './support.ts';
 
 const LOGIN = Buffer.concat([handshake(767, 'login'), loginStart('Notch')]);
 

@@ -1,5 +1,4 @@
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
+import { type Socket, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import mc from 'minecraft-protocol';
@@ -10,17 +9,17 @@ import { restingStatus } from '../../proxy/status.ts';
 import { fixture, fixtures } from './fixtures.ts';
 import {
   EVER_MS,
-  handshake,
   HOST,
   RawClient,
+  handshake,
   route,
   running,
   startGame,
   startProxy,
   statusPing,
   statusRequest,
+  until,
 } from './support.ts';
-import { until } from './support.ts';
 
 const ICON = 'data:image/png;base64,iVBORw0KGgo=';
 const LAST = JSON.stringify({

@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
+import { type Server, type Socket, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
-import { encodeFrame, encodeString, encodeVarInt, FrameReader, readFrame } from '../../proxy/codec.ts';
-import { createProxy } from '../../proxy/index.ts';
-import type { Proxy, ProxyOptions } from '../../proxy/index.ts';
+import { FrameReader, encodeFrame, encodeString, encodeVarInt, readFrame } from '../../proxy/codec.ts';
+import { type Proxy, type ProxyOptions, createProxy } from '../../proxy/index.ts';
 import type { Address, Player, Route } from '../../proxy/ports.ts';
 
 export const HOST = 'play.example.com';

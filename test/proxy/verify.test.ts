@@ -1,16 +1,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { connect } from 'node:net';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { createClient } from 'minecraft-protocol';
-import type { Client } from 'minecraft-protocol';
+import { type AddressInfo, connect } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { type Client, createClient } from 'minecraft-protocol';
 import { serverHash } from '../../proxy/accounts.ts';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
-import { handshake, HOST, loginStart, RawClient, route, startProxy, until } from './support.ts';
-import type { TestProxy } from './support.ts';
+import { HOST, RawClient, type TestProxy, handshake, loginStart, route, startProxy, until } from './support.ts';
 
 const STEVE = { id: 'dc6ae7a1c4c03a51b7d7bb0a2a0f8b0d', name: 'Steve' };
 

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { Rcon } from 'rcon-client';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
-import { rconPassword, startSandbox } from './spawn.ts';
-import type { Sandbox, SandboxOptions } from './spawn.ts';
+import { type Sandbox, type SandboxOptions, rconPassword, startSandbox } from './spawn.ts';
 
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);

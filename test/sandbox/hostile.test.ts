@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { deflateSync } from 'node:zlib';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { assert, asyncProperty, uint8Array } from 'fast-check';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { startSandbox } from './spawn.ts';

@@ -1,22 +1,20 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import ssh2 from 'ssh2';
-import { createAccessChanges } from '../../src/access/changes.ts';
-import { PASSWORD_FRESH_MS } from '../../src/access/fresh-password.ts';
-import { createLoginLimits } from '../../src/access/login-limits.ts';
-import type { People } from '../../src/access/people.ts';
-import type { SessionPrincipal } from '../../src/access/principal.ts';
-import { addSshKey, MOST_SSH_KEYS, removeSshKey, sshKeysOf } from '../../src/access/ssh-keys.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
-import { createLog } from '../../src/log.ts';
-import { StatusError } from '../../src/status.ts';
-import { insertUser } from '../../src/store/accounts.ts';
-import { addPerson } from '../support/store.ts';
+import { createAccessChanges } from '../../src/http/access-changes.ts';
+import type { SessionPrincipal } from '../../src/http/principal.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
+import { MOST_SSH_KEYS, addSshKey, removeSshKey, sshKeysOf } from '../../src/people/keys/ssh-keys.ts';
+import { createLoginLimits } from '../../src/people/login-limits.ts';
+import type { People } from '../../src/people/people.ts';
+import { insertUser } from '../../src/people/rows.ts';
 import { needs } from '../support/needs.ts';
-import { connect, openSftp, openssh, startSftp } from './support.ts';
-import type { SftpUnderTest } from './support.ts';
+import { addPerson } from '../support/store.ts';
+import { type SftpUnderTest, connect, openSftp, openssh, startSftp } from './support.ts';
 
 const { generateKeyPairSync } = ssh2.utils;
 

@@ -11,17 +11,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import ssh2 from 'ssh2';
-import type { SFTPWrapper } from 'ssh2';
-import type { Disk } from '../../src/hosting/disk.ts';
+import test, { type ExecutionContext } from 'ava';
+import ssh2, { type SFTPWrapper } from 'ssh2';
+import type { Disk } from '../../src/jail/space.ts';
+import { StatusError } from '../../src/kernel/status.ts';
 import { SFTP_LIMITS } from '../../src/sftp/limits.ts';
 import { EXTENSIONS } from '../../src/sftp/requests.ts';
 import { Fields, MOST_DATA_BYTES, OPEN, REPLY, REQUEST, STATUS, string, uint32, uint64 } from '../../src/sftp/wire.ts';
-import { StatusError } from '../../src/status.ts';
-import { raw } from './raw.ts';
-import type { RawReply } from './raw.ts';
+import { type RawReply, raw } from './raw.ts';
 import { type SftpUnderTest, connect, openChannel, openSftp, startSftp, until } from './support.ts';
 
 const { STATUS_CODE } = ssh2.utils.sftp;

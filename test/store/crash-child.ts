@@ -2,9 +2,9 @@
  * A control process to be killed: `node crash-child.ts <database URL>` takes the lease, writes in several lanes, and prints
  * the number of each write once it is acknowledged.
  */
-import { acquireLease } from '../../src/access/lease.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { acquireLease } from '../../src/store/lease.ts';
 import { setMeta } from '../../src/store/meta.ts';
 import { openStore } from '../../src/store/store.ts';
 

@@ -2,30 +2,42 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import test from 'ava';
-import type { ExecutionContext } from 'ava';
-import { getAccount, getUser, getUserByEmail, hasUsers, insertUser } from '../../src/store/accounts.ts';
+import test, { type ExecutionContext } from 'ava';
+import { awakeSessions } from '../../src/billing/session-rows.ts';
+import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/disk/rows.ts';
+import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insight/metric-rows.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { countMachines, findMachine, listMachines } from '../../src/operators/machine-list.ts';
+import { deleteSuspension, listSuspensions, saveSuspension } from '../../src/operators/suspension-rows.ts';
+import { clients } from '../../src/people/apps/client-rows.ts';
+import { appTokens } from '../../src/people/apps/token-rows.ts';
+import { insertGrant } from '../../src/people/grants/rows.ts';
+import {
+  type ApiKeyRow,
+  getKeyByHash,
+  insertKey,
+  listKeys,
+  markKeyRevoked,
+  touchKey,
+} from '../../src/people/keys/rows.ts';
+import { accounts, getAccount, getUser, getUserByEmail, hasUsers, insertUser, users } from '../../src/people/rows.ts';
+import { sessions } from '../../src/people/session-rows.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
+import * as rows from '../../src/servers/rows.ts';
+import { servers } from '../../src/servers/rows.ts';
+import {
+  type NewTransition,
+  listServersNotAtRest,
+  listTransitions,
+  saveSnapshot,
+} from '../../src/servers/transition-rows.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
-import { accounts, appTokens, awakeSessions, clients, servers, sessions, users } from '../../src/store/entities.ts';
-import { insertDiagnostic, listDiagnostics } from '../../src/store/diagnostics.ts';
-import { getKeyByHash, insertKey, listKeys, markKeyRevoked, touchKey } from '../../src/store/keys.ts';
-import * as leases from '../../src/store/leases.ts';
-import { insertGrant } from '../../src/store/grants.ts';
-import { countMachines, findMachine, listMachines } from '../../src/store/machines.ts';
+import * as leases from '../../src/store/lease-rows.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
-import { deleteSamplesBefore, insertSample, listSamples } from '../../src/store/metrics.ts';
-import type { ApiKeyRow, NewTransition } from '../../src/store/rows.ts';
-import * as rows from '../../src/store/servers.ts';
-import { listServersNotAtRest, listTransitions, saveSnapshot } from '../../src/store/snapshots.ts';
-import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/store/server-disks.ts';
-import { openStore } from '../../src/store/store.ts';
-import { deleteSuspension, listSuspensions, saveSuspension } from '../../src/store/suspensions.ts';
-import type { Store } from '../../src/store/store.ts';
-import { StatusError } from '../../src/status.ts';
+import { type Store, openStore } from '../../src/store/store.ts';
 import { needs } from '../support/needs.ts';
 import { addPerson, freshStore, serverRow } from '../support/store.ts';
-import { startPostgres } from './postgres.ts';
-import type { Postgres } from './postgres.ts';
+import { type Postgres, startPostgres } from './postgres.ts';
 
 let postgres: Promise<Postgres> | undefined;
 test.after.always(async () => (await postgres)?.stop());

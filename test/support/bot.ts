@@ -1,8 +1,6 @@
 import { connect } from 'node:net';
-import { createClient } from 'minecraft-protocol';
-import type { Client } from 'minecraft-protocol';
-import { createBot } from 'mineflayer';
-import type { Bot } from 'mineflayer';
+import { type Client, createClient } from 'minecraft-protocol';
+import { type Bot, createBot } from 'mineflayer';
 import prismarineItem from 'prismarine-item';
 import { Vec3 } from 'vec3';
 import { findVersion } from '../../src/sandbox/versions.ts';

@@ -1,4 +1,4 @@
-import type { Door } from '../../src/actors/door.ts';
+import type { Door } from '../../src/joining/bans.ts';
 
 /** Lets everybody in, and anyone wake. */
 export const OPEN_DOOR: Pick<Door, 'admit' | 'mayWake' | 'policyOf'> = {

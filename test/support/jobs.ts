@@ -1,8 +1,8 @@
 import { readSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StatusError } from '../../src/kernel/status.ts';
 import { job } from '../../src/kernel/worker-job.ts';
-import { StatusError } from '../../src/status.ts';
 
 /** Jobs that behave as foreign bytes make real ones behave. */
 

@@ -1,11 +1,9 @@
 import { openWallet } from '../../src/billing/ledger.ts';
-import { insertAccount } from '../../src/store/accounts.ts';
-import { proveSessions } from '../../src/store/awake-sessions.ts';
-import { awakeSessions } from '../../src/store/entities.ts';
-import type { AwakeSessionRow } from '../../src/store/rows.ts';
+import { type AwakeSessionRow, awakeSessions, proveSessions } from '../../src/billing/session-rows.ts';
+import { chargeNext } from '../../src/billing/tick-rows.ts';
+import { insertAccount } from '../../src/people/rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { sessionRow } from './store.ts';
-import { chargeNext } from '../../src/store/ticks.ts';
 
 export const SERVERS = 10_000;
 export const ACCOUNTS = 1_000;

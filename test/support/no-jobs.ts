@@ -1,4 +1,4 @@
-import { createChangeLock } from '../../src/hosting/change-lock.ts';
+import { createChangeLock } from '../../src/jail/change-lock.ts';
 
 /** For servers on whose files nothing is ever done as a whole. */
 export const NO_JOBS = createChangeLock(() => undefined);

@@ -1,8 +1,8 @@
 import type { ExecutionContext } from 'ava';
-import { insertAccount, insertUser } from '../../src/store/accounts.ts';
-import type { AwakeSessionRow, ServerRow } from '../../src/store/rows.ts';
-import { openStore } from '../../src/store/store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import { insertAccount, insertUser } from '../../src/people/rows.ts';
+import type { ServerRow } from '../../src/servers/rows.ts';
+import { type Store, openStore } from '../../src/store/store.ts';
 
 /** A store of the test's own, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
 export async function freshStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import test from 'ava';
-import { openapiDocument } from '../../src/api/openapi.ts';
+import { openapiDocument } from '../../src/http/openapi.ts';
+import { openOperatorSite } from '../operators/operator-site.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
 import { needs } from '../support/needs.ts';
-import { openOperatorSite } from './operator-site.ts';
 
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 

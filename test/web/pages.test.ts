@@ -4,18 +4,17 @@ import { join } from 'node:path';
 import { Router } from '@koa/router';
 import test from 'ava';
 import * as fc from 'fast-check';
-import { PASSWORD_FRESH_MS } from '../../src/access/fresh-password.ts';
-import { LOGIN_RULES } from '../../src/access/login-limits.ts';
-import { sessionCookie } from '../../src/access/session-cookie.ts';
+import { sessionCookie } from '../../src/http/session-cookie.ts';
+import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
+import { REVEAL_MS, createReveals } from '../../src/people/keys/reveal.ts';
+import { LOGIN_RULES } from '../../src/people/login-limits.ts';
+import { nextPage } from '../../src/people/next.ts';
 import { pageHeaders } from '../../src/web/headers.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
-import { nextPage } from '../../src/web/next.ts';
 import { mountPages } from '../../src/web/pages.ts';
-import { createReveals, REVEAL_MS } from '../../src/web/reveal.ts';
 import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
 import { fakeClock } from '../fakes/clock.ts';
-import { openSite } from './site.ts';
-import type { Site } from './site.ts';
+import { type Site, openSite } from './site.ts';
 
 const CSP =
   "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";

@@ -2,18 +2,17 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { Router } from '@koa/router';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
-import type { Middleware } from 'koa';
-import type { SignUp } from '../../src/access/people.ts';
-import { createStartLimit } from '../../src/access/start-limit.ts';
-import { createGuessLimit } from '../../src/access/user-codes.ts';
-import { createGrants } from '../../src/actors/grants.ts';
-import { createMachines } from '../../src/actors/machines.ts';
-import { mountDevice } from '../../src/api/device.ts';
-import { createHttpServer } from '../../src/api/http-server.ts';
-import { insertClient } from '../../src/store/clients.ts';
+import Koa, { type Middleware } from 'koa';
+import { createHttpServer } from '../../src/http/http-server.ts';
+import { createMachines } from '../../src/operators/machines.ts';
+import { insertClient } from '../../src/people/apps/client-rows.ts';
+import { mountDevice } from '../../src/people/grants/api.ts';
+import { createGrants } from '../../src/people/grants/grants.ts';
+import { createStartLimit } from '../../src/people/grants/start-limit.ts';
+import { createGuessLimit } from '../../src/people/grants/user-codes.ts';
+import type { SignUp } from '../../src/people/people.ts';
 import { createPages } from '../../src/web/pages.ts';
-import { api } from '../api/harness.ts';
+import { api } from '../support/api-harness.ts';
 
 /** What a device learns when it asks to be let in. */
 export interface Started {

@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { GLOBAL_OPTIONS } from '../parse.ts';
 

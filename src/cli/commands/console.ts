@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText } from '../text.ts';
 

@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, software } from '../format.ts';
 import { SERVER, read } from '../shapes.ts';

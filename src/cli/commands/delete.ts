@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { failed } from '../errors.ts';
 import { firstLine } from '../input.ts';
 import { oneLine } from '../text.ts';

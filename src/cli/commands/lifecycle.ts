@@ -1,12 +1,9 @@
-import { command } from '../command.ts';
-import type { Command, Context } from '../command.ts';
+import { type Command, type Context, command } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
 import { stateWord, words } from '../format.ts';
-import { SERVER, read } from '../shapes.ts';
-import type { Server } from '../shapes.ts';
+import { SERVER, type Server, read } from '../shapes.ts';
 import { startProgress } from '../start-progress.ts';
-import { untilSettled } from '../waiting.ts';
-import type { Seen } from '../waiting.ts';
+import { type Seen, untilSettled } from '../waiting.ts';
 
 const WAIT = { type: 'boolean', short: 'w' } as const;
 const WAIT_UNTIL_AWAKE = { ...WAIT, help: 'Wait until players can join, and show how far it is.' };

@@ -1,16 +1,14 @@
+import { parseToken } from '../../kernel/ids.ts';
 import { createApi } from '../api.ts';
 import type { Messages } from '../call.ts';
-import { command } from '../command.ts';
-import type { Command, Context } from '../command.ts';
+import { type Command, type Context, command } from '../command.ts';
 import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
 import { notSignedIn, wrongUsage } from '../errors.ts';
 import { duration } from '../format.ts';
 import { secretLine } from '../input.ts';
 import { isReadableOnTheWay } from '../service-url.ts';
-import { WHO_AM_I, read } from '../shapes.ts';
-import type { Device } from '../shapes.ts';
+import { type Device, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
-import { parseToken } from '../../ids.ts';
 
 /** `dormouse login`. */
 export const login: Command = command({

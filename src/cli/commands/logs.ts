@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { followLog, logLines } from '../follow.ts';
 import { wholeNumber } from '../parse.ts';
 import { MAX_TAIL } from '../replay.ts';

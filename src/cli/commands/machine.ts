@@ -1,9 +1,7 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { relative, stateWord, words } from '../format.ts';
 import { wholeNumber } from '../parse.ts';
-import { MACHINE, read } from '../shapes.ts';
-import type { Machine } from '../shapes.ts';
+import { MACHINE, type Machine, read } from '../shapes.ts';
 import { aligned, table } from '../table.ts';
 import type { Output } from '../terminal.ts';
 import { oneLine } from '../text.ts';

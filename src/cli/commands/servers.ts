@@ -1,9 +1,7 @@
-import { command } from '../command.ts';
-import type { Command, Context } from '../command.ts';
+import { type Command, type Context, command } from '../command.ts';
 import { CommandError } from '../errors.ts';
 import { software, stateWord } from '../format.ts';
-import { MY_SERVERS, SERVER, read } from '../shapes.ts';
-import type { MyServers, Server } from '../shapes.ts';
+import { MY_SERVERS, type MyServers, SERVER, type Server, read } from '../shapes.ts';
 import { table } from '../table.ts';
 import { oneLine } from '../text.ts';
 

@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { VERSIONS, read } from '../shapes.ts';
 import { columns } from '../table.ts';
 import { oneLine } from '../text.ts';

@@ -1,5 +1,4 @@
-import { command } from '../command.ts';
-import type { Command } from '../command.ts';
+import { type Command, command } from '../command.ts';
 import { WHO_AM_I, read } from '../shapes.ts';
 import { aligned } from '../table.ts';
 import { oneLine } from '../text.ts';

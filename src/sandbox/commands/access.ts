@@ -1,9 +1,7 @@
 import { isIP } from 'node:net';
-import { sameName, vanillaDate } from '../player-lists.ts';
 import type { Game } from '../game.ts';
-import type { Profile } from '../player-lists.ts';
-import { CommandError, playerName, rest, word } from './command.ts';
-import type { Call, Command } from './command.ts';
+import { type Profile, sameName, vanillaDate } from '../player-lists.ts';
+import { type Call, type Command, CommandError, playerName, rest, word } from './command.ts';
 
 const defaultBanReason = 'Banned by an operator.';
 

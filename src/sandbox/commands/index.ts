@@ -1,7 +1,6 @@
 import type { Game } from '../game.ts';
 import { accessCommands } from './access.ts';
-import { CommandError } from './command.ts';
-import type { Command, Source } from './command.ts';
+import { type Command, CommandError, type Source } from './command.ts';
 import { serverCommands } from './server.ts';
 import { whitelistCommand } from './whitelist.ts';
 import { worldCommands } from './world.ts';

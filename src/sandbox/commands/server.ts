@@ -1,5 +1,4 @@
-import type { Command, Call } from './command.ts';
-import { rest, word, CommandError } from './command.ts';
+import { type Call, type Command, CommandError, rest, word } from './command.ts';
 
 /** The server itself: who is here, how it is doing, and its end. */
 export const serverCommands: Command[] = [

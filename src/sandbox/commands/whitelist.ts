@@ -1,8 +1,7 @@
 import type { Game } from '../game.ts';
 import { sameName } from '../player-lists.ts';
 import { profileOf } from './access.ts';
-import { CommandError, playerName, word } from './command.ts';
-import type { Call, Command } from './command.ts';
+import { type Call, type Command, CommandError, playerName, word } from './command.ts';
 
 const actions: Record<string, (call: Call) => string> = {
   on: (call) => turn(call, 'on'),

@@ -1,6 +1,5 @@
 import type { BlockPosition } from '../world.ts';
-import { CommandError, word } from './command.ts';
-import type { Call, Command } from './command.ts';
+import { type Call, type Command, CommandError, word } from './command.ts';
 
 const timesOfDay: Record<string, number> = { day: 1_000, noon: 6_000, night: 13_000, midnight: 18_000 };
 const dayTicks = 24_000;

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { constants, createZstdCompress } from 'node:zlib';
+import { type Pack, pack } from 'tar-stream';
+import { inBlocks } from '../files/archives/blocks.ts';
+import { namedInArchive } from '../files/archives/names.ts';
+import type { JailFile, TreeEntry } from '../jail/jail.ts';
+import { contentOf, sources } from './source.ts';
+
+type Header = Parameters<Pack['entry']>[0];
+
+const CHUNK_BYTES = 1024 * 1024;
+/** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
+const LEVEL = 1;
+
+/** A finished archive. */
+export interface Archive {
+  sizeBytes: number;
+  /** Of the files in it. */
+  treeBytes: number;
+  /** In hex. */
+  sha256: string;
+}
+
+export interface ArchiveOptions {
+  /** Stops, and leaves nothing behind. */
+  signal: AbortSignal;
+  /** Asked for room before each piece is written, with its bytes; what it rejects with ends the writing. */
+  grow: (bytes: number) => Promise<void>;
+  /** Called with the bytes of files read so far, now and then. */
+  progress: (treeBytes: number) => void;
+}
+
+/**
+ * Writes a tree as a tar compressed with Zstandard (RFC 8878) to `target`, which appears whole and on disk or not at all.
+ * A file that changes meanwhile, as a log does, is taken as long as it was when it was come to: what it has lost since is
+ * zeros.
+ */
+export async function writeArchive(
+  entries: AsyncIterable<TreeEntry>,
+  target: string,
+  { signal, grow, progress }: ArchiveOptions,
+): Promise<Archive> {
+  const temp = `${target}.tmp`;
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const chunk of chunks) {
+      sizeBytes += chunk.length;
+      hash.update(chunk);
+      await grow(chunk.length);
+      yield chunk;
+    }
+  }
+  const tar = pack({ highWaterMark: 4 * CHUNK_BYTES });
+  const params = { [constants.ZSTD_c_compressionLevel]: LEVEL, [constants.ZSTD_c_checksumFlag]: 1 };
+  const zstd = createZstdCompress({ params, chunkSize: CHUNK_BYTES });
+  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  try {
+    const file = createWriteStream(temp, { flags: 'w', mode: 0o640, flush: true, highWaterMark: 4 * CHUNK_BYTES });
+    const written = pipeline(tar, inBlocks(), zstd, counted, file, { signal });
+    const packed = packTree(tar, entries, progress);
+    packed.catch((error: unknown) => tar.destroy(error as Error));
+    // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
+    await Promise.allSettled([written, packed]);
+    await written;
+    const treeBytes = await packed;
+    await rename(temp, target);
+    await syncDirectory(dirname(target));
+    return { sizeBytes, treeBytes, sha256: hash.digest('hex') };
+  } catch (error) {
+    await rm(temp, { force: true });
+    throw error;
+  }
+}
+
+/** Once it resolves, names made, moved and removed in a directory are on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  await using dir = await open(path, 'r');
+  await dir.sync();
+}
+
+/** Gives the bytes of files that were packed. */
+async function packTree(
+  tar: Pack,
+  entries: AsyncIterable<TreeEntry>,
+  progress: (treeBytes: number) => void,
+): Promise<number> {
+  let treeBytes = 0;
+  for await (const { entry, sizeBytes, bytes, file } of sources(entries)) {
+    const { mode, modifiedAt } = entry;
+    const header = { ...namedInArchive(entry), mode, mtime: new Date(modifiedAt), size: sizeBytes };
+    if (file) await packLarge(tar, header, file);
+    else await packWhole(tar, { ...header, type: bytes ? 'file' : 'directory' }, bytes);
+    progress((treeBytes += sizeBytes));
+  }
+  tar.finalize();
+  return treeBytes;
+}
+
+/** Closes the file in any case: one whose archive has ended meanwhile is not even begun. */
+async function packLarge(tar: Pack, header: Header & { size: number }, file: JailFile): Promise<void> {
+  try {
+    await pipeline(contentOf(file, header.size), tar.entry({ ...header, type: 'file' }));
+  } finally {
+    await file.close();
+  }
+}
+
+function packWhole(tar: Pack, header: Header, bytes: Buffer | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error?: Error | null): void => (error ? reject(error) : resolve());
+    if (bytes) tar.entry(header, bytes, done);
+    else tar.entry(header, done);
+  });
+}

@@ -1,0 +1,186 @@
+import { chown, mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { AccountDisk } from '../disk/account-disk.ts';
+import type { FreeDisk, Hold } from '../disk/free.ts';
+import { type Jail, type TreeEntry, openJail } from '../jail/jail.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { removeTree } from '../jail/remove-tree.ts';
+import { type Disk, withReserved } from '../jail/space.ts';
+import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Store } from '../store/store.ts';
+import { type Archive, writeArchive } from './archive.ts';
+import { extractArchive } from './extract.ts';
+import { archivePath, exists, siblingsOf } from './files.ts';
+import { type BackupRow, listBackups } from './rows.ts';
+
+const MIB = 2 ** 20;
+
+export interface ArchivesOptions {
+  store: Pick<Store, 'query'>;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  disk: Disk;
+  /** All of a server's backups together may be so large; 0: no limit. */
+  quotaBytes: number;
+  /** Default: turns of its own. */
+  alone?: Turns;
+  /** Where all that is written at the same time sets its room aside. */
+  free: FreeDisk;
+  /** What a server's account may take. Default: as much as it likes. */
+  accounts?: AccountDisk | undefined;
+}
+
+/** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
+export interface Making {
+  signal: AbortSignal;
+  progress: (percent: number) => void;
+}
+
+/**
+ * Trees into archives and back. Archives are made one at a time on this machine, so that its disks have time for players
+ * too; a restore, which keeps a server down, waits only for what else is done with that server.
+ */
+export interface Archives {
+  /** Runs alone on the files of a server, as everything does that replaces or archives them whole. */
+  alone: Turns;
+  /**
+   * Archives a server's files as they are when `work` calls for it; `work` runs alone on them.
+   * RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, then nothing of it is left.
+   */
+  make<T>(
+    backup: Ref,
+    making: Making,
+    work: (archive: (signal: AbortSignal) => Promise<Archive>) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
+   * ArchiveCorrupt, or as a reservation rejects. Runs in `alone`.
+   */
+  stage(backup: BackupRow, making: Making): Promise<void>;
+}
+
+export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
+
+export function createArchives(options: ArchivesOptions): Archives {
+  const { store, dataDir, owner, disk, quotaBytes, free, alone = createTurns() } = options;
+  const onThisMachine = createTurns();
+
+  async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Archive> {
+    const root = siblingsOf(dataDir, serverId).root;
+    const target = archivePath(dataDir, serverId, id);
+    const quotaLeft = await quotaLeftOf(serverId);
+    const account = await options.accounts?.hold(serverId, 0);
+    const hold = await free.hold(dirname(target), 0);
+    let [size, last] = [0, 0];
+    const grow = async (bytes: number): Promise<void> => {
+      size += bytes;
+      if (size > quotaLeft) throw quotaExceeded(quotaBytes);
+      await account?.grow(bytes);
+      // The piece before has been written, or is about to be.
+      hold.landed(last);
+      await hold.grow((last = bytes));
+    };
+    try {
+      if (!(await exists(root))) return await writeArchive(nothing(), target, { signal, grow, progress() {} });
+      await using jail = await openJail(root, { owner });
+      const total = await treeBytes(jail, signal);
+      const entries = jail.tree('', { withLists: true });
+      return await writeArchive(entries, target, { signal, grow, progress: percents(total, progress) });
+    } finally {
+      hold.release();
+      account?.release();
+    }
+  }
+
+  /** How large another archive of the server may become. */
+  async function quotaLeftOf(serverId: string): Promise<number> {
+    if (quotaBytes === 0) return Infinity;
+    const backups = await listBackups(store, serverId);
+    const used = backups.reduce((sum, { kind, sizeBytes }) => sum + (kind === 'previous' ? 0 : sizeBytes), 0);
+    return Math.max(0, quotaBytes - used);
+  }
+
+  async function extract(backup: BackupRow, staged: string, extracting: Parameters<typeof extractArchive>[3]) {
+    await mkdir(staged, { mode: 0o750 });
+    if (owner) await chown(staged, owner.uid, owner.gid);
+    const source = archivePath(dataDir, backup.serverId, backup.id);
+    await extractArchive(source, backup, { path: staged, owner }, extracting);
+  }
+
+  return {
+    alone,
+    make: (backup, { signal, progress }, work) =>
+      onThisMachine('', () => {
+        signal.throwIfAborted();
+        return alone(backup.serverId, () => {
+          signal.throwIfAborted();
+          return work((moved) => archive(backup, progress, AbortSignal.any([signal, moved])));
+        });
+      }),
+    async stage(backup, { signal, progress }) {
+      const { serverId, treeBytes: bytes } = backup;
+      const { root, staged } = siblingsOf(dataDir, serverId);
+      await removeTree(staged);
+      const before = (await exists(root)) ? await treeBytesOf(root, signal) : 0;
+      // The new files take the place of the old ones, as far as the server's quota goes.
+      const grown = Math.max(0, bytes - before);
+      await withReserved(disk, serverId, grown, async ({ landed }) => {
+        // On the disk they need room beside the old ones.
+        landed(grown);
+        const hold = await free.hold(staged, bytes);
+        try {
+          await extract(backup, staged, { signal, progress: told(hold, percents(bytes, progress)) });
+        } finally {
+          hold.release();
+        }
+        return { result: undefined, addedBytes: bytes - before };
+      });
+    },
+  };
+}
+
+/** What the files of a folder take together. */
+export async function treeBytesOf(root: string, signal: AbortSignal): Promise<number> {
+  await using jail = await openJail(root);
+  return await treeBytes(jail, signal);
+}
+
+async function treeBytes(jail: Jail, signal: AbortSignal): Promise<number> {
+  let bytes = 0;
+  for await (const { sizeBytes } of jail.tree('')) {
+    signal.throwIfAborted();
+    bytes += sizeBytes;
+  }
+  return bytes;
+}
+
+async function* nothing(): AsyncGenerator<TreeEntry> {}
+
+/** Tells of bytes that are about to be written, by when those before have been, but for a few small files. */
+function told(hold: Pick<Hold, 'landed'>, tell: (bytes: number) => void): (bytes: number) => void {
+  let [landed, last] = [0, 0];
+  return (bytes) => {
+    hold.landed(last - landed);
+    landed = last;
+    last = bytes;
+    tell(bytes);
+  };
+}
+
+/** Bytes as whole percents, each told once. */
+function percents(total: number, tell: (percent: number) => void): (bytes: number) => void {
+  let told = 0;
+  return (bytes) => {
+    const percent = total === 0 ? 100 : Math.min(99, Math.floor((bytes / total) * 100));
+    if (percent <= told) return;
+    told = percent;
+    tell(percent);
+  };
+}
+
+function quotaExceeded(quotaBytes: number): StatusError {
+  const limitMb = String(Math.floor(quotaBytes / MIB));
+  const sentence = `The server's backups may take ${limitMb} MB together, and this one would take more than is left. Delete one.`;
+  return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUOTA_EXCEEDED', sentence, { metadata: { limitMb } });
+}

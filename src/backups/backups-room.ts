@@ -1,0 +1,114 @@
+import { rm } from 'node:fs/promises';
+import type { AccountDisk } from '../disk/account-disk.ts';
+import { type FreeDisk, createFreeDisk } from '../disk/free.ts';
+import type { Console } from '../engines/console/console.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { ServerEvents } from '../insight/events.ts';
+import type { ChangeLock } from '../jail/change-lock.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { removeTree } from '../jail/remove-tree.ts';
+import { type Disk, unlimitedDisk } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Turns } from '../kernel/mutex.ts';
+import { listServerIds } from '../servers/rows.ts';
+import type { EffectHost } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
+import { type Worlds, createWorlds } from '../worlds/worlds.ts';
+import { type Archives, createArchives } from './archives.ts';
+import { type Backups, createBackups } from './backups.ts';
+import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
+import { type Maintain, type MaintenanceOptions, createMaintenance } from './maintenance.ts';
+import { PREVIOUS, listBackupsIn, patchBackup } from './rows.ts';
+import { createSaving } from './saving.ts';
+
+export interface BackupRoomOptions {
+  store: Store;
+  engine: Pick<Engine, 'inspect' | 'kill' | 'logs'>;
+  console: Pick<Console, 'run'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  rconPassword: (serverId: string) => string;
+  /** All of a server's backups together may be so large; 0: no limit. */
+  quotaBytes: number;
+  /** Default: no quota. */
+  disk?: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+  /** See `Archives`. Default: turns of its own. */
+  alone?: Turns;
+  /** See `ArchivesOptions`. Default: one of its own. */
+  free?: FreeDisk;
+  /** See `ArchivesOptions`. */
+  accounts?: AccountDisk;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
+  release?: MaintenanceOptions['release'];
+}
+
+/** Backups and worlds, in the order in which a service comes up. */
+export interface BackupRoom {
+  archives: Archives;
+  /** For the effects of the servers. */
+  maintain: (host: EffectHost) => Maintain;
+  /** For their deletion: everything but the server's own folder. */
+  erase: (serverId: string) => Promise<void>;
+  /** Before the servers come back to life: what the process before this one was at, and no job takes up, has failed. */
+  recover(): Promise<void>;
+  /** Once they are live. */
+  open(servers: Servers, events: Pick<ServerEvents, 'publish'>): Promise<{ backups: Backups; worlds: Worlds }>;
+}
+
+export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
+  const { store, clock, log, dataDir } = options;
+  const disk = options.disk ?? unlimitedDisk;
+  const archives = createArchives({ ...options, disk, free: options.free ?? createFreeDisk({ clock }) });
+  const saving = createSaving(options);
+  const aside = new Set<string>();
+  let backups: Backups | undefined;
+  let events: Pick<ServerEvents, 'publish'> | undefined;
+  const publish = (serverId: string, data: object) => events?.publish(serverId, 'backup', data);
+  const maintain = createMaintenance({
+    ...options,
+    disk,
+    archives,
+    publish,
+    onAside: (serverId) => aside.add(serverId),
+  });
+
+  return {
+    archives,
+    maintain,
+    async erase(serverId) {
+      await backups?.end(serverId);
+      await archives.alone(serverId, async () => {
+        const { staged, previous, trash } = siblingsOf(dataDir, serverId);
+        for (const path of [staged, previous, trash, archiveFolder(dataDir, serverId)]) await removeTree(path);
+      });
+    },
+    async recover() {
+      const error = 'The service was restarted while this backup was made. Make another.';
+      for (const row of await listBackupsIn(store, 'running')) {
+        const fields = { state: 'failed', error, finishedAt: clock.now() } as const;
+        await rm(archivePath(dataDir, row.serverId, row.id), { force: true });
+        await store.write((tx) => patchBackup(tx, row, fields, ['running']));
+      }
+      const busy = await store.query<{ serverId: string }>('SELECT "serverId" FROM "maintenance"');
+      const idsOf = (found: readonly { serverId: string }[]) => new Set(found.map(({ serverId }) => serverId));
+      const withPrevious = idsOf(await store.query('SELECT "serverId" FROM "backups" WHERE "id" = $1', [PREVIOUS]));
+      await sweepSiblings(dataDir, { all: new Set(await listServerIds(store)), busy: idsOf(busy), withPrevious });
+      // May be much, and nobody waits for it: what is under way in this process is told from it.
+      const failed = (server: string, error: unknown) =>
+        log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
+      void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));
+    },
+    async open(servers, serverEvents) {
+      events = serverEvents;
+      backups = await createBackups({ ...options, servers, archives, saving, publish, aside });
+      return { backups, worlds: createWorlds({ ...options, servers, backups, archives, disk }) };
+    },
+  };
+}

@@ -1,0 +1,285 @@
+import type { Cause, Job } from '../../machines/server-types.ts';
+import type { Engine } from '../engines/engine.ts';
+import { inProgress } from '../jail/change-lock.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import { sleep } from '../kernel/sleep.ts';
+import { type Doer, recordDeed } from '../people/audit/audit.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import { hasRunSince } from '../servers/transition-rows.ts';
+import type { Store } from '../store/store.ts';
+import type { Archives, Ref } from './archives.ts';
+import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
+import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
+import { jobStatus } from './job-failure.ts';
+import { getMaintenance } from './maintenance-rows.ts';
+import type { MaintenanceOptions } from './maintenance.ts';
+import { createBackupRemoval, keyOf } from './removal.ts';
+import { DEFAULT_RETENTION } from './retention.ts';
+import * as rows from './rows.ts';
+import { type BackupKind, type BackupRow, PREVIOUS, type Retention, emptyBackup } from './rows.ts';
+import { createBackupRun } from './run.ts';
+import type { Saving } from './saving.ts';
+
+/** On this machine; who comes later is told to come again. */
+const MAX_QUEUED = 100;
+const RETRY_MS = 5_000;
+/** A game that cannot be told anything is tried less and less often, down to this. */
+const MAX_RETRY_MS = 600_000;
+
+export interface BackupsOptions {
+  servers: Servers;
+  store: Store;
+  archives: Archives;
+  saving: Saving;
+  engine: Pick<Engine, 'inspect'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  publish: (serverId: string, data: object) => void;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
+  /** Servers that have a folder put aside by a restore; the jobs add to it. */
+  aside: Set<string>;
+}
+
+/** The server that something is about. */
+export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
+
+/** Who asks for a backup, and why. */
+export interface Asked {
+  doer: Doer;
+  kind: Exclude<BackupKind, 'previous'>;
+}
+
+/** All servers' backups. Rejects with StatusError; BACKUP_NOT_FOUND for ids of other servers too. */
+export interface Backups {
+  /** Newest first. */
+  list(serverId: string): Promise<BackupRow[]>;
+  /**
+   * Puts a backup into the queue, where it stays over restarts. ABORTED OPERATION_IN_PROGRESS while another of the server is
+   * in it, RESOURCE_EXHAUSTED BACKUP_QUEUE_FULL.
+   */
+  create(server: Owned, asked: Asked): Promise<BackupRow>;
+  /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
+  finished(ref: Ref, signal: AbortSignal): Promise<BackupRow>;
+  /** Also one that is being made, and one whose files are gone or cannot be reached. BACKUP_LOCKED. */
+  remove(server: Owned, id: string, doer: Doer): Promise<void>;
+  setLocked(server: Owned, id: string, locked: boolean, doer: Doer): Promise<BackupRow>;
+  /** Fields left out stay as they are. Holds from the next backup on. */
+  setRetention(server: Owned, fields: Partial<Retention>, doer: Doer): Promise<Retention>;
+  /** A finished backup and its archive. BACKUP_NOT_READY, BACKUP_FILE_MISSING. */
+  archive(serverId: string, id: string): Promise<{ backup: BackupRow; path: string }>;
+  /**
+   * Puts a backup in place of the server's files, the server being stopped for it and started again if it ran. Resolves when
+   * that is done; after a rejection everything is as it was, unless it is `signal` that fired: then it goes on by itself.
+   */
+  restore(serverId: string, id: string, cause: Cause, signal: AbortSignal): Promise<void>;
+  /** A job on a server's files, in the same manner. */
+  maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void>;
+  /** Archives that belong to no backup, as found at the start, or left since by a removal that failed. */
+  orphans(): readonly Orphan[];
+  /** Gives up what is being made of a server that is deleted. */
+  end(serverId: string): Promise<void>;
+  /** Lets go of what is under way: archives in the making are given up, and games told to save again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Takes up where the process before this one ended: what waited goes on waiting, games that were told not to save are told to
+ * save again. To be called when the servers are live again.
+ */
+export async function createBackups(options: BackupsOptions): Promise<Backups> {
+  const { servers, store, saving, clock, log, dataDir, publish, aside } = options;
+  const under = new Map<string, { call: AbortController; ended: Promise<void> }>();
+  const closing = new AbortController();
+  const removal = createBackupRemoval(options);
+  const { drop } = removal;
+  const run = createBackupRun({ ...options, switchOn, prune: removal.prune });
+
+  function begin(row: BackupRow): void {
+    const call = new AbortController();
+    const signal = AbortSignal.any([call.signal, closing.signal]);
+    const key = keyOf(row);
+    const ended = run(row, signal).finally(() => under.delete(key));
+    under.set(key, { call, ended });
+  }
+
+  /** Tells a game to save again, until it has heard or is no more. */
+  async function switchOn(id: string): Promise<void> {
+    for (let wait = RETRY_MS; ; wait = Math.min(2 * wait, MAX_RETRY_MS)) {
+      try {
+        const now = await servers.get(id);
+        if (now?.state === 'running' && now.context.rcon) await saving.on(id, now.context.rcon);
+        // The stop under way saves, and the next game begins with saving on.
+        else if (now?.state !== 'running') await saving.forget(id);
+        if (!(await rows.isSavingOff(store, id))) return;
+      } catch (error) {
+        // Once: the next tries fail for the same reason.
+        const level = wait === RETRY_MS ? 'warn' : 'debug';
+        log[level]({ server: id, reason: messageOf(error) }, 'a game could not be told to save again; trying again');
+      }
+      if (closing.signal.aborted) return;
+      await sleep(clock, wait, closing.signal).catch(() => {});
+    }
+  }
+
+  async function ready(serverId: string, id: string): Promise<BackupRow> {
+    const row = await rows.getBackup(store, serverId, id);
+    if (row === undefined || row.state === 'dropping') throw notFound(id);
+    if (row.state === 'ready') return row;
+    throw notReady(row);
+  }
+
+  async function requireFiles({ serverId, id, sizeBytes }: BackupRow): Promise<void> {
+    const { previous } = siblingsOf(dataDir, serverId);
+    const path = archivePath(dataDir, serverId, id);
+    if (id === PREVIOUS ? await exists(previous) : (await sizeOf(path)) === sizeBytes) return;
+    throw filesMissing(id);
+  }
+
+  /** A boot has succeeded: what was there before the restore is needed no longer. */
+  async function proven(now: ServerNow): Promise<void> {
+    const { id } = now.row;
+    const row = await rows.getBackup(store, id, PREVIOUS);
+    if (row === undefined) return;
+    if (row.createdAt <= (now.context.readyAt ?? 0)) await drop(row);
+    else aside.add(id);
+  }
+
+  function seen(now: ServerNow | null): void {
+    if (now?.state !== 'running' || !aside.delete(now.row.id)) return;
+    proven(now).catch((error: unknown) => {
+      aside.add(now.row.id);
+      log.warn({ server: now.row.id, err: error }, 'what a restore has put aside could not be removed');
+    });
+  }
+
+  async function maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void> {
+    const making = (await rows.listBackups(store, serverId)).find(
+      ({ state }) => state === 'queued' || state === 'running',
+    );
+    if (making) throw inProgress(serverId, 'the backup under way');
+    const id = `job_${randomBase62(16)}`;
+    await servers.send(serverId, { type: 'MAINTAIN', at: clock.now(), cause, job: { id, ...job } });
+    const now = await servers.until(serverId, (each) => each === null || each.context.job?.id !== id, signal);
+    if (now?.context.maintained?.jobId !== id) throw superseded();
+    if (now.context.maintained.failure !== null) throw jobStatus(now.context.maintained.failure);
+  }
+
+  const unobserve = servers.observe((_, now) => seen(now));
+  await removal.recover();
+  for (const row of await rows.listPrevious(store)) {
+    if (await hasRunSince(store, row.serverId, row.createdAt)) await drop(row);
+    else aside.add(row.serverId);
+  }
+  for (const id of await rows.listSavingOff(store)) void switchOn(id);
+  for (const row of await rows.listBackupsIn(store, 'queued')) begin(row);
+
+  return {
+    maintain,
+    list: (serverId) => rows.listBackups(store, serverId),
+    async create(server, { doer, kind }) {
+      const at = clock.now();
+      const row = { ...emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
+      await store.write(async (tx) => {
+        const waiting = [...(await rows.listBackupsIn(tx, 'queued')), ...(await rows.listBackupsIn(tx, 'running'))];
+        if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup under way');
+        if (waiting.length >= MAX_QUEUED) throw queueFull();
+        await rows.insertBackup(tx, row);
+        await recordDeed(tx, doer, { action: 'backup.create', ...of(server), detail: row.id, at });
+      });
+      publish(server.id, { id: row.id, state: 'queued', percent: 0 });
+      begin(row);
+      return row;
+    },
+    async finished(ref, signal) {
+      for (;;) {
+        const row = await rows.getBackup(store, ref.serverId, ref.id);
+        if (row === undefined) throw notFound(ref.id);
+        if (row.state === 'ready' || row.state === 'failed') return row;
+        signal.throwIfAborted();
+        const ended = under.get(keyOf(ref))?.ended;
+        if (ended === undefined) throw notFound(ref.id);
+        await Promise.race([ended, aborted(signal)]);
+      }
+    },
+    async remove(server, id, doer) {
+      const row = await rows.getBackup(store, server.id, id);
+      if (row === undefined || row.state === 'dropping') throw notFound(id);
+      if (row.locked) throw locked(id);
+      if ((await getMaintenance(store, server.id))?.target === id) throw inProgress(server.id, 'its restore');
+      const making = under.get(keyOf(row));
+      making?.call.abort();
+      await making?.ended;
+      const deed = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
+      await drop(row, (tx) => recordDeed(tx, doer, deed));
+      publish(server.id, { id, state: 'deleted', percent: 0 });
+    },
+    async setLocked(server, id, lock, doer) {
+      const row = await ready(server.id, id);
+      if (id === PREVIOUS) throw noArchive();
+      await store.write(async (tx) => {
+        if (!(await rows.patchBackup(tx, row, { locked: lock }, ['ready']))) throw notFound(id);
+        const action = lock ? 'backup.lock' : 'backup.unlock';
+        await recordDeed(tx, doer, { action, ...of(server), detail: id, at: clock.now() });
+      });
+      return { ...row, locked: lock };
+    },
+    async setRetention(server, fields, doer) {
+      const at = clock.now();
+      return await store.write(async (tx) => {
+        const before = (await rows.getRetention(tx, server.id)) ?? DEFAULT_RETENTION;
+        const retention = { ...before, ...fields };
+        if (Object.keys(fields).length === 0) return retention;
+        await rows.setRetention(tx, server.id, retention);
+        const detail = Object.entries(retention).map(([name, value]) => `${name} ${value}`);
+        await recordDeed(tx, doer, { action: 'backup.setRetention', ...of(server), detail: detail.join(', '), at });
+        return retention;
+      });
+    },
+    async archive(serverId, id) {
+      const backup = await ready(serverId, id);
+      if (id === PREVIOUS) throw noArchive();
+      await requireFiles(backup);
+      return { backup, path: archivePath(dataDir, serverId, id) };
+    },
+    async restore(serverId, id, cause, signal) {
+      const backup = await ready(serverId, id);
+      // It goes with the first start, and what has been played since is not to go in its place.
+      if (id === PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
+      await requireFiles(backup);
+      await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
+    },
+    orphans: removal.orphans,
+    async end(serverId) {
+      const ofServer = [...under].filter(([key]) => key.startsWith(`${serverId}/`));
+      for (const [, { call }] of ofServer) call.abort();
+      await Promise.all(ofServer.map(([, { ended }]) => ended));
+      aside.delete(serverId);
+    },
+    async close() {
+      unobserve();
+      closing.abort();
+      await Promise.all([...under.values()].map(({ ended }) => ended));
+    },
+  };
+}
+
+function of({ id: serverId, accountId }: Owned): { serverId: string; accountId: string } {
+  return { serverId, accountId };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

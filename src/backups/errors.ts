@@ -1,0 +1,36 @@
+import { StatusError } from '../kernel/status.ts';
+
+export function notFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'BACKUP_NOT_FOUND', 'The server has no such backup.', { metadata: { id } });
+}
+
+export function noArchive(): StatusError {
+  const sentence = 'This is the folder from before the restore, and no archive. Restore it, then make a backup.';
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_NO_ARCHIVE', sentence);
+}
+
+export function notReady({ id, state }: { id: string; state: string }): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_NOT_READY', `This backup is ${state}, not ready.`, {
+    metadata: { id, state },
+  });
+}
+
+export function filesMissing(id: string): StatusError {
+  const sentence = 'The files of this backup are missing or not whole. It can only be deleted.';
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_FILE_MISSING', sentence, { metadata: { id } });
+}
+
+export function locked(id: string): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'BACKUP_LOCKED', 'This backup is locked; unlock it first.', {
+    metadata: { id },
+  });
+}
+
+export function queueFull(): StatusError {
+  const sentence = 'Too many backups wait for their turn here. Try again later.';
+  return new StatusError('RESOURCE_EXHAUSTED', 'BACKUP_QUEUE_FULL', sentence, { retryAfterSeconds: 300 });
+}
+
+export function superseded(): StatusError {
+  return new StatusError('ABORTED', 'OPERATION_ABORTED', 'The server was deleted, or something else came in between.');
+}

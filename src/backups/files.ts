@@ -1,0 +1,135 @@
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dataRoot } from '../jail/data-root.ts';
+import { sweepJail } from '../jail/jail.ts';
+import { removeTree } from '../jail/remove-tree.ts';
+import { sweepDrafts } from '../kernel/drafts.ts';
+import { syncDirectory } from './archive.ts';
+
+const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
+
+/** The archive of a backup. Ids of both are ours, so this never leaves the folder. */
+export function archivePath(dataDir: string, serverId: string, backupId: string): string {
+  return join(archiveFolder(dataDir, serverId), `${backupId}.tar.zst`);
+}
+
+export function archiveFolder(dataDir: string, serverId: string): string {
+  return join(dataDir, 'backups', serverId);
+}
+
+/** Folders beside a data root, on the same file system: no server's id has a dot in it. */
+export interface Siblings {
+  root: string;
+  /** What is on its way in. */
+  staged: string;
+  /** What was there before a restore, until the next boot has succeeded. */
+  previous: string;
+  /** What is on its way out. */
+  trash: string;
+}
+
+export function siblingsOf(dataDir: string, serverId: string): Siblings {
+  const root = dataRoot(dataDir, serverId);
+  return { root, staged: `${root}.staged`, previous: `${root}.previous`, trash: `${root}.trash` };
+}
+
+export async function exists(path: string): Promise<boolean> {
+  return (await sizeOf(path)) !== undefined;
+}
+
+/** Of a file in bytes; undefined where there is nothing. */
+export async function sizeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Moves a folder out of sight in one step, to be removed with the trash. Nothing there is fine. */
+export async function discard(path: string, trash: string): Promise<void> {
+  await mkdir(trash, { recursive: true, mode: 0o700 });
+  for (let n = 0; ; n++) {
+    try {
+      await rename(path, join(trash, String(n)));
+      return await syncDirectory(join(trash, '..'));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return;
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/** What is known of servers, by id, when leftovers are looked for. */
+export interface KnownServers {
+  all: ReadonlySet<string>;
+  /** With a job, which finds what it left. */
+  busy: ReadonlySet<string>;
+  /** With a folder put aside that is on the list of backups. */
+  withPrevious: ReadonlySet<string>;
+}
+
+/**
+ * Removes what a process that was killed left beside the data roots: staged trees and trash of servers that have no job, and
+ * folders put aside that no list has any more. Whose server is unknown is for an operator to decide, but for the former.
+ */
+export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }: KnownServers): Promise<void> {
+  for (const name of await namesIn(join(dataDir, 'servers'))) {
+    const [, serverId = '', kind] = /^([a-z0-9-]+)\.(staged|trash|previous)$/.exec(name) ?? [];
+    if (kind === undefined || busy.has(serverId)) continue;
+    if (kind === 'previous' && (withPrevious.has(serverId) || !all.has(serverId))) continue;
+    await removeTree(join(dataDir, 'servers', name));
+  }
+}
+
+/** Removes what a process that was killed left unfinished in the data roots themselves. `failed` is told whose cannot be. */
+export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
+  for (const serverId of await namesIn(join(dataDir, 'servers'))) {
+    // Also of those put aside: they may come back.
+    const root = join(dataDir, 'servers', serverId);
+    await sweepJail(root).catch((error: unknown) => failed(serverId, error));
+    await sweepDrafts(root, isWrittenByUs).catch((error: unknown) => failed(serverId, error));
+  }
+}
+
+/** Of the files at the top of a data root, those that the service writes itself. */
+function isWrittenByUs(name: string): boolean {
+  return WRITTEN_BY_US.has(name) || name.endsWith('.json');
+}
+
+/** An archive that no backup speaks of. */
+export interface Orphan {
+  serverId: string;
+  backupId: string;
+  sizeBytes: number;
+}
+
+/**
+ * Removes archives that were never finished, and gives those that are finished but belong to no backup: what could not be
+ * removed when its backup was, or what an older copy of the database knows nothing of. These are for an operator to decide.
+ */
+export async function sweepArchives(
+  dataDir: string,
+  known: (serverId: string, backupId: string) => boolean,
+): Promise<Orphan[]> {
+  const orphans: Orphan[] = [];
+  for (const serverId of await namesIn(join(dataDir, 'backups'))) {
+    const folder = archiveFolder(dataDir, serverId);
+    for (const name of await namesIn(folder)) {
+      if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true });
+      const [, backupId] = /^(\w+)\.tar\.zst$/.exec(name) ?? [];
+      if (backupId === undefined || known(serverId, backupId)) continue;
+      orphans.push({ serverId, backupId, sizeBytes: (await sizeOf(join(folder, name))) ?? 0 });
+    }
+  }
+  return orphans;
+}
+
+async function namesIn(path: string): Promise<string[]> {
+  return await readdir(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return [];
+    throw error;
+  });
+}

@@ -1,0 +1,33 @@
+import type { Failure } from '../../machines/server-types.ts';
+import { CODES, type Code, StatusError } from '../kernel/status.ts';
+import { ArchiveCorrupt } from './extract.ts';
+
+/** Why a job was given up, as the machine keeps it: `code` is the reason that callers are told, `raw` its google.rpc.Code. */
+export function jobFailure(error: unknown): Failure {
+  if (error instanceof StatusError)
+    return { code: error.reason, summary: error.message, suggestion: '', raw: error.code };
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof ArchiveCorrupt) {
+    return failure(
+      'BACKUP_CORRUPT',
+      `The backup is damaged, and nothing of it was taken: ${error.message}`,
+      'FAILED_PRECONDITION',
+    );
+  }
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return failure('DISK_FULL', "The machine's disk is full.", 'RESOURCE_EXHAUSTED');
+  return failure(
+    'INTERNAL',
+    'It failed for a reason of the service itself; its operator finds it in the log.',
+    'INTERNAL',
+  );
+}
+
+function failure(code: string, summary: string, raw: string): Failure {
+  return { code, summary, suggestion: '', raw };
+}
+
+/** The same for callers. */
+export function jobStatus({ code, summary, raw }: Failure): StatusError {
+  return new StatusError(Object.hasOwn(CODES, raw) ? (raw as Code) : 'INTERNAL', code, summary);
+}

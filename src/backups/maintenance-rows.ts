@@ -1,0 +1,41 @@
+import { EntitySchema } from 'typeorm';
+import { id, ofServer, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** The job that a server's machine is at (`maintaining`), or has queued, and how far it has come. */
+export interface MaintenanceRow {
+  serverId: string;
+  jobId: string;
+  kind: string;
+  target: string;
+  /** The last step that is done for good; '' before the first. */
+  step: string;
+}
+
+export const maintenance = new EntitySchema<MaintenanceRow>({
+  name: 'maintenance',
+  columns: { serverId: id, jobId: text, kind: text, target: text, step: text },
+  foreignKeys: [ofServer],
+});
+
+/** Sets the job of a server, before its first step; null: it has none. In the write of the snapshot that says so. */
+export async function setMaintenance(
+  tx: Tx,
+  serverId: string,
+  job: { id: string; kind: string; target: string } | null,
+): Promise<void> {
+  await tx.run('DELETE FROM "maintenance" WHERE "serverId" = $1', [serverId]);
+  if (job === null) return;
+  const insert = `INSERT INTO "maintenance" ("serverId", "jobId", "kind", "target", "step") VALUES ($1, $2, $3, $4, '')`;
+  await tx.run(insert, [serverId, job.id, job.kind, job.target]);
+}
+
+export async function getMaintenance(db: Sql, serverId: string): Promise<MaintenanceRow | undefined> {
+  const rows = await db.query<MaintenanceRow>('SELECT * FROM "maintenance" WHERE "serverId" = $1', [serverId]);
+  return rows[0];
+}
+
+/** Notes a step as done for good, of this job and no later one. */
+export async function noteStep(tx: Tx, jobId: string, step: string): Promise<void> {
+  await tx.run('UPDATE "maintenance" SET "step" = $1 WHERE "jobId" = $2', [step, jobId]);
+}

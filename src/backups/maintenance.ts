@@ -1,0 +1,107 @@
+import type { Failure } from '../../machines/server-types.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { ChangeLock } from '../jail/change-lock.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import type { Disk } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { EffectHost } from '../servers/server-now.ts';
+import type { Store } from '../store/store.ts';
+import { createWorldJobs } from '../worlds/jobs.ts';
+import type { Archives } from './archives.ts';
+import { jobFailure } from './job-failure.ts';
+import { type MaintenanceRow, getMaintenance } from './maintenance-rows.ts';
+import { createRestoreJobs } from './restore-jobs.ts';
+import { PREVIOUS } from './rows.ts';
+
+export interface MaintenanceOptions {
+  store: Store;
+  archives: Archives;
+  engine: Pick<Engine, 'kill'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+  /** Tells whoever watches the server how a restore or a backup comes along. */
+  publish: (serverId: string, data: object) => void;
+  /** Makes whoever holds the server's folder open let go of it: what they wrote later would be lost. */
+  release?: (serverId: string) => Promise<void>;
+  /** Tells that a folder has been put aside. */
+  onAside: (serverId: string) => void;
+  /** Called between any two steps, by name: for those who have to see what a crash leaves behind. */
+  at?: (step: string) => Promise<void> | void;
+}
+
+/** Does a job; null once it is done, or why everything is as it was. Rejects where it is neither: then it is called again. */
+export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
+
+/** What one job works with. */
+export interface Work {
+  job: MaintenanceRow;
+  row: ServerRow;
+  host: EffectHost;
+  signal: AbortSignal;
+}
+
+/** What all jobs work with. */
+export interface Tools extends MaintenanceOptions {
+  at: (step: string) => Promise<void> | void;
+  release: (serverId: string) => Promise<void>;
+  /** Does what touches nothing yet. What goes wrong with it is the job's end, and no reason to try again. */
+  attempt: (signal: AbortSignal, work: () => Promise<void>) => Promise<Failure | null>;
+}
+
+/**
+ * The jobs on the files of a server that rests. Each goes in steps; a step that is done for good is noted in the job's row, and
+ * one that was cut short is done again from what lies on the disk. So whenever the process is killed, the next one finishes:
+ * the server is exactly as it was or exactly what was asked for, and never lies between the two while it could start.
+ */
+export function createMaintenance(options: MaintenanceOptions): (host: EffectHost) => Maintain {
+  const { store, archives, engine, lock, log } = options;
+  const tools: Tools = {
+    ...options,
+    at: options.at ?? (() => {}),
+    release: async (serverId) => {
+      lock.replaced(serverId);
+      await options.release?.(serverId);
+    },
+    attempt,
+  };
+  const { keepChanged, restore, undo } = createRestoreJobs(tools);
+  const { reset, remove } = createWorldJobs(tools);
+
+  async function attempt(signal: AbortSignal, work: () => Promise<void>): Promise<Failure | null> {
+    try {
+      await work();
+      return null;
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ err: error }, 'a job on a server’s files failed; everything is as it was');
+      return jobFailure(error);
+    }
+  }
+
+  return (host) => async (serverId, jobId, signal) => {
+    const [job, now] = [await getMaintenance(store, serverId), host.now(serverId)];
+    if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
+    // Nothing may run on files that are being replaced, whoever started it.
+    await engine.kill(serverId);
+    // The machine has the job, so no change begins any more; those that had begun are part of what the job finds.
+    await lock.settled(serverId);
+    const work: Work = { job, row: now.row, host, signal };
+    if (job.kind === 'world.reset') return await reset(work);
+    if (job.kind === 'backup.restore' && job.target !== PREVIOUS) {
+      const failure = await keepChanged(work);
+      if (failure !== null) return failure;
+    }
+    return await archives.alone(serverId, async () => {
+      signal.throwIfAborted();
+      if (job.kind === 'world.delete') return await remove(work);
+      return job.target === PREVIOUS ? await undo(work) : await restore(work);
+    });
+  };
+}

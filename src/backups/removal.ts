@@ -1,0 +1,93 @@
+import { rm } from 'node:fs/promises';
+import { removeTree } from '../jail/remove-tree.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Archives, Ref } from './archives.ts';
+import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './files.ts';
+import { getMaintenance } from './maintenance-rows.ts';
+import { DEFAULT_RETENTION, expired } from './retention.ts';
+import * as rows from './rows.ts';
+import { type BackupRow, PREVIOUS } from './rows.ts';
+
+export interface BackupRemovalOptions {
+  store: Store;
+  archives: Pick<Archives, 'alone'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+}
+
+/** How backups go. */
+export interface BackupRemoval {
+  /** Out of the list in one write (with `also`), then off the disk, then out of the database. */
+  drop: (row: BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
+  /** Removes what the server's rules keep no longer. */
+  prune: (serverId: string) => Promise<void>;
+  /** Goes on with what was being removed when the process before this one ended, and looks for what belongs to nobody. */
+  recover: () => Promise<void>;
+  orphans: () => readonly Orphan[];
+}
+
+export function createBackupRemoval({ store, archives, clock, log, dataDir }: BackupRemovalOptions): BackupRemoval {
+  const leftOver: Orphan[] = [];
+
+  async function findOrphans(): Promise<Orphan[]> {
+    const known = await store.query<Ref>('SELECT "serverId", "id" FROM "backups"');
+    const keys = new Set(known.map(keyOf));
+    const found = await sweepArchives(dataDir, (serverId, id) => keys.has(keyOf({ serverId, id })));
+    if (found.length > 0) log.warn({ orphans: found.slice(0, 20) }, 'archives that belong to no backup were found');
+    return found;
+  }
+
+  /** Removes what the server's rules keep no longer. */
+  async function prune(serverId: string): Promise<void> {
+    const retention = (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION;
+    const busy = (await getMaintenance(store, serverId))?.target;
+    const all = await rows.listBackups(store, serverId);
+    for (const row of expired(all, retention, clock.now())) if (row.id !== busy) await drop(row);
+  }
+
+  /** Out of the list in one write, then off the disk, then out of the database. */
+  async function drop(row: BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
+    await store.write(async (tx) => {
+      if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
+      await also(tx);
+    });
+    await finishDrop(row);
+  }
+
+  async function finishDrop(row: BackupRow): Promise<void> {
+    const { serverId, id } = row;
+    try {
+      if (id === PREVIOUS) await archives.alone(serverId, () => dropAside(serverId));
+      else await rm(archivePath(dataDir, serverId, id), { force: true });
+    } catch (error) {
+      // Who wants it gone is not kept waiting by a storage that is.
+      log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
+      leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
+    }
+    await store.write((tx) => rows.deleteBackup(tx, row));
+  }
+
+  async function dropAside(serverId: string): Promise<void> {
+    const { previous, trash } = siblingsOf(dataDir, serverId);
+    await discard(previous, trash);
+    await removeTree(trash);
+  }
+
+  return {
+    drop,
+    prune,
+    async recover() {
+      leftOver.push(...(await findOrphans()));
+      for (const row of await rows.listBackupsIn(store, 'dropping')) await finishDrop(row);
+    },
+    orphans: () => leftOver,
+  };
+}
+
+/** A backup's name among those of all servers. */
+export function keyOf({ serverId, id }: Ref): string {
+  return `${serverId}/${id}`;
+}

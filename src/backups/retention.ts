@@ -1,0 +1,44 @@
+import type { BackupRow, Retention } from './rows.ts';
+
+/** Where an owner has set nothing. All zero: every backup is kept. */
+export const DEFAULT_RETENTION: Retention = { keepLast: 10, hourly: 0, daily: 7, weekly: 4, monthly: 3 };
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** A failed backup is of no use but to say so. */
+const KEPT_FAILED_MS = 7 * DAY_MS;
+/** 1970-01-01 was a Thursday: weeks begin on Monday, as in ISO 8601. */
+const MONDAY_MS = 3 * DAY_MS;
+
+/** The newest of so many hours, days, weeks or months: what counts as one of them. In UTC. */
+const PERIODS: readonly [keyof Omit<Retention, 'keepLast'>, (at: number) => string | number][] = [
+  ['hourly', (at) => Math.floor(at / HOUR_MS)],
+  ['daily', (at) => Math.floor(at / DAY_MS)],
+  ['weekly', (at) => Math.floor((at + MONDAY_MS) / (7 * DAY_MS))],
+  ['monthly', (at) => new Date(at).toISOString().slice(0, 7)],
+];
+
+type Kept = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked'>;
+
+/**
+ * Which of a server's backups may go: those that no rule keeps. Never a locked one, never the newest good one, never one
+ * that is being made or the folder that a restore has put aside.
+ */
+export function expired<Row extends Kept>(all: readonly Row[], retention: Retention, at: number): Row[] {
+  const failed = all.filter(({ state, createdAt }) => state === 'failed' && createdAt < at - KEPT_FAILED_MS);
+  if (Object.values(retention).every((count) => count === 0)) return failed;
+  const good = all
+    .filter(({ state, kind }) => state === 'ready' && kind !== 'previous')
+    .toSorted((a, b) => b.createdAt - a.createdAt);
+  const kept = new Set<Row>(good.slice(0, Math.max(1, retention.keepLast)));
+  for (const [rule, periodOf] of PERIODS) {
+    const seen = new Set<string | number>();
+    for (const backup of good) {
+      if (seen.size >= retention[rule]) break;
+      const period = periodOf(backup.createdAt);
+      if (!seen.has(period)) kept.add(backup);
+      seen.add(period);
+    }
+  }
+  return [...failed, ...good.filter((backup) => !kept.has(backup) && !backup.locked)];
+}

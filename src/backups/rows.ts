@@ -1,0 +1,199 @@
+import { EntitySchema, In } from 'typeorm';
+import { bigint, id, integer, ofServer, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** `ready` alone can be restored; `dropping`: its file is being removed, and nobody is shown it any more. */
+export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
+
+/** Why there is a backup; `previous` is no archive but the folder that a restore has put aside. */
+export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'restore' | 'previous';
+
+/** What a server was when a backup of it was made, so that a restore can tell the truth again. */
+export interface ServerMake {
+  type: string;
+  version: string;
+  modpackPlatform: string;
+  modpackRef: string;
+  modpackVersion: string;
+  /** The active world (`level-name`). */
+  levelName: string;
+}
+
+/** One backup of one server. */
+export interface BackupRow extends ServerMake {
+  serverId: string;
+  id: string;
+  kind: BackupKind;
+  state: BackupState;
+  createdAt: number;
+  /** When it became `ready` or `failed`. */
+  finishedAt: number | null;
+  /** Of the archive. */
+  sizeBytes: number;
+  /** Of what is in it. */
+  treeBytes: number;
+  /** Of the archive, in hex; '' until it is ready. */
+  sha256: string;
+  locked: boolean;
+  /** Why it failed; '' where it did not. */
+  error: string;
+  /** Of `previous`: what the files that took its place lay like (`markOf`), to tell whether they were changed since. */
+  replacedBy: string | null;
+}
+
+/** How many backups of a server are kept: the newest, and the newest of so many hours, days, weeks and months. */
+export interface Retention {
+  keepLast: number;
+  hourly: number;
+  daily: number;
+  weekly: number;
+  monthly: number;
+}
+
+export interface RetentionRow extends Retention {
+  serverId: string;
+}
+
+/** A game that was told not to save, and has to be told to save again. */
+export interface SavingOffRow {
+  serverId: string;
+  at: number;
+}
+
+export const backups = new EntitySchema<BackupRow>({
+  name: 'backups',
+  columns: {
+    serverId: id,
+    id: id,
+    kind: text,
+    state: text,
+    createdAt: bigint,
+    finishedAt: { ...bigint, nullable: true },
+    sizeBytes: bigint,
+    treeBytes: bigint,
+    sha256: text,
+    locked: { type: 'boolean' },
+    error: text,
+    type: text,
+    version: text,
+    modpackPlatform: text,
+    modpackRef: text,
+    modpackVersion: text,
+    levelName: text,
+    replacedBy: { ...text, nullable: true },
+  },
+  indices: [{ columns: ['state'] }],
+  foreignKeys: [ofServer],
+});
+
+export const backupRetention = new EntitySchema<RetentionRow>({
+  name: 'backup_retention',
+  columns: {
+    serverId: id,
+    keepLast: integer,
+    hourly: integer,
+    daily: integer,
+    weekly: integer,
+    monthly: integer,
+  },
+  foreignKeys: [ofServer],
+});
+
+export const savingOff = new EntitySchema<SavingOffRow>({
+  name: 'saving_off',
+  columns: { serverId: id, at: bigint },
+  foreignKeys: [ofServer],
+});
+
+/** What becomes of a backup after it was asked for. */
+export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
+
+/** The id of the backup that is no archive: the folder that a restore has put aside. */
+export const PREVIOUS = 'previous';
+
+/** A backup that has only been asked for. */
+export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
+  const make = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
+  const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '', replacedBy: null };
+  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...make };
+}
+
+export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {
+  await tx.manager.insert(backups, row);
+}
+
+export async function getBackup(db: Sql, serverId: string, id: string): Promise<BackupRow | undefined> {
+  const sql = 'SELECT * FROM "backups" WHERE "serverId" = $1 AND "id" = $2';
+  return (await db.query<StoredBackup>(sql, [serverId, id])).map(backupRow)[0];
+}
+
+/** A server's backups, newest first; those being removed are none any more. */
+export async function listBackups(db: Sql, serverId: string): Promise<BackupRow[]> {
+  const sql = `SELECT * FROM "backups" WHERE "serverId" = $1 AND "state" <> 'dropping' ORDER BY "createdAt" DESC, "id"`;
+  return (await db.query<StoredBackup>(sql, [serverId])).map(backupRow);
+}
+
+/** All of a state, whichever server's, oldest first. */
+export async function listBackupsIn(db: Sql, state: BackupState): Promise<BackupRow[]> {
+  const sql = 'SELECT * FROM "backups" WHERE "state" = $1 ORDER BY "createdAt", "id"';
+  return (await db.query<StoredBackup>(sql, [state])).map(backupRow);
+}
+
+/** The folders that restores have put aside, of all servers. */
+export async function listPrevious(db: Sql): Promise<BackupRow[]> {
+  const rows = await db.query<StoredBackup>(`SELECT * FROM "backups" WHERE "kind" = 'previous'`);
+  return rows.map(backupRow);
+}
+
+/** Changes a backup that is in one of the given states; false where there is none. */
+export async function patchBackup(
+  tx: Tx,
+  { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>,
+  fields: BackupPatch,
+  from: readonly BackupState[],
+): Promise<boolean> {
+  const { affected } = await tx.manager.update(backups, { serverId, id, state: In([...from]) }, fields);
+  return affected === 1;
+}
+
+export async function deleteBackup(tx: Tx, { serverId, id }: Pick<BackupRow, 'serverId' | 'id'>): Promise<void> {
+  await tx.run('DELETE FROM "backups" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
+}
+
+/** What an owner has set; undefined where nothing. */
+export async function getRetention(db: Sql, serverId: string): Promise<Retention | undefined> {
+  const sql = `SELECT "keepLast", "hourly", "daily", "weekly", "monthly" FROM "backup_retention"
+    WHERE "serverId" = $1`;
+  return (await db.query<Retention>(sql, [serverId]))[0];
+}
+
+export async function setRetention(tx: Tx, serverId: string, retention: Retention): Promise<void> {
+  await tx.run('DELETE FROM "backup_retention" WHERE "serverId" = $1', [serverId]);
+  await tx.manager.insert(backupRetention, { serverId, ...retention });
+}
+
+/** Remembers that a game is being told not to save, until `forgetSavingOff`. False where that is known already. */
+export async function noteSavingOff(tx: Tx, serverId: string, at: number): Promise<boolean> {
+  const sql = 'INSERT INTO "saving_off" ("serverId", "at") VALUES ($1, $2) ON CONFLICT ("serverId") DO NOTHING';
+  return (await tx.run(sql, [serverId, at])) === 1;
+}
+
+export async function forgetSavingOff(tx: Tx, serverId: string): Promise<void> {
+  await tx.run('DELETE FROM "saving_off" WHERE "serverId" = $1', [serverId]);
+}
+
+export async function isSavingOff(db: Sql, serverId: string): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM "saving_off" WHERE "serverId" = $1', [serverId])).length > 0;
+}
+
+export async function listSavingOff(db: Sql): Promise<string[]> {
+  const rows = await db.query<{ serverId: string }>('SELECT "serverId" FROM "saving_off" ORDER BY "at"');
+  return rows.map(({ serverId }) => serverId);
+}
+
+/** As raw SQL gives it: SQLite has numbers for booleans. */
+type StoredBackup = Omit<BackupRow, 'locked'> & { locked: boolean | number };
+
+function backupRow(row: StoredBackup): BackupRow {
+  return { ...row, locked: Boolean(row.locked) };
+}

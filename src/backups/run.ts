@@ -1,0 +1,172 @@
+import { rm } from 'node:fs/promises';
+import type { Engine } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import { sleep } from '../kernel/sleep.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
+import type { Archives } from './archives.ts';
+import { archivePath, siblingsOf } from './files.ts';
+import type { MaintenanceOptions } from './maintenance.ts';
+import { makeOf } from './make.ts';
+import { keepMods } from './mod-rows.ts';
+import { type BackupRow, patchBackup } from './rows.ts';
+import type { Saving } from './saving.ts';
+
+/** Players come first: a start or stop in the middle of an archive spoils it, and it is begun again so often. */
+const TRIES = 5;
+/** A server that neither runs nor rests for so long is not waited for. */
+const PATIENCE_MS = 30 * 60_000;
+const LOOK_AGAIN_MS = 5_000;
+const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
+/** The server did something else meanwhile: what was read may not belong together. */
+const MOVED = new Error('the server was started or stopped while it was archived');
+
+export interface BackupRunOptions {
+  servers: Servers;
+  store: Store;
+  archives: Archives;
+  saving: Saving;
+  engine: Pick<Engine, 'inspect'>;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  publish: (serverId: string, data: object) => void;
+  /** See MaintenanceOptions. */
+  at?: MaintenanceOptions['at'];
+  /** Tells a game to save again, until it has heard. */
+  switchOn: (serverId: string) => Promise<void>;
+  /** Removes what the new backup makes needless. */
+  prune: (serverId: string) => Promise<void>;
+}
+
+/**
+ * Makes a backup that waits, when its turn has come, and stores what became of it. A running game is told to write its world
+ * down and to leave it alone for so long; a sleeping one is archived as it lies. Never rejects: when `signal` fires the row is
+ * left as it is, for whoever fired it.
+ */
+export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
+  const { servers, store, archives, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
+  const at = options.at ?? (() => {});
+
+  return async function run(row, signal) {
+    const { serverId, id } = row;
+    try {
+      for (let tries = 1; ; tries++) {
+        await untilStill(serverId, signal);
+        if (await attempt(row, signal)) break;
+        if (tries === TRIES) throw unsettled();
+      }
+      publish(serverId, { id, state: 'ready', percent: 100 });
+      await prune(serverId);
+    } catch (error) {
+      if (signal.aborted) return;
+      await fail(row, error).catch((cause: unknown) => {
+        log.error({ server: serverId, backup: id, err: cause }, 'what became of a backup could not be stored');
+      });
+    }
+  };
+
+  /** False where the server did not keep still for it. */
+  async function attempt(row: BackupRow, signal: AbortSignal): Promise<boolean> {
+    const { serverId, id } = row;
+    const progress = (percent: number) => {
+      publish(serverId, { id, state: 'running', percent });
+      void at('archiving');
+    };
+    try {
+      return await archives.make(row, { signal, progress }, async (archive) => {
+        const now = await servers.get(serverId);
+        if (!now || !(await isStill(now))) return false;
+        const moved = new AbortController();
+        const unobserve = servers.observe((changed, then) => {
+          if (changed === serverId && !isSame(now, then)) moved.abort(MOVED);
+        });
+        try {
+          const make = await makeOf(now.row, siblingsOf(dataDir, serverId).root);
+          await store.write(async (tx) => {
+            if (await patchBackup(tx, row, { ...make, state: 'running' }, ['queued', 'running']))
+              await keepMods(tx, row);
+          });
+          await at('begun');
+          if (now.state === 'running')
+            await saving.off(serverId, now.context.rcon, AbortSignal.any([signal, moved.signal]));
+          await at('saved');
+          const finished = await archive(moved.signal);
+          await at('archived');
+          moved.signal.throwIfAborted();
+          const fields = { ...finished, state: 'ready', finishedAt: clock.now() } as const;
+          await store.write((tx) => patchBackup(tx, row, fields, ['running']));
+          return true;
+        } finally {
+          unobserve();
+          if (now.state === 'running') await again(serverId);
+        }
+      });
+    } catch (error) {
+      if (signal.aborted || !isMoved(error)) throw error;
+      return false;
+    }
+  }
+
+  /** Where the game cannot be told at once, that goes on without anybody waiting. */
+  async function again(serverId: string): Promise<void> {
+    const now = await servers.get(serverId);
+    const rcon = now?.state === 'running' ? now.context.rcon : null;
+    try {
+      if (rcon) return await saving.on(serverId, rcon);
+    } catch (error) {
+      log.warn({ server: serverId, err: error }, 'a game did not hear that it may save again');
+    }
+    void switchOn(serverId);
+  }
+
+  async function untilStill(serverId: string, signal: AbortSignal): Promise<void> {
+    for (const end = clock.now() + PATIENCE_MS; ; await sleep(clock, LOOK_AGAIN_MS, signal)) {
+      const now = await servers.get(serverId);
+      if (!now) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'The server is no more.');
+      if (await isStill(now)) return;
+      if (clock.now() >= end) throw unsettled();
+    }
+  }
+
+  /** Nothing writes to its files, or what does can be told to wait. */
+  async function isStill({ row, state, context }: ServerNow): Promise<boolean> {
+    if (context.job !== null) return false;
+    return state === 'running' || (RESTING.has(state) && !(await engine.inspect(row.id))?.up);
+  }
+
+  async function fail(row: BackupRow, error: unknown): Promise<void> {
+    const { serverId, id } = row;
+    log.warn({ server: serverId, backup: id, err: error }, 'a backup failed');
+    await rm(archivePath(dataDir, serverId, id), { force: true });
+    const fields = { state: 'failed', error: sentenceOf(error), finishedAt: clock.now() } as const;
+    await store.write((tx) => patchBackup(tx, row, fields, ['queued', 'running']));
+    publish(serverId, { id, state: 'failed', percent: 0, error: fields.error });
+  }
+}
+
+/** Still the same rest, or the same run. */
+function isSame(before: ServerNow, then: ServerNow | null): boolean {
+  return then?.state === before.state && then.context.readyAt === before.context.readyAt && then.context.job === null;
+}
+
+function isMoved(error: unknown): boolean {
+  return error === MOVED || (error instanceof Error && error.cause === MOVED);
+}
+
+function unsettled(): StatusError {
+  const sentence =
+    'The server was started or stopped again and again meanwhile, or did neither run nor rest. Try again.';
+  return new StatusError('UNAVAILABLE', 'SERVER_UNSETTLED', sentence, { retryAfterSeconds: 60 });
+}
+
+/** For the owner; what the machine says of its own files stays in the log. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof StatusError) return error.message;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return "The machine's disk is full.";
+  return 'The backup failed for a reason of the service itself; its operator finds it in the log.';
+}

@@ -1,0 +1,32 @@
+import { sumTicks } from '../insight/telemetry-rows.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Store } from '../store/store.ts';
+
+/** A tick is in the store this long after its instant; what is younger may still be under way. */
+const SETTLED_MS = 10_000;
+
+/**
+ * Counts the ticks that are charged from now on, and what they cost. Each call adds what has come since the last; ticks
+ * stay for at least a day, so that nobody has to ask often.
+ */
+export function createChargeCount(store: Store, clock: Clock): () => Promise<{ ticks: number; micros: number }> {
+  const total = { ticks: 0, micros: 0 };
+  let countedTo = clock.now() - SETTLED_MS;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  async function count(): Promise<{ ticks: number; micros: number }> {
+    const until = clock.now() - SETTLED_MS;
+    if (until <= countedTo) return { ...total };
+    const { ticks, micros } = await sumTicks(store, countedTo, until);
+    countedTo = until;
+    total.ticks += ticks;
+    total.micros += micros;
+    return { ...total };
+  }
+
+  return () => {
+    const result = turn.then(count);
+    turn = result.catch(() => {});
+    return result;
+  };
+}

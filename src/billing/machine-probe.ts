@@ -1,0 +1,42 @@
+import { statfs } from 'node:fs/promises';
+import { availableParallelism, cpus, totalmem } from 'node:os';
+import type { Machine, MachineProbe } from './machine.ts';
+
+const MIB = 1_048_576;
+
+export interface MachineProbeOptions {
+  dataDir: string;
+  /**
+   * Whether games live within this process's own limits, as its child processes do. Containers stand beside it: for them
+   * the whole machine counts, however little this process itself may use.
+   */
+  ownLimits: boolean;
+}
+
+/** A probe of this machine: its hardware, the limits of the control group, and the disk under `dataDir`. */
+export function createMachineProbe({ dataDir, ownLimits }: MachineProbeOptions): MachineProbe {
+  return async function probeMachine() {
+    return { cores: cores(ownLimits), ramMb: ramMb(ownLimits), ...(await disk(dataDir)) };
+  };
+}
+
+/** With its own limits: those it may run on, and no more than its control group grants it the time of, in whole cores. */
+function cores(ownLimits: boolean): number {
+  return ownLimits ? availableParallelism() : cpus().length || availableParallelism();
+}
+
+function ramMb(ownLimits: boolean): number {
+  const whole = totalmem();
+  // Without a limit this is 0, or more than there is.
+  const limit = ownLimits ? process.constrainedMemory() : 0;
+  return Math.floor((limit > 0 ? Math.min(limit, whole) : whole) / MIB);
+}
+
+async function disk(dataDir: string): Promise<Pick<Machine, 'diskFreeMb' | 'diskTotalMb'>> {
+  try {
+    const { bsize, blocks, bavail } = await statfs(dataDir);
+    return { diskFreeMb: Math.floor((bavail * bsize) / MIB), diskTotalMb: Math.floor((blocks * bsize) / MIB) };
+  } catch {
+    return { diskFreeMb: 0, diskTotalMb: 0 };
+  }
+}

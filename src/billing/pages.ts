@@ -1,0 +1,84 @@
+import { StatusError } from '../kernel/status.ts';
+import { csrfField } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import type { Serve } from '../web/serve.ts';
+import type { Page, Visit } from '../web/visit.ts';
+import type { CheckoutRow } from './checkout-rows.ts';
+import type { Checkouts } from './checkout.ts';
+
+/** As `createCheckouts` makes them: nobody guesses one, so who has the address may see and pay it, signed in or not. */
+const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;
+
+/**
+ * The page of a checkout: the built-in test payment, to be paid or cancelled by a button, and what became of it. With a real
+ * provider the payer only comes back here; what has been paid is known from the provider, never from the way back.
+ */
+export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 'settleTest'>): void {
+  serve.open('/checkout/:id', async (visit) => checkoutPage(visit, await known(visit)));
+
+  serve.submit('/checkout/:id', async (visit, form) => {
+    const { id } = await known(visit);
+    // Anything but a plain yes is a no.
+    await checkouts.settleTest(id, form.get('decision') === 'pay' ? 'pay' : 'cancel');
+    return { to: `/checkout/${id}` };
+  });
+
+  async function known({ path }: Visit): Promise<CheckoutRow> {
+    const id = new URL(path, 'http://localhost').pathname.split('/').at(-1) ?? '';
+    const row = CHECKOUT_ID.test(id) ? await checkouts.find(id) : undefined;
+    if (row) return row;
+    throw new StatusError('NOT_FOUND', 'CHECKOUT_NOT_FOUND', 'There is no such payment, or its address is incomplete.');
+  }
+}
+
+function checkoutPage(visit: Visit, row: CheckoutRow): Page {
+  const amount = `${row.amountUsd}.00 USD`;
+  switch (row.state) {
+    case 'paid':
+      return card('Payment complete', [
+        html`<p>
+          ${amount} ${row.provider === 'test' ? 'of test credit are' : 'are'} in the wallet. Servers can wake at once.
+        </p>`,
+        HOME,
+      ]);
+    case 'expired':
+      return card('Payment ended', [html`<p>Nothing was paid. Open a new checkout to try again.</p>`, HOME]);
+    case 'open':
+      return row.provider === 'test' ? testPage(visit, row, amount) : waitingPage(row, amount);
+    default:
+      return row.state satisfies never;
+  }
+}
+
+function testPage({ csrf }: Visit, { id }: CheckoutRow, amount: string): Page {
+  return card('Test payment', [
+    html`<p class="note bad">This is a test. No money moves, and no card is asked for.</p>`,
+    html`<p>Game server credit: <strong>${amount}</strong></p>`,
+    html`<form method="post" action="/checkout/${id}">
+      ${csrfField(csrf)}
+      <div class="choice">
+        <button type="submit" name="decision" value="pay">Pay ${amount} (test)</button>
+        <button class="decline" type="submit" name="decision" value="cancel">Cancel</button>
+      </div>
+    </form>`,
+  ]);
+}
+
+function waitingPage({ id }: CheckoutRow, amount: string): Page {
+  return card('Waiting for the payment', [
+    html`<p>We have not heard of your payment of ${amount} yet. That can take a minute, with some banks some days.</p>`,
+    html`<p><a class="button" href="/checkout/${id}">Look again</a></p>`,
+  ]);
+}
+
+const HOME = html`<p><a class="button" href="/">Home</a></p>`;
+
+function card(title: string, parts: Html[]): Page {
+  return {
+    title,
+    main: html`<section class="card narrow">
+      <h1>${title}</h1>
+      ${parts}
+    </section>`,
+  };
+}

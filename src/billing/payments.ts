@@ -1,0 +1,48 @@
+/** A payment that somebody is about to make. */
+export interface CheckoutOrder {
+  /** Ours. Asked twice for the same one, a provider opens one page. */
+  checkoutId: string;
+  /** Whole dollars. */
+  amountUsd: number;
+  /** Our own page about the checkout, where the payer comes back to. */
+  returnUrl: string;
+}
+
+/** A provider's page on which an order can be paid. */
+export interface CheckoutPage {
+  url: string;
+  /** What the provider calls it; '' where it needs no name of its own. */
+  providerRef: string;
+}
+
+/** What a provider reports of an order. It says that money came or went, never how much of it is whose: that is ours to know. */
+export interface CheckoutEvent {
+  /** The provider's; unique among its events. */
+  id: string;
+  /** `disputed`: the payer's bank has taken the money back; `reinstated`: it has returned it. `other` is of no concern. */
+  type: 'paid' | 'expired' | 'refunded' | 'disputed' | 'reinstated' | 'other';
+  checkoutId: string;
+  providerRef: string;
+  /** The price of what was really paid, to be held against the order. In cents; null for another currency than US dollars. */
+  paidCents: number | null;
+  /** `refunded`: how much of it has gone back by now in all; `disputed`, `reinstated`: how much the dispute is about; else 0. */
+  backCents: number;
+  /** The provider's name for the dispute; '' where there is none. */
+  disputeId: string;
+}
+
+/** Takes payments, on pages of its own. */
+export interface Checkout {
+  readonly provider: 'stripe' | 'test';
+  /**
+   * Rejects with StatusError UNAVAILABLE where the provider cannot be reached or refuses; its reason is CHECKOUT_REFUSED where
+   * there surely is no page now.
+   */
+  open(order: CheckoutOrder): Promise<CheckoutPage>;
+  /**
+   * Reads a provider's callback, of which nothing is believed unless its signature over the very bytes is right and
+   * recent. Rejects with StatusError INVALID_ARGUMENT SIGNATURE_INVALID, or UNAVAILABLE where the provider has to be asked
+   * what it is about, and does not answer: then it is to be told again. Absent: the provider calls nobody.
+   */
+  readCallback?(body: Buffer, signature: string, at: number): Promise<CheckoutEvent>;
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { reply } from '../http/fields.ts';
+import { operation } from '../http/operation.ts';
+import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
+
+const RegionInfo = z
+  .object({
+    region: reply.text,
+    label: reply.text.describe('For people.'),
+    available: reply.flag.describe('A machine there can be reached and starts servers.'),
+    capacity: CapacityResponse.prefault({}).describe('All zero where not available.'),
+  })
+  .meta({ id: 'RegionInfo' });
+
+/** Codes that installations commonly use. */
+const LABELS: Record<string, string> = {
+  af: 'Africa',
+  ap: 'Asia Pacific',
+  as: 'Asia',
+  eu: 'Europe',
+  me: 'Middle East',
+  na: 'North America',
+  oc: 'Oceania',
+  sa: 'South America',
+};
+
+export const listRegions = operation({
+  id: 'ListRegions',
+  method: 'get',
+  path: '/v1/regions',
+  scope: 'servers:read',
+  tag: 'control',
+  summary: 'List regions',
+  description: 'Where servers can be, whether anything runs there now, and what room is left.',
+  reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
+}).handle(async ({ principal }, services) => {
+  const { capacity, accountLimits, config } = services;
+  const { region } = config;
+  const label = LABELS[region] ?? region.toUpperCase();
+  const available = await isAvailable(services);
+  if (!available) return { regions: [{ region, label, available }] };
+  const { maxServers } = accountLimits.of(principal.accountId);
+  const view = capacityView(await capacity.read(), { maxServers, available });
+  return { regions: [{ region, label, available, capacity: view }] };
+});

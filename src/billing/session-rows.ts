@@ -1,0 +1,168 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, integer, maybeAt, ofAccount, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** One time a server was awake, from the wish to its end. */
+export interface AwakeSessionRow {
+  id: string;
+  serverId: string;
+  accountId: string;
+  /** Who or what woke it, as JSON text of machines' `Cause`. */
+  cause: string;
+  plan: string;
+  /** RAM and price per GB and hour at its start; the price is 0 on the flat plan. */
+  ramMb: number;
+  rateMicros: number;
+  startedAt: number;
+  /** Null until the game was ready: until then it is free. */
+  readyAt: number | null;
+  endedAt: number | null;
+  /** '' while it lasts; then `stopped`, `idle`, `false_wake`, `crashed`, `start_failed`, `funds`, … */
+  ending: string;
+  /** 0 while nobody has come in who was waited for: a false wake is free. */
+  billable: number;
+  /** Up to when it is known to have been up, on the meter's steady clock. */
+  provenAt: number;
+  /** How long it is known to have been up. */
+  awakeMs: number;
+  /** How many minutes are charged, what they cost, and the part of a micro that is carried on (61 440ths). */
+  ticks: number;
+  remainder: number;
+  amountMicros: number;
+  /** Tells its server from those of the same name that were there before. */
+  serverCreatedAt: number;
+}
+
+export const awakeSessions = new EntitySchema<AwakeSessionRow>({
+  name: 'awake_sessions',
+  columns: {
+    id,
+    serverId: text,
+    accountId: text,
+    cause: text,
+    plan: text,
+    ramMb: integer,
+    rateMicros: bigint,
+    startedAt: bigint,
+    readyAt: maybeAt,
+    endedAt: maybeAt,
+    ending: text,
+    billable: integer,
+    provenAt: bigint,
+    awakeMs: bigint,
+    ticks: integer,
+    remainder: integer,
+    amountMicros: bigint,
+    serverCreatedAt: { ...bigint, default: 0 },
+  },
+  indices: [{ columns: ['serverId', 'startedAt'] }, { columns: ['endedAt'] }],
+  foreignKeys: [ofAccount],
+});
+
+/** Sessions that last, and whose game was ready: those that are metered. */
+const METERED = `"endedAt" IS NULL AND "readyAt" IS NOT NULL`;
+
+/** More variables than this in one statement some databases refuse. */
+const CHUNK = 500;
+
+export async function insertSession(tx: Tx, row: AwakeSessionRow): Promise<void> {
+  await tx.manager.insert(awakeSessions, row);
+}
+
+/** The session of a server that lasts; undefined while it sleeps. */
+export async function openSession(db: Sql, serverId: string): Promise<AwakeSessionRow | undefined> {
+  const sql = 'SELECT * FROM "awake_sessions" WHERE "serverId" = $1 AND "endedAt" IS NULL';
+  const [row] = await db.query<AwakeSessionRow>(sql, [serverId]);
+  return row;
+}
+
+/** Up to when the sessions that last are proven, on the steady clock; 0 where there are none. */
+export async function lastProof(db: Sql): Promise<number> {
+  const [row] = await db.query<{ at: number | null }>(
+    'SELECT MAX("provenAt") AS "at" FROM "awake_sessions" WHERE "endedAt" IS NULL',
+  );
+  return row?.at ?? 0;
+}
+
+/** The game is ready: from now on it is metered. */
+export async function markReady(tx: Tx, serverId: string, readyAt: number, provenAt: number): Promise<void> {
+  const sql = `UPDATE "awake_sessions" SET "readyAt" = $1, "provenAt" = $2
+    WHERE "serverId" = $3 AND "endedAt" IS NULL AND "readyAt" IS NULL`;
+  await tx.run(sql, [readyAt, provenAt, serverId]);
+}
+
+/** Somebody came, or wanted it awake: it is no false wake, and its first minutes count too. False where that was known. */
+export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
+  const sql = `UPDATE "awake_sessions" SET "billable" = 1 WHERE "serverId" = $1 AND "endedAt" IS NULL AND "billable" = 0`;
+  return (await tx.run(sql, [serverId])) > 0;
+}
+
+/** Ends a session; what of its last usage entry is still open closes. */
+export async function endSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
+  await tx.run('UPDATE "awake_sessions" SET "endedAt" = $1, "ending" = $2 WHERE "id" = $3', [endedAt, ending, session]);
+  await tx.run(
+    `UPDATE "ledger" SET "closedAt" = $1 WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
+       (SELECT "id" || '/' || (("ticks" - 1) / 60) FROM "awake_sessions" WHERE "id" = $2 AND "ticks" > 0)`,
+    [endedAt, session],
+  );
+}
+
+/** The game of one session was up until this instant of the steady clock. */
+export async function proveSession(tx: Tx, session: string, until: number): Promise<void> {
+  await tx.run(`${PROVE} AND "id" = $2`, [until, session]);
+}
+
+/** All metered games were up until this instant of the steady clock, but for these. */
+export async function proveSessions(tx: Tx, until: number, exceptServers: readonly string[]): Promise<void> {
+  if (exceptServers.length <= CHUNK) {
+    const names = exceptServers.map((_, index) => `$${index + 2}`).join(', ');
+    const but = names === '' ? '' : ` AND "serverId" NOT IN (${names})`;
+    await tx.run(PROVE + but, [until, ...exceptServers]);
+    return;
+  }
+  const except = new Set(exceptServers);
+  for (const { id, serverId } of await listMetered(tx)) if (!except.has(serverId)) await proveSession(tx, id, until);
+}
+
+const PROVE = `UPDATE "awake_sessions" SET "awakeMs" = "awakeMs" + ($1 - "provenAt"), "provenAt" = $1
+  WHERE ${METERED} AND "provenAt" < $1`;
+
+/** Nobody knows whether the games of these servers were up until this instant: it is free, and counting goes on from here. */
+export async function writeOff(tx: Tx, until: number, serverIds: readonly string[]): Promise<void> {
+  for (let from = 0; from < serverIds.length; from += CHUNK) {
+    const some = serverIds.slice(from, from + CHUNK);
+    const names = some.map((_, index) => `$${index + 2}`).join(', ');
+    const sql = `UPDATE "awake_sessions" SET "provenAt" = $1
+      WHERE ${METERED} AND "provenAt" < $1 AND "serverId" IN (${names})`;
+    await tx.run(sql, [until, ...some]);
+  }
+}
+
+export type MeteredSession = Pick<AwakeSessionRow, 'id' | 'serverId' | 'accountId' | 'plan' | 'readyAt' | 'provenAt'>;
+
+export async function listMetered(db: Sql): Promise<MeteredSession[]> {
+  return db.query<MeteredSession>(
+    `SELECT "id", "serverId", "accountId", "plan", "readyAt", "provenAt" FROM "awake_sessions" WHERE ${METERED}`,
+  );
+}
+
+/** The sessions of flat servers whose games run. */
+export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
+  return db.query<AwakeSessionRow>(`SELECT * FROM "awake_sessions" WHERE ${METERED} AND "plan" = 'flat' ORDER BY "id"`);
+}
+
+/** A server's sessions that touch a span of time, oldest first. */
+export async function listSessions(
+  db: Sql,
+  server: { id: string; accountId: string; createdAt: number },
+  { from, to, limit }: { from: number; to: number; limit: number },
+): Promise<AwakeSessionRow[]> {
+  // A server of the same name may have been there before, even somebody else's. The clock, which may have been set back since
+  // it was created, does not tell them apart.
+  const sql = `SELECT * FROM "awake_sessions"
+    WHERE "serverId" = $1 AND "serverCreatedAt" = $2 AND "startedAt" < $3 AND ("endedAt" IS NULL OR "endedAt" > $4)
+      AND "accountId" = $5
+    ORDER BY "startedAt" DESC LIMIT $6`;
+  const found = await db.query<AwakeSessionRow>(sql, [server.id, server.createdAt, to, from, server.accountId, limit]);
+  return found.toReversed();
+}

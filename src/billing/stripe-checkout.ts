@@ -1,0 +1,166 @@
+import { Stripe } from 'stripe';
+import { StatusError } from '../kernel/status.ts';
+import type { Checkout, CheckoutEvent } from './payments.ts';
+
+export interface StripeOptions {
+  secretKey: string;
+  /** Of the webhook endpoint, `whsec_…`. */
+  webhookSecret: string;
+  /** Where the API answers; for tests. Default: Stripe's own. */
+  apiUrl?: string;
+  /** What one attempt may take, in ms. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 10_000;
+const RETRIES = 2;
+/** How old a callback may be: a recorded one is of no use later. Stripe signs every retry anew. */
+const TOLERANCE_SECONDS = 300;
+
+/**
+ * Stripe Checkout (https://docs.stripe.com/payments/checkout): a hosted page for each order, and signed events about it at
+ * our webhook (https://docs.stripe.com/webhooks), which has to be subscribed to
+ * `checkout.session.*`, `charge.refunded` and `charge.dispute.*`.
+ */
+export function createStripeCheckout({ secretKey, webhookSecret, ...options }: StripeOptions): Checkout {
+  const stripe = new Stripe(secretKey, {
+    ...(options.apiUrl && apiAt(new URL(options.apiUrl))),
+    timeout: options.timeoutMs ?? TIMEOUT_MS,
+    maxNetworkRetries: RETRIES,
+    telemetry: false,
+  });
+
+  return {
+    provider: 'stripe',
+
+    async open({ checkoutId, amountUsd, returnUrl }) {
+      try {
+        const session = await stripe.checkout.sessions.create(
+          {
+            mode: 'payment',
+            submit_type: 'pay',
+            client_reference_id: checkoutId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: 'usd',
+                  unit_amount: amountUsd * 100,
+                  product_data: { name: 'Game server credit' },
+                },
+              },
+            ],
+            success_url: returnUrl,
+            cancel_url: returnUrl,
+          },
+          { idempotencyKey: checkoutId },
+        );
+        if (session.url === null) throw new Error('the session has no page');
+        return { url: session.url, providerRef: session.id };
+      } catch (cause) {
+        if (isRefusal(cause)) throw refused(cause);
+        throw unavailable(
+          'The payment provider cannot be reached now; nothing was charged. Try again in a minute.',
+          cause,
+        );
+      }
+    },
+
+    async readCallback(body, signature, at) {
+      let event: Stripe.Event;
+      try {
+        event = stripe.webhooks.constructEvent(body, signature, webhookSecret, TOLERANCE_SECONDS, undefined, at);
+      } catch (cause) {
+        throw new StatusError('INVALID_ARGUMENT', 'SIGNATURE_INVALID', 'The signature is not right, or too old.', {
+          cause,
+        });
+      }
+      return eventOf(event);
+    },
+  };
+
+  /** A payment method that takes days says `completed` unpaid first, and `async_payment_succeeded` once the money is there. */
+  async function eventOf(event: Stripe.Event): Promise<CheckoutEvent> {
+    const { id, type } = event;
+    if (type === 'checkout.session.completed' || type === 'checkout.session.async_payment_succeeded') {
+      const session = event.data.object;
+      return about(session.payment_status === 'paid' ? 'paid' : 'other', id, session);
+    }
+    if (type === 'checkout.session.expired' || type === 'checkout.session.async_payment_failed') {
+      return about('expired', id, event.data.object);
+    }
+    if (type === 'charge.refunded') {
+      const charge = event.data.object;
+      return { ...(await aboutPayment('refunded', id, paymentOf(charge))), backCents: charge.amount_refunded };
+    }
+    if (type === 'charge.dispute.created' || type === 'charge.dispute.funds_withdrawn') {
+      return aboutDispute('disputed', id, event.data.object);
+    }
+    if (type === 'charge.dispute.funds_reinstated') return aboutDispute('reinstated', id, event.data.object);
+    return other(id);
+  }
+
+  /** A mere question of the bank moves no money. */
+  async function aboutDispute(
+    type: CheckoutEvent['type'],
+    id: string,
+    dispute: Stripe.Dispute,
+  ): Promise<CheckoutEvent> {
+    if (dispute.status.startsWith('warning_')) return other(id);
+    return { ...(await aboutPayment(type, id, paymentOf(dispute))), backCents: dispute.amount, disputeId: dispute.id };
+  }
+
+  /** Asked rather than kept: a refund may be told of before the payment. */
+  async function aboutPayment(type: CheckoutEvent['type'], id: string, payment: string): Promise<CheckoutEvent> {
+    if (payment === '') return other(id);
+    try {
+      const { data } = await stripe.checkout.sessions.list({ payment_intent: payment, limit: 1 });
+      // The account may sell other things too.
+      return data[0]?.client_reference_id ? about(type, id, data[0]) : other(id);
+    } catch (cause) {
+      throw unavailable('The payment provider cannot be asked what this is about; tell it again later.', cause);
+    }
+  }
+}
+
+function other(id: string): CheckoutEvent {
+  return { id, type: 'other', checkoutId: '', providerRef: '', paidCents: null, backCents: 0, disputeId: '' };
+}
+
+/** The payment that a refund or a dispute is about: the order is named by its session alone. */
+function paymentOf({ payment_intent: intent }: Stripe.Charge | Stripe.Dispute): string {
+  return typeof intent === 'string' ? intent : (intent?.id ?? '');
+}
+
+function about(type: CheckoutEvent['type'], id: string, session: Stripe.Checkout.Session): CheckoutEvent {
+  return {
+    id,
+    type,
+    checkoutId: session.client_reference_id ?? '',
+    providerRef: session.id,
+    // Another currency is another amount: the order is in US dollars.
+    paidCents: session.currency === 'usd' ? session.amount_total : null,
+    backCents: 0,
+    disputeId: '',
+  };
+}
+
+/** Stripe has read the order and turned it down: behind any other error, and a clash of two tries, a session may be there. */
+function isRefusal(error: unknown): boolean {
+  const status = error instanceof Stripe.errors.StripeError ? (error.statusCode ?? 0) : 0;
+  return status >= 400 && status < 500 && status !== 409 && status !== 429;
+}
+
+function refused(cause: unknown): StatusError {
+  const message = 'The payment provider does not take orders now; nothing was charged. Tell the operator.';
+  return new StatusError('UNAVAILABLE', 'CHECKOUT_REFUSED', message, { cause });
+}
+
+function unavailable(message: string, cause: unknown): StatusError {
+  return new StatusError('UNAVAILABLE', 'CHECKOUT_UNAVAILABLE', message, { cause, retryAfterSeconds: 30 });
+}
+
+function apiAt({ protocol, hostname, port }: URL): Stripe.StripeConfig {
+  const scheme = protocol === 'http:' ? 'http' : 'https';
+  return { protocol: scheme, host: hostname, port: port || (scheme === 'http' ? '80' : '443') };
+}

@@ -1,0 +1,106 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, ofAccount, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** What an account has, and what it may spend. */
+export interface WalletRow {
+  accountId: string;
+  /** The sum of the account's ledger at every moment. */
+  balanceMicros: number;
+  /** Per calendar month (UTC); 0: none. */
+  spendCapMicros: number;
+  spendCapAction: SpendCapAction;
+  /** The month `spentMicros` counts, as `2026-11`; '' before anything was spent. */
+  spentMonth: string;
+  spentMicros: number;
+  /** The last month in which the cap was said to be reached; '' for none. */
+  capNotifiedMonth: string;
+  createdAt: number;
+}
+
+/** What happens when the spend cap is reached. */
+export type SpendCapAction = 'notify' | 'stop';
+
+export const wallets = new EntitySchema<WalletRow>({
+  name: 'wallets',
+  columns: {
+    accountId: id,
+    balanceMicros: bigint,
+    spendCapMicros: bigint,
+    spendCapAction: text,
+    spentMonth: text,
+    spentMicros: bigint,
+    capNotifiedMonth: text,
+    createdAt: bigint,
+  },
+  foreignKeys: [ofAccount],
+});
+
+/** Undefined for an account that has none: it has never had money. */
+export async function getWallet(db: Sql, accountId: string): Promise<WalletRow | undefined> {
+  const [row] = await db.query<WalletRow>('SELECT * FROM "wallets" WHERE "accountId" = $1', [accountId]);
+  return row;
+}
+
+/** Makes an empty wallet; false where there is one. */
+export async function insertWallet(tx: Tx, accountId: string, createdAt: number): Promise<boolean> {
+  const sql = `INSERT INTO "wallets" ("accountId", "balanceMicros", "spendCapMicros", "spendCapAction", "spentMonth",
+      "spentMicros", "capNotifiedMonth", "createdAt")
+    VALUES ($1, 0, 0, 'notify', '', 0, '', $2) ON CONFLICT ("accountId") DO NOTHING`;
+  return (await tx.run(sql, [accountId, createdAt])) === 1;
+}
+
+/** Moves the balance; only ever together with the ledger entry that says why. */
+export async function addToBalance(tx: Tx, accountId: string, amountMicros: number): Promise<void> {
+  const sql = 'UPDATE "wallets" SET "balanceMicros" = "balanceMicros" + $1 WHERE "accountId" = $2';
+  await tx.run(sql, [amountMicros, accountId]);
+}
+
+/** Counts what was spent in a month (`2026-11`) against the spend cap; a clock set back does not begin anew. */
+export async function addToSpent(tx: Tx, accountId: string, month: string, micros: number): Promise<void> {
+  const sql = `UPDATE "wallets" SET "spentMonth" = CASE WHEN "spentMonth" >= $1 THEN "spentMonth" ELSE $1 END,
+      "spentMicros" = CASE WHEN "spentMonth" >= $1 THEN "spentMicros" ELSE 0 END + $2
+    WHERE "accountId" = $3`;
+  await tx.run(sql, [month, micros, accountId]);
+}
+
+/** A new cap is said anew when it is reached. */
+export async function setSpendCap(tx: Tx, accountId: string, micros: number, action: SpendCapAction): Promise<void> {
+  const sql = `UPDATE "wallets" SET "spendCapMicros" = $1, "spendCapAction" = $2, "capNotifiedMonth" = ''
+    WHERE "accountId" = $3`;
+  await tx.run(sql, [micros, action, accountId]);
+}
+
+/** False where it has been said this month already. */
+export async function markCapNotified(tx: Tx, accountId: string, month: string): Promise<boolean> {
+  const sql = 'UPDATE "wallets" SET "capNotifiedMonth" = $1 WHERE "accountId" = $2 AND "capNotifiedMonth" <> $1';
+  return (await tx.run(sql, [month, accountId])) === 1;
+}
+
+/** A wallet that has come to its end, or to its cap; `metered` is 0 where none of its servers is charged by the minute. */
+export type SpentWallet = WalletRow & { metered: number };
+
+/** Wallets that have come to their end, or to their cap in `month`, while servers of theirs are awake. */
+export async function listSpentWallets(db: Sql, month: string): Promise<SpentWallet[]> {
+  const sql = `SELECT w.*, s."metered" FROM "wallets" w JOIN
+      (SELECT "accountId" AS "payer", MAX(CASE WHEN "rateMicros" > 0 THEN 1 ELSE 0 END) AS "metered"
+       FROM "awake_sessions" WHERE "endedAt" IS NULL GROUP BY "accountId") s ON s."payer" = w."accountId"
+    WHERE "balanceMicros" <= 0 OR ("spendCapMicros" > 0 AND "spentMonth" >= $1 AND "spentMicros" >= "spendCapMicros")`;
+  return db.query<SpentWallet>(sql, [month]);
+}
+
+/** Wallets that are not the sum of their account's ledger; there are none. */
+export async function listUnbalanced(
+  db: Sql,
+): Promise<{ accountId: string; balanceMicros: number; ledgerMicros: number }[]> {
+  // Summed by account first: an account without a wallet must not escape.
+  return db.query(
+    `SELECT a."id" AS "accountId", COALESCE(w."balanceMicros", 0) AS "balanceMicros",
+       CAST(COALESCE(l."sum", 0) AS bigint) AS "ledgerMicros"
+     FROM "accounts" a
+       LEFT JOIN "wallets" w ON w."accountId" = a."id"
+       LEFT JOIN (SELECT "accountId", SUM("amountMicros") AS "sum" FROM "ledger" GROUP BY "accountId") l
+         ON l."accountId" = a."id"
+     WHERE COALESCE(w."balanceMicros", 0) <> COALESCE(l."sum", 0) ORDER BY a."id"`,
+  );
+}

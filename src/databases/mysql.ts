@@ -1,0 +1,152 @@
+import type { PoolConnection, QueryError, RowDataPacket } from 'mysql2/promise';
+import { StatusError } from '../kernel/status.ts';
+import type { Databases } from './database-server.ts';
+import { openConnections } from './mysql-connections.ts';
+
+const QUERY_MS = 30_000;
+/** A game server's plugins share these; a leak in one must not starve the others' servers. */
+const CONNECTIONS_PER_USER = 30;
+/** The session is already gone: https://mariadb.com/kb/en/e1094/ */
+const NO_SUCH_THREAD = 1_094;
+/** There is no such user. */
+const NO_SUCH_USER = 1_396;
+/** This account may not read that table. */
+const NO_SELECT = 1_142;
+const HOST = /^[0-9A-Za-z.:%_/-]{1,255}$/;
+
+/** How the database server is reached, and from where games may reach theirs. */
+export interface MysqlOptions {
+  /** Hosts of accounts: addresses, names, patterns with `%`, networks as `10.0.0.0/255.0.0.0`. `%`: anywhere. */
+  hosts: readonly string[];
+  /** `auto`: encrypted where the server offers it, whoever it is; `verify`: its certificate must be good; `off`. */
+  tls: 'auto' | 'verify' | 'off';
+}
+
+/**
+ * MySQL or MariaDB by way of an account that may create databases and users, grant, and end sessions: `CREATE`, `DROP`,
+ * `CREATE USER`, `PROCESS`, `CONNECTION ADMIN` (or `SUPER`), and what it is to grant, `WITH GRANT OPTION`. Connects when
+ * first used, with one connection. A user is one account for each host that its games may come from: those that are set, and
+ * the one as which the database server sees this service, on whose machine games run.
+ */
+export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOptions): Databases {
+  const connections = openConnections(adminUrl, tls);
+
+  async function onConnection<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    let connection: PoolConnection | undefined;
+    try {
+      connection = await connections.take();
+      const run: Run = async (sql) => {
+        const [rows] = await connection!.query<RowDataPacket[]>({ sql, timeout: QUERY_MS });
+        return rows;
+      };
+      return await work(run);
+    } catch (error) {
+      throw asStatus(error);
+    } finally {
+      connection?.release();
+    }
+  }
+
+  return {
+    provide: (name, password) =>
+      onConnection(async (run) => {
+        const { database, pattern } = quoted(name);
+        const wanted = new Set([...hosts, ...(await ownHost(run))]);
+        const users = [...wanted].map((host) => account(name, host));
+        const secret = ` IDENTIFIED BY '${checkedPassword(password)}'`;
+        const withSecret = users.map((user) => user + secret).join(', ');
+        await run(`CREATE DATABASE IF NOT EXISTS ${database} CHARACTER SET utf8mb4`);
+        await run(`CREATE USER IF NOT EXISTS ${withSecret}`);
+        await run(`ALTER USER ${withSecret} WITH MAX_USER_CONNECTIONS ${CONNECTIONS_PER_USER}`);
+        await run(`GRANT ALL PRIVILEGES ON ${pattern}.* TO ${users.join(', ')}`);
+        const others = (await knownHosts(run, name)).filter((host) => !wanted.has(host));
+        await dropUsers(run, name, others);
+        await endSessions(run, name);
+      }),
+    remove: (name) =>
+      onConnection(async (run) => {
+        const { database } = quoted(name);
+        // First the user, so that no session can begin between the last two steps.
+        await dropUsers(run, name, [...hosts, ...(await ownHost(run)), ...(await knownHosts(run, name))]);
+        await endSessions(run, name);
+        await run(`DROP DATABASE IF EXISTS ${database}`);
+      }),
+    close: () => connections.close(),
+  };
+}
+
+type Run = (sql: string) => Promise<RowDataPacket[]>;
+
+/** As the database server sees this service, by address or, where it resolves them, by name. */
+async function ownHost(run: Run): Promise<string[]> {
+  const [row] = await run('SELECT USER() AS me');
+  const host = String(row?.['me']).split('@').at(-1) ?? '';
+  return HOST.test(host) ? [host] : [];
+}
+
+/** The hosts that a user has accounts for. An account that may not look at them is told of the one that earlier versions made. */
+async function knownHosts(run: Run, name: string): Promise<string[]> {
+  try {
+    const rows = await run(`SELECT Host AS host FROM mysql.user WHERE User = '${checkedName(name)}'`);
+    return rows.map((row) => String(row['host']));
+  } catch (error) {
+    if ((error as { errno?: number }).errno === NO_SELECT) return ['%'];
+    throw error;
+  }
+}
+
+async function dropUsers(run: Run, name: string, hosts: readonly string[]): Promise<void> {
+  for (const host of new Set(hosts)) {
+    await run(`DROP USER IF EXISTS ${account(name, host)}`).catch(unless(NO_SUCH_USER));
+  }
+}
+
+/** Changing a password or dropping a user leaves the sessions that are open alone. */
+async function endSessions(run: Run, name: string): Promise<void> {
+  const sessions = await run(`SELECT ID AS id FROM information_schema.PROCESSLIST WHERE USER = '${checkedName(name)}'`);
+  for (const session of sessions) await run(`KILL ${Number(session['id'])}`).catch(unless(NO_SUCH_THREAD));
+}
+
+/** Names and patterns cannot be parameters of a statement. In a grant `_` stands for any character unless escaped. */
+function quoted(name: string) {
+  const checked = checkedName(name);
+  return { database: `\`${checked}\``, pattern: `\`${checked.replaceAll('_', '\\_')}\`` };
+}
+
+function account(name: string, host: string): string {
+  if (!HOST.test(host)) throw new TypeError(`no host of an account: ${host}`);
+  return `'${checkedName(name)}'@'${host}'`;
+}
+
+function checkedName(name: string): string {
+  if (!/^[a-z0-9_]{1,32}$/.test(name)) throw new TypeError(`no name for a database: ${name}`);
+  return name;
+}
+
+function checkedPassword(password: string): string {
+  if (!/^[\w-]{16,128}$/.test(password)) throw new TypeError('no password for a database');
+  return password;
+}
+
+function unless(errno: number): (error: unknown) => RowDataPacket[] {
+  return (error) => {
+    if ((error as { errno?: number }).errno === errno) return [];
+    throw error;
+  };
+}
+
+/** What the server answers to a statement has a SQL state; everything else is about reaching it. */
+function asStatus(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof TypeError) return error;
+  // It holds the password, and errors are logged.
+  Object.assign(error, { sql: undefined });
+  const { sqlState, errno = 0 } = error as QueryError;
+  // Full of connections, shutting down, access denied, read-only: nothing the caller can help.
+  const unreachable =
+    sqlState === undefined || sqlState.startsWith('08') || [1_040, 1_045, 1_053, 1_290].includes(errno);
+  return unreachable
+    ? new StatusError('UNAVAILABLE', 'DATABASE_SERVER_UNAVAILABLE', 'The database server is out of reach; try again.', {
+        cause: error,
+      })
+    : error;
+}

@@ -1,0 +1,86 @@
+import { EntitySchema } from 'typeorm';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** A database on the database server, or one that is on its way in or out. What it says is a wish; `settled` says whether it is so. */
+export interface ServerDatabaseRow {
+  /** Of the database and of its user; never used twice. */
+  name: string;
+  /** Null: it is nobody's any more and is to be removed. */
+  serverId: string | null;
+  /** Counts passwords: each is derived from its number, none is stored. */
+  generation: number;
+  /** The database server has been seen to agree with this row. */
+  settled: boolean;
+  createdAt: number;
+}
+
+// No foreign key: the row outlives its server until the database is really gone.
+export const serverDatabases = new EntitySchema<ServerDatabaseRow>({
+  name: 'server_databases',
+  columns: {
+    name: { type: 'text', primary: true },
+    serverId: { type: 'text', nullable: true },
+    generation: { type: 'integer' },
+    settled: { type: 'boolean' },
+    createdAt: { type: 'bigint' },
+  },
+  uniques: [{ columns: ['serverId'] }],
+});
+
+/** Notes the wish for a server's database; false where the server has one. */
+export async function insertDatabase(tx: Tx, row: ServerDatabaseRow): Promise<boolean> {
+  try {
+    await tx.manager.insert(serverDatabases, row);
+    return true;
+  } catch (error) {
+    if (isDuplicate(error)) return false;
+    throw error;
+  }
+}
+
+export async function getDatabase(db: Sql, name: string): Promise<ServerDatabaseRow | undefined> {
+  const rows = await db.query<Stored>('SELECT * FROM "server_databases" WHERE "name" = $1', [name]);
+  return rows.map(asRow)[0];
+}
+
+export async function databaseOf(db: Sql, serverId: string): Promise<ServerDatabaseRow | undefined> {
+  const rows = await db.query<Stored>('SELECT * FROM "server_databases" WHERE "serverId" = $1', [serverId]);
+  return rows.map(asRow)[0];
+}
+
+/** Those the database server has yet to be brought to agree with, oldest first. */
+export async function listUnsettled(db: Sql): Promise<ServerDatabaseRow[]> {
+  const sql = 'SELECT * FROM "server_databases" WHERE NOT "settled" ORDER BY "createdAt", "name"';
+  return (await db.query<Stored>(sql)).map(asRow);
+}
+
+/** Wishes for the next password. */
+export async function renewDatabase(tx: Tx, name: string): Promise<void> {
+  const sql = 'UPDATE "server_databases" SET "generation" = "generation" + 1, "settled" = $1 WHERE "name" = $2';
+  await tx.run(sql, [false, name]);
+}
+
+/** Wishes a database away; nothing where that has been wished for. */
+export async function releaseDatabase(tx: Tx, name: string): Promise<void> {
+  const sql = `UPDATE "server_databases" SET "serverId" = NULL, "settled" = $1
+    WHERE "name" = $2 AND "serverId" IS NOT NULL`;
+  await tx.run(sql, [false, name]);
+}
+
+/** Notes that the database server agrees, unless something else has been wished for meanwhile. */
+export async function settleDatabase(tx: Tx, { name, serverId, generation }: ServerDatabaseRow): Promise<void> {
+  if (serverId === null) await tx.run('DELETE FROM "server_databases" WHERE "name" = $1', [name]);
+  else {
+    const sql = `UPDATE "server_databases" SET "settled" = $1
+      WHERE "name" = $2 AND "generation" = $3 AND "serverId" IS NOT NULL`;
+    await tx.run(sql, [true, name, generation]);
+  }
+}
+
+/** SQLite gives booleans as 0 and 1. */
+type Stored = Omit<ServerDatabaseRow, 'settled'> & { settled: boolean | number };
+
+function asRow(stored: Stored): ServerDatabaseRow {
+  return { ...stored, settled: Boolean(stored.settled) };
+}

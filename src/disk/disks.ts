@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import type { OpenFiles } from '../jail/open-files.ts';
+import type { NodeServicesOptions } from '../operators/node-services.ts';
+import type { Servers } from '../servers/servers.ts';
+import { type AccountDisk, createAccountDisk, withinAccount } from './account-disk.ts';
+import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
+import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
+import { type DiskUsage, openDiskUsage } from './usage.ts';
+
+/** What the servers take of the disk, and what they may. */
+export interface Disks {
+  usage: DiskUsage;
+  quota: DiskQuota;
+  /** What is left of the machine's disks, over all that is being written. */
+  free: FreeDisk;
+  /** What whole accounts take. */
+  accounts: AccountDisk;
+}
+
+/** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
+export async function openDisks(
+  options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
+    openFiles?: OpenFiles;
+    tiers: readonly QuotaTier[];
+    /** Of an account's servers together; 0: no limit. */
+    accountDiskMb?: number;
+    servers: () => Pick<Servers, 'get'>;
+  },
+): Promise<Disks> {
+  const find = async (id: string) => (await options.servers().get(id))?.row;
+  const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
+  const usage = await openDiskUsage({ ...options, tenantOf });
+  const quota = await openDiskQuota({ ...options, usage, find });
+  const free = createFreeDisk(options);
+  const accountOf = async (id: string) => (await find(id))?.accountId;
+  const accounts = createAccountDisk({ ...options, usage, limitMb: options.accountDiskMb ?? 0, accountOf });
+  const bounded = withinFree(withinAccount(quota, accounts), free, join(options.dataDir, 'servers'));
+  return { usage, quota: bounded, free, accounts };
+}

@@ -1,0 +1,67 @@
+import { EntitySchema } from 'typeorm';
+import { bigint } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** What a server's files take, as last measured, and what an operator has granted it. */
+export interface ServerDiskRow {
+  serverId: string;
+  /** 0: none. */
+  quotaOverrideMb: number;
+  /** Allocated, when last measured; null: never measured. */
+  realBytes: number | null;
+  /** The same by the lengths of the files. */
+  logicalBytes: number | null;
+  measuredAt: number | null;
+}
+
+export const serverDisks = new EntitySchema<ServerDiskRow>({
+  name: 'server_disks',
+  columns: {
+    serverId: { type: 'text', primary: true },
+    quotaOverrideMb: bigint,
+    realBytes: { ...bigint, nullable: true },
+    logicalBytes: { ...bigint, nullable: true },
+    measuredAt: { ...bigint, nullable: true },
+  },
+  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
+});
+
+/** What is known of every server that was measured or has a quota of its own. */
+export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
+  return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
+}
+
+/** The servers of an account, and what the backups of each take; what a restore has put aside goes with the next start. */
+export async function listAccountDisk(
+  db: Sql,
+  accountId: string,
+): Promise<{ serverId: string; backupBytes: number }[]> {
+  const sql = `SELECT s."id" AS "serverId", COALESCE(SUM(b."sizeBytes"), 0) AS "bytes"
+    FROM "servers" s LEFT JOIN "backups" b ON b."serverId" = s."id" AND b."kind" <> 'previous'
+    WHERE s."accountId" = $1 GROUP BY s."id"`;
+  const rows = await db.query<{ serverId: string; bytes: number | string }>(sql, [accountId]);
+  // PostgreSQL sums up in numeric, which its driver gives as text.
+  return rows.map(({ serverId, bytes }) => ({ serverId, backupBytes: Number(bytes) }));
+}
+
+/** Keeps what was measured; nothing happens for a server that is gone. */
+export async function saveDiskUsage(
+  tx: Tx,
+  serverId: string,
+  usage: { realBytes: number; logicalBytes: number; measuredAt: number },
+): Promise<void> {
+  const { realBytes, logicalBytes, measuredAt } = usage;
+  const sql = `INSERT INTO "server_disks" ("serverId", "quotaOverrideMb", "realBytes", "logicalBytes", "measuredAt")
+    SELECT CAST($1 AS text), 0, CAST($2 AS bigint), CAST($3 AS bigint), CAST($4 AS bigint)
+    WHERE EXISTS (SELECT 1 FROM "servers" WHERE "id" = $1)
+    ON CONFLICT ("serverId") DO UPDATE SET "realBytes" = excluded."realBytes",
+      "logicalBytes" = excluded."logicalBytes", "measuredAt" = excluded."measuredAt"`;
+  await tx.run(sql, [serverId, realBytes, logicalBytes, measuredAt]);
+}
+
+/** Keeps an operator's quota for a server, in MB; 0: none. */
+export async function saveQuotaOverride(tx: Tx, serverId: string, quotaOverrideMb: number): Promise<void> {
+  const sql = `INSERT INTO "server_disks" ("serverId", "quotaOverrideMb") VALUES ($1, $2)
+    ON CONFLICT ("serverId") DO UPDATE SET "quotaOverrideMb" = excluded."quotaOverrideMb"`;
+  await tx.run(sql, [serverId, quotaOverrideMb]);
+}

@@ -1,0 +1,114 @@
+import { statfs } from 'node:fs/promises';
+import type { Clock } from '../kernel/clock.ts';
+import type { DiskUsage } from './usage.ts';
+
+/** A server whose files may be growing. */
+export interface Watched {
+  serverId: string;
+  /** What it may still grow; 0 and less: nothing. Infinity: as much as it likes. */
+  leftBytes: number;
+}
+
+export interface DiskWatchOptions {
+  clock: Clock;
+  usage: Pick<DiskUsage, 'measure'>;
+  /** Those that are awake now. */
+  watched: () => Watched[];
+  /** Bytes in use on the file system of the servers. */
+  usedBytes: () => Promise<number>;
+}
+
+/** How often the file system is asked how much is in use: one system call for all servers. */
+export const BEAT_MS = 2_000;
+/** A server is measured at least this often, as its growth may hide behind what others delete; */
+const LONGEST_MS = 60_000;
+/** one without quota, whose usage is only shown, this often. */
+const UNLIMITED_MS = 300_000;
+/** Of the time, at most a quarter is spent walking a server that grows, and a twentieth one that may. */
+const REST_GROWING = 3;
+const REST = 19;
+const LEAST_BYTES = 1_048_576;
+
+interface Look {
+  at: number;
+  /** What the whole file system had taken in by then. */
+  taken: number;
+  tookMs: number;
+}
+
+/**
+ * Has the servers that are awake measured as often as their quota may be in danger, until closed. A server is measured
+ * once the whole file system has taken in half of what the server may still grow, so that one that writes R bytes a second
+ * is found to be over its quota before it has written R · (a beat + five walks) beyond it: with 200 MB/s and half a second
+ * for a walk, 0.9 GB. Only where others delete as fast as it writes may it take a minute.
+ */
+export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOptions): { close(): void } {
+  const looks = new Map<string, Look>();
+  const looking = new Set<string>();
+  let taken = 0;
+  let before = Infinity;
+  let counting = false;
+  let closed = false;
+  let cancel = clock.at(clock.now() + BEAT_MS, beat);
+
+  function beat(): void {
+    cancel = clock.at(clock.now() + BEAT_MS, beat);
+    if (counting) return;
+    counting = true;
+    void round().finally(() => (counting = false));
+  }
+
+  async function round(): Promise<void> {
+    const servers = watched();
+    const ids = new Set(servers.map(({ serverId }) => serverId));
+    for (const id of looks.keys()) if (!ids.has(id)) looks.delete(id);
+    if (servers.length > 0) await count();
+    if (closed) return;
+    for (const server of servers) if (isDue(server)) void look(server.serverId);
+  }
+
+  /** What is deleted makes nothing undone: others may be who deletes. */
+  async function count(): Promise<void> {
+    // Who cannot be asked may have taken in anything.
+    const now = await usedBytes().catch(() => NaN);
+    taken += Number.isNaN(now) ? LEAST_BYTES * 1_024 : Math.max(0, now - before);
+    before = Number.isNaN(now) ? Infinity : now;
+  }
+
+  function isDue({ serverId, leftBytes }: Watched): boolean {
+    if (looking.has(serverId)) return false;
+    const last = looks.get(serverId);
+    if (last === undefined) return true;
+    const since = clock.now() - last.at;
+    if (leftBytes === Infinity) return since >= Math.max(UNLIMITED_MS, REST * last.tookMs);
+    const grown = taken - last.taken >= Math.max(LEAST_BYTES, leftBytes / 2);
+    return since >= (grown ? REST_GROWING * last.tookMs : Math.max(LONGEST_MS, REST * last.tookMs));
+  }
+
+  async function look(serverId: string): Promise<void> {
+    const began = performance.now();
+    const mark = taken;
+    looking.add(serverId);
+    try {
+      await usage.measure(serverId);
+    } catch {
+      // Gone, or unreadable now: the next beat looks again.
+    } finally {
+      looking.delete(serverId);
+      looks.set(serverId, { at: clock.now(), taken: mark, tookMs: performance.now() - began });
+    }
+  }
+
+  return {
+    close() {
+      closed = true;
+      cancel();
+    },
+  };
+}
+
+/** Bytes in use on the file system that holds `path`. */
+export async function bytesInUse(path: string): Promise<number> {
+  const { bsize, blocks, bfree } = await statfs(path);
+  return (blocks - bfree) * bsize;
+}

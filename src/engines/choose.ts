@@ -1,0 +1,62 @@
+import { access } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import type { Logger } from 'pino';
+import type { DockerEngineOptions } from './docker/docker.ts';
+import { unless, within } from './docker/errors.ts';
+import { type ImageProvider, imageKeeper } from './docker/image.ts';
+
+const PING_MS = 5_000;
+
+/** What `ENGINE` may say. */
+export type EngineSetting = 'docker' | 'process' | 'auto';
+
+export interface EngineChoice {
+  docker?: DockerEngineOptions['docker'];
+  /** The image without which containers are of no use here: that of the sandbox core. */
+  image: string;
+  provideImage?: ImageProvider;
+  /** Games of this installation have been containers before. */
+  usedDocker?: boolean;
+  log: Logger;
+}
+
+/**
+ * Which engine to use. `auto` takes Docker where the engine answers and the image is there, or can be had, and else child
+ * processes, and says in one log line why; never those where Docker was used before, whose rules hold what was uploaded in
+ * check: then Docker is waited for. A setting that names an engine is followed without a look.
+ */
+export async function chooseEngine(setting: EngineSetting, choice: EngineChoice): Promise<'docker' | 'process'> {
+  if (setting !== 'auto') return setting;
+  const { log, image } = choice;
+  const why = await whyNotDocker(choice);
+  if (why === undefined) {
+    log.info({ engine: 'docker' }, `games run in containers: the Docker Engine answers and has ${image}`);
+    return 'docker';
+  }
+  if (choice.usedDocker) {
+    log.error(`games were containers here before, so they wait for Docker: ${why}; ENGINE=process gives that up`);
+    return 'docker';
+  }
+  log.info({ engine: 'process' }, `games run as processes of this machine: ${why}`);
+  return 'process';
+}
+
+async function whyNotDocker({ docker: options, image, provideImage }: EngineChoice): Promise<string | undefined> {
+  let docker: Docker;
+  const { socketPath } = options ?? {};
+  try {
+    // A look at the socket first: loading the client takes a tenth of a second.
+    if (typeof socketPath === 'string') await access(socketPath);
+    docker = new (await import('dockerode')).default(options);
+    await within(PING_MS, docker.ping());
+  } catch {
+    return 'no Docker Engine answers';
+  }
+  try {
+    if (await unless([404], within(PING_MS, docker.getImage(image).inspect()))) return undefined;
+    await imageKeeper(docker, provideImage)(image);
+    return undefined;
+  } catch {
+    return `the Docker Engine answers, but ${image} is not there and cannot be had`;
+  }
+}

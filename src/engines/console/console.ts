@@ -1,0 +1,20 @@
+import type { Address } from '../../kernel/address.ts';
+
+/** The console of running games (RCON). One kept connection per address; one command in flight on it. */
+export interface Console {
+  /** The whole reply, however many packets it took. Rejects with ConsoleError. */
+  run(address: Address, password: string, command: string): Promise<string>;
+  /** Drops the kept connection to an address, if any. */
+  release(address: Address): void;
+  close(): void;
+}
+
+/** `absent`: nobody listens there. A game that does not answer now is `unavailable`. */
+export class ConsoleError extends Error {
+  readonly reason: 'absent' | 'unavailable' | 'timeout' | 'refused' | 'invalid';
+  constructor(reason: ConsoleError['reason'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'ConsoleError';
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import type { Address } from '../../kernel/address.ts';
+import { ManagementConnection } from './management-connection.ts';
+import { type Management, ManagementError } from './management-port.ts';
+
+const DEFAULT_TIMEOUT_MS = 3_000;
+
+const Status = z.object({ started: z.boolean() });
+const Players = z.array(
+  z.object({ id: z.string().max(36), name: z.string().max(64) }).transform(({ id, name }) => ({ uuid: id, name })),
+);
+
+export interface ManagementOptions {
+  /** How long connecting and one answer may take together. */
+  timeoutMs?: number;
+}
+
+interface Line {
+  secret: string;
+  connection: ManagementConnection | undefined;
+  listeners: Set<() => void>;
+}
+
+/** The management ports of games over WebSocket. Kept connections don't keep this process alive. */
+export function createManagement({ timeoutMs = DEFAULT_TIMEOUT_MS }: ManagementOptions = {}): Management {
+  const lines = new Map<string, Line>();
+  let closed = false;
+
+  function lineTo(address: Address): Line {
+    const line = lines.get(keyOf(address)) ?? { secret: '', connection: undefined, listeners: new Set() };
+    lines.set(keyOf(address), line);
+    return line;
+  }
+
+  /** Forgets a line that nobody uses. */
+  function tidy(address: Address, line: Line): void {
+    const key = keyOf(address);
+    if (line.connection === undefined && line.listeners.size === 0 && lines.get(key) === line) lines.delete(key);
+  }
+
+  function connectionTo(address: Address, secret: string): ManagementConnection {
+    if (closed) throw new ManagementError('The service is shutting down.');
+    const line = lineTo(address);
+    if (line.secret !== secret) line.connection?.close();
+    if (line.connection) return line.connection;
+    const connection = new ManagementConnection(address, {
+      secret,
+      changed: () => line.listeners.forEach((listener) => listener()),
+      ended() {
+        line.connection = undefined;
+        tidy(address, line);
+      },
+    });
+    line.secret = secret;
+    line.connection = connection;
+    lines.set(keyOf(address), line);
+    return connection;
+  }
+
+  async function ask<T>(schema: z.ZodType<T>, method: string, address: Address, secret: string): Promise<T> {
+    const { data, success } = schema.safeParse(await connectionTo(address, secret).call(method, timeoutMs));
+    if (success) return data;
+    throw new ManagementError(`What the game answered to ${method} is of another shape.`);
+  }
+
+  return {
+    started: async (address, secret) => (await ask(Status, 'minecraft:server/status', address, secret)).started,
+    players: (address, secret) => ask(Players, 'minecraft:players', address, secret),
+    watch(address, listener) {
+      const line = lineTo(address);
+      // One of its own, so that the same function may watch twice.
+      const each = () => listener();
+      line.listeners.add(each);
+      return () => {
+        line.listeners.delete(each);
+        tidy(address, line);
+      };
+    },
+    release: (address) => lines.get(keyOf(address))?.connection?.close(),
+    close() {
+      closed = true;
+      for (const { connection } of lines.values()) connection?.close();
+    },
+  };
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host} ${port}`;
+}

@@ -1,0 +1,185 @@
+import { type Socket, createConnection } from 'node:net';
+import { PacketType, decodePacket, encodePacket } from 'rcon-client/lib/packet.js';
+import type { Address } from '../../kernel/address.ts';
+import { ConsoleError } from './console.ts';
+
+/** A packet as the server announces it may hold id, type and two NULs (10) to 4 KiB of characters of up to 3 bytes. */
+const MIN_PACKET = 10;
+const MAX_PACKET = 16 * 1024;
+const AUTH_RESPONSE: number = PacketType.AuthResponse;
+const MAX_REPLY = 1024 * 1024;
+/** What a game may send between two commands, which nobody reads. */
+const MAX_UNASKED = 64 * 1024;
+/** What a packet counts beside its payload, so that empty ones end too. */
+const PACKET_COST = 64;
+/**
+ * Servers cut a long reply into packets of 4 096 characters or bytes, some with the header in it, some before a character
+ * that would be cut: a packet with less than this is the last one of its reply.
+ */
+const FULL_PACKET = 4_000;
+/** A server that leaves the packet behind a long reply unanswered has sent all of it when nothing comes for so long. */
+const QUIET_MS = 1_000;
+
+interface Packet {
+  id: number;
+  type: number;
+  payload: Buffer;
+}
+
+/**
+ * One RCON connection (Source RCON protocol, developer.valvesoftware.com; minecraft.wiki "RCON"). A game server reads one
+ * packet at a time and hangs up on two that arrive together, so there is never more than one of ours on the way. What comes
+ * without a question is thrown away, and a game that goes on with it is hung up on.
+ */
+export class RconConnection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #packets: Packet[] = [];
+  #failure: Error | undefined;
+  #wake: () => void = () => undefined;
+  #lastId = 0;
+  /** A reply is being waited for. */
+  #asked = false;
+  /** How much may still come: of the reply, or unasked. */
+  #left = MAX_UNASKED;
+  /** The game has hung up. */
+  #gone = false;
+
+  constructor({ host, port }: Address) {
+    this.#socket = createConnection({ host, port, noDelay: true });
+    this.#socket.unref();
+    this.#socket.on('data', (chunk) => this.#receive(chunk));
+    this.#socket.on('error', (error) => this.#hungUp('The console is not there.', error));
+    this.#socket.on('close', () => this.#hungUp('The game closed its console.'));
+  }
+
+  get closed(): boolean {
+    return this.#failure !== undefined;
+  }
+
+  close(): void {
+    this.#fail(new ConsoleError('unavailable', 'The connection to the console was released.'));
+  }
+
+  /** Signs in. Rejects with `refused` for a wrong password. */
+  async authenticate(password: string): Promise<void> {
+    const id = this.#ask(PacketType.Auth, password);
+    for (;;) {
+      const packet = await this.#next();
+      // Some servers send an empty reply packet before the answer.
+      if (packet.type !== AUTH_RESPONSE) continue;
+      if (packet.id !== id) throw this.#refused();
+      return this.#answered();
+    }
+  }
+
+  /**
+   * Gives a command and resolves with its whole reply. A long reply comes in several packets of which none says it is the
+   * last, so behind a first one that is full a packet is sent that most servers answer in its turn: what comes before is the
+   * reply. Some hang up on that packet instead, or leave it: then the reply is what came until then.
+   */
+  async run(command: string): Promise<string> {
+    const id = this.#ask(PacketType.Command, command);
+    const parts: Buffer[] = [];
+    let end: number | undefined;
+    for (;;) {
+      const packet = end === undefined ? await this.#next() : await this.#nextOrQuiet();
+      if (packet === undefined) break;
+      if (packet.id === -1) throw this.#refused();
+      if (packet.id === end) break;
+      if (packet.id !== id) continue;
+      parts.push(packet.payload);
+      if (packet.payload.length < FULL_PACKET && end === undefined) break;
+      end ??= this.#send(PacketType.CommandResponse, '');
+    }
+    this.#answered();
+    return Buffer.concat(parts).toString('utf8');
+  }
+
+  #answered(): void {
+    this.#asked = false;
+    this.#left = MAX_UNASKED;
+    this.#packets = [];
+  }
+
+  #ask(type: number, text: string): number {
+    this.#asked = true;
+    this.#left = MAX_REPLY;
+    return this.#send(type, text);
+  }
+
+  #send(type: number, text: string): number {
+    this.#lastId = (this.#lastId % 0x7fff_ffff) + 1;
+    this.#socket.write(encodePacket({ id: this.#lastId, type, payload: Buffer.from(text, 'utf8') }));
+    return this.#lastId;
+  }
+
+  async #next(): Promise<Packet> {
+    for (;;) {
+      const packet = this.#packets.shift();
+      if (packet) return packet;
+      if (this.#failure) throw this.#failure;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      await promise;
+    }
+  }
+
+  /** The next packet; undefined once the game has hung up, or sent nothing for a while, which ends the connection too. */
+  async #nextOrQuiet(): Promise<Packet | undefined> {
+    let ours = false;
+    const quiet = setTimeout(() => {
+      ours = true;
+      this.close();
+    }, QUIET_MS);
+    try {
+      return await this.#next();
+    } catch (error) {
+      if (ours || this.#gone) return undefined;
+      throw error;
+    } finally {
+      clearTimeout(quiet);
+    }
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#failure) return;
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    let offset = 0;
+    while (this.#received.length - offset >= 4) {
+      const length = this.#received.readInt32LE(offset);
+      if (length < MIN_PACKET || length > MAX_PACKET) {
+        this.#fail(new ConsoleError('unavailable', 'What answers there is no console.'));
+        return;
+      }
+      if (this.#received.length - offset - 4 < length) break;
+      this.#left -= length + PACKET_COST;
+      if (this.#left < 0) {
+        this.#fail(new ConsoleError('unavailable', 'The game sends more to its console than anybody asked for.'));
+        return;
+      }
+      if (this.#asked) this.#packets.push(decodePacket(this.#received.subarray(offset, offset + 4 + length)));
+      offset += 4 + length;
+    }
+    this.#received = this.#received.subarray(offset);
+    this.#wake();
+  }
+
+  #refused(): Error {
+    return this.#fail(new ConsoleError('refused', 'The game refused the password of its console.'));
+  }
+
+  #hungUp(sentence: string, cause?: Error): void {
+    this.#gone ||= this.#failure === undefined;
+    const nobody = cause !== undefined && 'code' in cause && cause.code === 'ECONNREFUSED';
+    this.#fail(new ConsoleError(nobody ? 'absent' : 'unavailable', sentence, cause));
+  }
+
+  /** Ends the connection; the first cause stays. */
+  #fail(error: Error): Error {
+    this.#failure ??= error;
+    this.#socket.destroy();
+    this.#wake();
+    return this.#failure;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Address } from '../../kernel/address.ts';
+import { type Console, ConsoleError } from './console.ts';
+import { RconConnection } from './rcon-connection.ts';
+
+/** What a game server takes at most: it reads 1 460 bytes, of which 14 are not the command. */
+const MAX_COMMAND_BYTES = 1446;
+const MAX_QUEUE = 100;
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** A command whose turn comes with less of its time left is not given: what it breaks off would be a sound connection. */
+const LEAST_SHARE = 0.1;
+
+export interface RconOptions {
+  /** How long waiting for its turn, connecting and the whole reply may take together. */
+  timeoutMs?: number;
+}
+
+interface Given {
+  password: string;
+  command: string;
+  /** When its time is over, as `performance.now()` counts. */
+  until: number;
+}
+
+interface Line {
+  password: string;
+  connection: RconConnection | undefined;
+  waiting: number;
+  tail: Promise<unknown>;
+}
+
+/**
+ * The console of games over RCON: one kept connection an address (each new one would write to the game's log), one command
+ * on it at a time, at most 100 waiting. Each command has 10 s from when it is given, so that those behind a game that hangs
+ * wait no longer than the first. A reply that does not come in that time, or breaks off, drops the connection; the next
+ * command makes a new one. Kept connections don't keep this process alive.
+ */
+export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOptions = {}): Console {
+  const lines = new Map<string, Line>();
+  let closed = false;
+
+  async function exchange(line: Line, address: Address, { password, command, until }: Given): Promise<string> {
+    if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
+    const leftMs = until - performance.now();
+    if (leftMs < timeoutMs * LEAST_SHARE) throw tooLate(timeoutMs);
+    if (line.connection && (line.connection.closed || line.password !== password)) drop(line);
+    const fresh = line.connection === undefined;
+    const connection = (line.connection ??= new RconConnection(address));
+    line.password = password;
+    const talk = async () => {
+      if (fresh) await connection.authenticate(password);
+      return await connection.run(command);
+    };
+    try {
+      return await withinTime(talk(), leftMs, timeoutMs);
+    } catch (error) {
+      drop(line);
+      throw error;
+    }
+  }
+
+  function drop(line: Line): void {
+    line.connection?.close();
+    line.connection = undefined;
+  }
+
+  return {
+    async run(address, password, command) {
+      checkCommand(command);
+      const key = keyOf(address);
+      const line = lines.get(key) ?? { password, connection: undefined, waiting: 0, tail: Promise.resolve() };
+      if (line.waiting >= MAX_QUEUE)
+        throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
+      lines.set(key, line);
+      line.waiting += 1;
+      const given = { password, command, until: performance.now() + timeoutMs };
+      const turn = line.tail.then(() => exchange(line, address, given));
+      line.tail = turn.catch(() => undefined);
+      try {
+        return await turn;
+      } finally {
+        line.waiting -= 1;
+        if (line.waiting === 0 && line.connection === undefined && lines.get(key) === line) lines.delete(key);
+      }
+    },
+    release(address) {
+      const line = lines.get(keyOf(address));
+      if (!line) return;
+      drop(line);
+      if (line.waiting === 0) lines.delete(keyOf(address));
+    },
+    close() {
+      closed = true;
+      for (const line of lines.values()) drop(line);
+      lines.clear();
+    },
+  };
+}
+
+function keyOf({ host, port }: Address): string {
+  return `${host} ${port}`;
+}
+
+// A line end would make two commands of one wherever the text is later handed to a line-wise console.
+function checkCommand(command: string): void {
+  if (/[\r\n\0]/.test(command)) throw new ConsoleError('invalid', 'A command is one line.');
+  if (Buffer.byteLength(command) > MAX_COMMAND_BYTES) {
+    throw new ConsoleError('invalid', `A command has at most ${MAX_COMMAND_BYTES} bytes.`);
+  }
+}
+
+function tooLate(timeoutMs: number): ConsoleError {
+  return new ConsoleError('timeout', `The console did not answer within ${timeoutMs} ms.`);
+}
+
+async function withinTime<T>(work: Promise<T>, leftMs: number, timeoutMs: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(tooLate(timeoutMs)), leftMs);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    // Once the time is over the connection is dropped, which ends this too.
+    work.catch(() => undefined);
+  }
+}

@@ -1,0 +1,33 @@
+import { EntitySchema } from 'typeorm';
+import type { Sql, Tx } from '../../store/store.ts';
+
+/** What makes the console's password of a server's newest start. */
+export interface ConsoleSaltRow {
+  serverId: string;
+  salt: string;
+}
+
+export const consoleSalts = new EntitySchema<ConsoleSaltRow>({
+  name: 'console_salts',
+  columns: { serverId: { type: 'text', primary: true }, salt: { type: 'text' } },
+  foreignKeys: [
+    { target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' as const },
+  ],
+});
+
+/** All of them, by server. */
+export async function listConsoleSalts(db: Sql): Promise<Map<string, string>> {
+  const rows = await db.query<{ serverId: string; salt: string }>('SELECT "serverId", "salt" FROM "console_salts"');
+  return new Map(rows.map(({ serverId, salt }) => [serverId, salt]));
+}
+
+export async function setConsoleSalt(tx: Tx, serverId: string, salt: string): Promise<void> {
+  await tx.run(
+    'INSERT INTO "console_salts" ("serverId", "salt") VALUES ($1, $2) ON CONFLICT ("serverId") DO UPDATE SET "salt" = $2',
+    [serverId, salt],
+  );
+}
+
+export async function deleteConsoleSalt(tx: Tx, serverId: string): Promise<void> {
+  await tx.run('DELETE FROM "console_salts" WHERE "serverId" = $1', [serverId]);
+}

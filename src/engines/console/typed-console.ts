@@ -1,0 +1,24 @@
+import type { Address } from '../../kernel/address.ts';
+import type { Engine } from '../engine.ts';
+import { type Console, ConsoleError } from './console.ts';
+
+/**
+ * The console of games that have none of their own too: where nobody listens at a game's address, the engine types the command
+ * into the standard input of the game, if it owns that. The reply is then what the game prints in the next moment.
+ */
+export function withStandardInput(console: Console, engine: Pick<Engine, 'type'>): Console {
+  return {
+    async run(address: Address, password: string, command: string) {
+      try {
+        return await console.run(address, password, command);
+      } catch (error) {
+        if (!(error instanceof ConsoleError) || error.reason !== 'absent') throw error;
+        const printed = await engine.type?.(address, command);
+        if (printed === undefined) throw error;
+        return printed;
+      }
+    },
+    release: (address) => console.release(address),
+    close: () => console.close(),
+  };
+}

@@ -1,0 +1,96 @@
+import { WebSocket } from 'ws';
+import type { Address } from '../../kernel/address.ts';
+
+const MAX_HEADER_BYTES = 8 * 1024;
+/** What may wait for a server that does not read. */
+const MAX_UNSENT_BYTES = 64 * 1024;
+/** Each message or ping counts as one that is longer by this, as many small ones cost more than a large one. */
+const MESSAGE_BYTES = 1024;
+const MAX_FRAGMENTS = 256;
+const HANDSHAKE_MS = 5_000;
+
+export interface WebSocketClientOptions {
+  headers: Record<string, string>;
+  maxMessageBytes: number;
+  /** A server that sends more than this in a second is hung up on. */
+  maxBytesPerSecond: number;
+  opened: () => void;
+  /** A whole message. */
+  text: (message: string) => void;
+  /** It is over; called once, and for `destroy` too. */
+  ended: (cause: Error) => void;
+}
+
+/**
+ * The client's side of a WebSocket (RFC 6455) that carries texts, in clear. The server may run anybody's code: messages are bounded
+ * in size, fragments and bytes per second, nothing is compressed, and the connection is hung up on rather than closed. It does not
+ * keep this process alive.
+ */
+export class WebSocketClient {
+  readonly #options: WebSocketClientOptions;
+  readonly #socket: WebSocket;
+  #second = 0;
+  #bytesThisSecond = 0;
+  #over = false;
+
+  constructor({ host, port }: Address, options: WebSocketClientOptions) {
+    this.#options = options;
+    const authority = host.includes(':') ? `[${host}]` : host;
+    this.#socket = new WebSocket(`ws://${authority}:${port}`, {
+      headers: options.headers,
+      maxPayload: options.maxMessageBytes,
+      maxFragments: MAX_FRAGMENTS,
+      perMessageDeflate: false,
+      handshakeTimeout: HANDSHAKE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      agent: false,
+      finishRequest(request) {
+        request.on('socket', (socket) => socket.unref());
+        request.end();
+      },
+    });
+    this.#socket.on('open', () => options.opened());
+    this.#socket.on('message', (data: Buffer, isBinary) => this.#take(data, isBinary));
+    this.#socket.on('ping', (data) => this.#count(data.length));
+    this.#socket.on('pong', (data) => this.#count(data.length));
+    this.#socket.on('upgrade', ({ socket }) => socket.once('end', () => this.#end(new Error('the server hung up'))));
+    this.#socket.on('error', (error) => this.#end(error));
+    this.#socket.on('close', () => this.#end(new Error('the connection was closed')));
+  }
+
+  get isOpen(): boolean {
+    return this.#socket.readyState === WebSocket.OPEN && !this.#over;
+  }
+
+  send(message: string): void {
+    if (!this.isOpen) return;
+    if (this.#socket.bufferedAmount > MAX_UNSENT_BYTES) return this.#end(new Error('the server does not read'));
+    this.#socket.send(message);
+  }
+
+  destroy(): void {
+    this.#end(new Error('hung up'));
+  }
+
+  #take(data: Buffer, isBinary: boolean): void {
+    if (this.#over) return;
+    if (isBinary) return this.#end(new Error('the server sent what is no text'));
+    this.#count(data.length);
+    if (!this.#over) this.#options.text(data.toString());
+  }
+
+  #count(bytes: number): void {
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.#second) this.#bytesThisSecond = 0;
+    this.#second = second;
+    this.#bytesThisSecond += bytes + MESSAGE_BYTES;
+    if (this.#bytesThisSecond > this.#options.maxBytesPerSecond) this.#end(new Error('the server sends without end'));
+  }
+
+  #end(cause: Error): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#socket.terminate();
+    this.#options.ended(cause);
+  }
+}

@@ -1,0 +1,63 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readIfThere, removeIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import type { LogLine } from '../engine.ts';
+import { checkedServerId } from '../server-id.ts';
+
+/** Lines kept of a server's earlier containers. */
+export const ARCHIVED_LINES = 2_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** What removed containers of one server printed. */
+export interface Archived {
+  /** The container whose lines are the last ones in here; '' for none. It may still exist, if we were cut off. */
+  container: string;
+  lines: LogLine[];
+}
+
+/** Keeps, in one file a server, the last lines of containers that are about to be removed. */
+export interface LogArchive {
+  read(serverId: string): Promise<Archived>;
+  /** Adds lines that a container printed behind the archived ones. */
+  append(serverId: string, container: string, lines: LogLine[]): Promise<void>;
+  remove(serverId: string): Promise<void>;
+}
+
+/** An archive in a directory, which is made when first needed. Its format: the container's id, then `<position> <text>` lines. */
+export function logArchive(dir: string): LogArchive {
+  const fileOf = (serverId: string) => join(dir, `${checkedServerId(serverId)}.log`);
+
+  async function read(serverId: string): Promise<Archived> {
+    const [container = '', ...lines] = (await readIfThere(fileOf(serverId)))?.split('\n').slice(0, -1) ?? [];
+    return { container, lines: lines.map(parsed) };
+  }
+
+  return {
+    read,
+    async append(serverId, container, lines) {
+      const old = await read(serverId);
+      const text = bounded([...old.lines, ...lines])
+        .map(({ position, text }) => `${position} ${text.replaceAll('\n', ' ')}\n`)
+        .join('');
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await writeAtomic(fileOf(serverId), `${container}\n${text}`);
+    },
+    remove: (serverId) => removeIfThere(fileOf(serverId)),
+  };
+}
+
+function parsed(line: string): LogLine {
+  const space = line.indexOf(' ');
+  return { position: line.slice(0, space), text: line.slice(space + 1) };
+}
+
+function bounded(lines: LogLine[]): LogLine[] {
+  const kept = lines.slice(-ARCHIVED_LINES);
+  let bytes = kept.reduce((sum, line) => sum + line.text.length, 0);
+  const from = kept.findIndex((line) => {
+    if (bytes <= MAX_BYTES) return true;
+    bytes -= line.text.length;
+    return false;
+  });
+  return from < 0 ? [] : kept.slice(from);
+}

@@ -1,0 +1,146 @@
+import { createHash } from 'node:crypto';
+import type { ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
+import type { Game, GameSpec, PublishedPort } from '../engine.ts';
+import { checkedServerId } from '../server-id.ts';
+
+const MIB = 1024 * 1024;
+const GAME_PORT = 25_565;
+const RCON_PORT = 25_575;
+const MANAGEMENT_PORT = 25_585;
+
+/** Labels by which our containers are found again. */
+export const LABEL = {
+  installation: 'dormouse.installation',
+  server: 'dormouse.server',
+  installer: 'dormouse.installer',
+  spec: 'dormouse.spec',
+} as const;
+
+/** What containers of one installation have in common. */
+export interface ContainerHome {
+  installation: string;
+  /** `uid:gid` inside the container. */
+  user: string;
+}
+
+export function containerName(installation: string, serverId: string): string {
+  return `dormouse-${installation}-${checkedServerId(serverId)}`;
+}
+
+/** Changes with what a container is made of beside its specification. */
+const RULES = 'everything read-only';
+
+/** Equal for equal specifications; tells a container made for an older one. */
+export function specDigest(spec: GameSpec, installer: boolean): string {
+  const { env, ...rest } = spec;
+  const entries = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256')
+    .update(JSON.stringify([RULES, Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), entries, installer]))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+/**
+ * A container for one boot. Mods and plugins are arbitrary code, so: no root, no capabilities, no new privileges, bounded
+ * memory (no swap beside it), processes and logs, nothing published but what the owner asked for, no restart by Docker, and no health check of the
+ * image, which would run a file of the data root. Nothing but the data root is written to a disk, whose quota is watched:
+ * all else is read-only, or in the container's own memory.
+ */
+export function containerOptions(
+  spec: GameSpec,
+  installer: boolean,
+  home: ContainerHome,
+  networkId: string,
+): ContainerCreateOptions {
+  const memory = spec.ramMb * MIB;
+  const published = installer ? [] : spec.ports;
+  return {
+    name: containerName(home.installation, spec.serverId),
+    Image: spec.image,
+    User: home.user,
+    Tty: false,
+    OpenStdin: true,
+    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    Labels: {
+      [LABEL.installation]: home.installation,
+      [LABEL.server]: spec.serverId,
+      [LABEL.installer]: String(installer),
+      [LABEL.spec]: specDigest(spec, installer),
+    },
+    ExposedPorts: Object.fromEntries(published.map((port) => [portKey(port), {}])),
+    Healthcheck: { Test: ['NONE'] },
+    StopTimeout: 120,
+    HostConfig: {
+      Init: true,
+      Memory: memory,
+      MemorySwap: memory,
+      // As a quota rather than NanoCpus, which Docker refuses beyond the machine's own number.
+      CpuPeriod: 100_000,
+      CpuQuota: Math.round(100_000 * spec.cpus),
+      PidsLimit: 1024,
+      CapDrop: ['ALL'],
+      SecurityOpt: ['no-new-privileges'],
+      Mounts: [{ Type: 'bind', Source: spec.dataDir, Target: '/data' }],
+      ReadonlyRootfs: true,
+      Tmpfs: temporary(spec, installer, home.user),
+      RestartPolicy: { Name: 'no' },
+      LogConfig: { Type: 'json-file', Config: { 'max-size': '10m', 'max-file': '3' } },
+      NetworkMode: networkId,
+      PublishAllPorts: false,
+      PortBindings: Object.fromEntries(published.map((port) => [portKey(port), [{ HostPort: String(port.hostPort) }]])),
+    },
+  };
+}
+
+/**
+ * Directories in memory. The game image unpacks what it downloads in /tmp, and plugins load native libraries from there, so
+ * that it must be executable; /home/minecraft is what Java takes for the user's home, as the image keeps its own in /data.
+ * They belong to the user, as a directory of the image keeps its mode.
+ */
+function temporary({ core, ramMb }: GameSpec, installer: boolean, user: string): Record<string, string> {
+  const [uid, gid] = user.split(':');
+  const common = `rw,nosuid,nodev,mode=1777,uid=${uid},gid=${gid}`;
+  if (core === 'sandbox') return { '/tmp': `${common},noexec,size=64m` };
+  const tmpMb = Math.min(512, Math.max(64, Math.floor(ramMb / (installer ? 2 : 4))));
+  const small = `${common},noexec,size=16m`;
+  return {
+    '/tmp': `${common},exec,size=${tmpMb}m`,
+    '/run': small,
+    '/var/tmp': small,
+    '/home/minecraft': small,
+  };
+}
+
+function portKey({ containerPort, proto }: PublishedPort): string {
+  return `${containerPort}/${proto}`;
+}
+
+/** What a container shows of its server. `oomSeen`: Docker announced an out-of-memory kill in it. */
+export function gameOf(info: ContainerInspectInfo, network: string, oomSeen = false): Game {
+  const { State: state, Config: config } = info;
+  const up = state.Running;
+  const installer = config.Labels[LABEL.installer] === 'true';
+  const ip = up && !installer ? info.NetworkSettings.Networks[network]?.IPAddress : undefined;
+  return {
+    serverId: config.Labels[LABEL.server] ?? '',
+    up,
+    installer,
+    game: ip ? { host: ip, port: GAME_PORT } : null,
+    rcon: ip ? { host: ip, port: RCON_PORT } : null,
+    management: ip ? { host: ip, port: MANAGEMENT_PORT } : null,
+    startedAt: instant(state.StartedAt),
+    exit: up ? null : exitOf(state, oomSeen),
+  };
+}
+
+function exitOf(state: ContainerInspectInfo['State'], oomSeen: boolean): Game['exit'] {
+  const at = instant(state.FinishedAt);
+  const code = at === null ? null : state.ExitCode;
+  return { code, oomKilled: code !== 0 && (state.OOMKilled || oomSeen), at };
+}
+
+// Docker writes the year 1 for "never".
+function instant(text: string): number | null {
+  const at = Date.parse(text);
+  return at > 0 ? at : null;
+}

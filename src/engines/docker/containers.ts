@@ -1,0 +1,149 @@
+import { chown } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import type { ContainerInspectInfo } from 'dockerode';
+import { EngineError, type GameSpec } from '../engine.ts';
+import { type ContainerHome, LABEL, containerName, containerOptions, specDigest } from './container.ts';
+import { statusOf, unless, within } from './errors.ts';
+import type { GameNetwork } from './network.ts';
+
+const CALL_MS = 60_000;
+const ATTEMPTS = 50;
+const PAUSE_MS = 100;
+
+/** One container a server, as Docker has it. Nothing here is serialised: the engine sees to it that calls don't cross. */
+export interface Containers {
+  find(serverId: string): Promise<ContainerInspectInfo | undefined>;
+  /** Ids of all our containers, ended ones too. */
+  all(): Promise<string[]>;
+  inspect(id: string): Promise<ContainerInspectInfo | undefined>;
+  /** Makes one run for the specification, in place of whatever ended one there is, and tells what then is there. */
+  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<ContainerInspectInfo>;
+  /** SIGTERM, then SIGKILL when `graceMs` (taken as whole seconds) have passed. */
+  stop(id: string, graceMs: number): Promise<void>;
+  kill(id: string): Promise<void>;
+  /** Lets one that somebody has paused go on: it hears no signal, and on some engines does not even die. */
+  resume(info: ContainerInspectInfo): Promise<void>;
+  /** Takes it away with its anonymous volumes, whatever state it is in. */
+  discard(id: string): Promise<void>;
+}
+
+interface Parts {
+  docker: Docker;
+  home: ContainerHome;
+  network: GameNetwork;
+  ensureImage: (image: string) => Promise<void>;
+  /** Called with a container that is about to be replaced. */
+  beforeDiscard: (serverId: string, id: string) => Promise<void>;
+}
+
+/** Containers of one installation on one Docker Engine. Rejects with what dockerode rejects with, or EngineError. */
+export function dockerContainers({ docker, home, network, ensureImage, beforeDiscard }: Parts): Containers {
+  const inspect = (idOrName: string) => unless([404], within(CALL_MS, docker.getContainer(idOrName).inspect()));
+  const find = (serverId: string) => inspect(containerName(home.installation, serverId));
+
+  async function discard(id: string): Promise<void> {
+    // 409: it is being removed already.
+    await unless([404, 409], within(CALL_MS, docker.getContainer(id).remove({ force: true, v: true })));
+    const deadline = Date.now() + CALL_MS;
+    while ((await inspect(id)) && Date.now() < deadline) await sleep(50);
+  }
+
+  /** False where somebody else has just made one, or an earlier one is not quite gone. */
+  async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
+    await aborted(signal, ensureImage(spec.image));
+    const networkId = await network.ensure();
+    await handOver(spec.dataDir, home.user);
+    signal.throwIfAborted();
+    const options = containerOptions(spec, installer, home, networkId);
+    return (await unless([409], within(CALL_MS, docker.createContainer(options)))) !== undefined;
+  }
+
+  return {
+    find,
+    inspect,
+    discard,
+
+    async all() {
+      const filters = { label: [`${LABEL.installation}=${home.installation}`] };
+      return (await within(CALL_MS, docker.listContainers({ all: true, filters }))).map((info) => info.Id);
+    },
+
+    async run(spec, installer, signal) {
+      const digest = specDigest(spec, installer);
+      for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+        signal.throwIfAborted();
+        const found = await find(spec.serverId);
+        if (found?.State.Running && (found.Config.Labels[LABEL.installer] === 'true') === installer) return found;
+        if (!found) {
+          if (!(await create(spec, installer, signal))) await sleep(PAUSE_MS);
+          continue;
+        }
+        // Made and never started, for just this: a boot was cut off here, or goes on elsewhere.
+        const startable = found.State.Status === 'created' && found.Config.Labels[LABEL.spec] === digest;
+        const failure = startable ? await start(docker, found.Id) : undefined;
+        if (startable && failure === undefined) return (await inspect(found.Id)) ?? found;
+        if (isAmbiguous(failure)) {
+          await sleep(PAUSE_MS);
+          continue;
+        }
+        await beforeDiscard(spec.serverId, found.Id);
+        await discard(found.Id);
+        // 404: its network or image went away after it was made.
+        if (failure !== undefined && statusOf(failure) !== 404) throw failure;
+      }
+      throw new EngineError('unknown', 'The container of the server vanishes again and again.');
+    },
+
+    async stop(id, graceMs) {
+      const seconds = Math.ceil(graceMs / 1000);
+      await unless([304, 404], within(graceMs + CALL_MS, docker.getContainer(id).stop({ t: seconds })));
+    },
+
+    async resume({ Id, State }) {
+      // 409, 500: it goes on already, as engines say in different ways.
+      if (State.Paused) await unless([404, 409, 500], within(CALL_MS, docker.getContainer(Id).unpause()));
+    },
+
+    async kill(id) {
+      await unless([404, 409], within(CALL_MS, docker.getContainer(id).kill({ signal: 'SIGKILL' })));
+    },
+  };
+}
+
+async function start(docker: Docker, id: string): Promise<unknown> {
+  try {
+    await unless([304], within(CALL_MS, docker.getContainer(id).start()));
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+// Another instance made the network at the same moment, and is about to remove one of the two.
+function isAmbiguous(failure: unknown): boolean {
+  return failure instanceof Error && failure.message.includes('is ambiguous');
+}
+
+// The game must own its data root; what is in it was made by the game, or for it with the same owner.
+async function handOver(dataDir: string, user: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const [uid = 0, gid = 0] = user.split(':').map(Number);
+  await chown(dataDir, uid, gid).catch((cause: unknown) => {
+    throw new EngineError('unknown', 'The data of the server is not where it should be.', { cause });
+  });
+}
+
+/** Stops waiting when the signal fires; the work itself may serve others and goes on. */
+async function aborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+    work.catch(() => undefined);
+  }
+}

@@ -1,0 +1,80 @@
+import type Docker from 'dockerode';
+import type { Logger } from 'pino';
+import { EngineError } from '../engine.ts';
+import { unless, within } from './errors.ts';
+import { jsonLines, openStream } from './streams.ts';
+
+const PULL_MS = 15 * 60_000;
+const LOOK_MS = 5_000;
+
+/** Makes an image available without a registry, for example by building it; false: it does not know this image. */
+export type ImageProvider = (docker: Docker, image: string, signal: AbortSignal) => Promise<boolean>;
+
+/**
+ * Returns a function that sees to it that an image is there: it looks, asks `provide`, then pulls. Callers that need the
+ * same image at once share the work, which is bounded to 15 minutes. Rejects with EngineError `image_pull_failed`.
+ */
+export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: string) => Promise<void> {
+  const fetches = new Map<string, Promise<void>>();
+
+  async function fetch(image: string): Promise<void> {
+    const signal = AbortSignal.timeout(PULL_MS);
+    try {
+      if (await provide?.(docker, image, signal)) return;
+      await pull(docker, image, signal);
+    } catch (error) {
+      throw new EngineError('image_pull_failed', `The image ${image} is not here and could not be fetched.`, {
+        suggestion: 'Try again; if it stays so, the operator must make the image available to the Docker Engine.',
+        cause: error,
+      });
+    }
+  }
+
+  return async (image) => {
+    if (await unless([404], within(30_000, docker.getImage(image).inspect()))) return;
+    const running = fetches.get(image) ?? fetch(image).finally(() => fetches.delete(image));
+    fetches.set(image, running);
+    await running;
+  };
+}
+
+/** An image of our own making. */
+export interface OwnImage {
+  image: string;
+  /** Whether one with these labels was built of other code than this. */
+  isOutdated: (labels: Readonly<Record<string, string>>) => Promise<boolean>;
+  provide: ImageProvider;
+  log: Logger;
+}
+
+/**
+ * Builds an image of ours anew where it was built by an earlier version of this service. One that is not there is left to the
+ * keeper. Never rejects: where it cannot be done, games go on with what is there, and the log says so.
+ */
+export async function renewImage(
+  options: Docker.DockerOptions | undefined,
+  { image, isOutdated, provide, log }: OwnImage,
+): Promise<void> {
+  try {
+    const docker = new (await import('dockerode')).default(options);
+    const there = await unless([404], within(LOOK_MS, docker.getImage(image).inspect()));
+    if (!there || !(await isOutdated(there.Config.Labels ?? {}))) return;
+    log.info({ image }, `${image} was built by another version; building it anew`);
+    await provide(docker, image, AbortSignal.timeout(PULL_MS));
+  } catch (err) {
+    log.warn({ image, err }, `${image} could not be brought up to date; servers may start with an older one`);
+  }
+}
+
+// Docker answers 200 at once and reports failures as a line of the stream.
+async function pull(docker: Docker, image: string, signal: AbortSignal): Promise<void> {
+  const stream = await openStream(docker.pull(image), signal);
+  try {
+    for await (const line of jsonLines(stream)) {
+      if (typeof line.error === 'string') throw new Error(line.error);
+    }
+  } finally {
+    stream.destroy();
+  }
+  signal.throwIfAborted();
+}

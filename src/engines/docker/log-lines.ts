@@ -1,0 +1,94 @@
+import type { LogLine } from '../engine.ts';
+import { frames } from './streams.ts';
+
+/**
+ * Positions are Docker's own timestamps (RFC 3339, nanoseconds), `#n` added for the n-th further line of the same instant.
+ * They stay valid across containers and do not depend on how many lines are still kept.
+ */
+const POSITION = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z(?:#\d+)?$/;
+const STAMP_LENGTH = 30;
+
+/** Two writers (stdout, stderr) stamp their lines before they take turns to store them: order and stamps may differ by that. */
+const DISORDER_MS = 2_000;
+
+/** A game that never ends its line gets it cut into pieces of this size. */
+const MAX_LINE = 64 * 1024;
+
+/** Lines held back while it is open whether the wanted position is still to come. */
+const MAX_HELD = 20_000;
+
+export function isPosition(text: string | undefined): text is string {
+  return text !== undefined && POSITION.test(text);
+}
+
+/** From when on to ask Docker so that everything behind `position`, and the position itself, is in the answer. Seconds. */
+export function sinceFor(position: string): number {
+  return Math.max(0, Math.floor((Date.parse(position.slice(0, STAMP_LENGTH)) - DISORDER_MS) / 1000));
+}
+
+/** The lines of a `logs` stream with timestamps. Lines that Docker stored in pieces are joined again. */
+export async function* logLines(stream: AsyncIterable<unknown>): AsyncGenerator<LogLine> {
+  const begun = new Map<number, { stamp: string; pieces: Buffer[]; length: number }>();
+  let lastStamp = '';
+  let equals = 0;
+
+  function finish(source: number): LogLine {
+    const { stamp, pieces } = begun.get(source)!;
+    begun.delete(source);
+    equals = stamp === lastStamp ? equals + 1 : 0;
+    lastStamp = stamp;
+    const text = Buffer.concat(pieces).toString('utf8').replace(/\r$/, '');
+    return { position: equals === 0 ? stamp : `${stamp}#${equals}`, text };
+  }
+
+  for await (const { source, payload } of frames(stream)) {
+    const ends = payload.at(-1) === 0x0a;
+    const line = begun.get(source) ?? { stamp: payload.toString('latin1', 0, STAMP_LENGTH), pieces: [], length: 0 };
+    const piece = payload.subarray(STAMP_LENGTH + 1, ends ? payload.length - 1 : payload.length);
+    line.pieces.push(piece);
+    line.length += piece.length;
+    begun.set(source, line);
+    if (ends || line.length >= MAX_LINE) yield finish(source);
+  }
+  for (const source of begun.keys()) yield finish(source);
+}
+
+/**
+ * The lines that come behind `after` in the order of the stream, wherever their stamps would sort them. Where the position
+ * does not turn up (its line is no longer kept), the lines with later stamps.
+ */
+export async function* behind(lines: AsyncIterable<LogLine>, after: string | undefined): AsyncGenerator<LogLine> {
+  let found = after === undefined;
+  let held: LogLine[] = [];
+  for await (const line of lines) {
+    if (found) yield line;
+    else if (line.position === after) {
+      found = true;
+      held = [];
+    } else {
+      if (isLater(line.position, after!)) held.push(line);
+      found = held.length > MAX_HELD || msBetween(after!, line.position) > DISORDER_MS;
+      if (found) yield* held;
+    }
+  }
+  if (!found) yield* held;
+}
+
+/** Whether a line is stamped later than another, to the nanosecond. */
+export function isLater(position: string, than: string): boolean {
+  return position.slice(0, STAMP_LENGTH) > than.slice(0, STAMP_LENGTH);
+}
+
+function msBetween(from: string, to: string): number {
+  return Date.parse(to.slice(0, STAMP_LENGTH)) - Date.parse(from.slice(0, STAMP_LENGTH));
+}
+
+/** The newest `count` lines. */
+export async function newest(lines: AsyncIterable<LogLine>, count: number): Promise<LogLine[]> {
+  let kept: LogLine[] = [];
+  for await (const line of lines) {
+    kept.push(line);
+    if (kept.length >= 2 * count + 1_000) kept = kept.slice(-count);
+  }
+  return count === 0 ? [] : kept.slice(-count);
+}

@@ -1,0 +1,203 @@
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Docker from 'dockerode';
+import type { ContainerInspectInfo } from 'dockerode';
+import { Pace } from '../../kernel/pace.ts';
+import type { LogLine, LogQuery } from '../engine.ts';
+import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';
+import { ARCHIVED_LINES, type LogArchive } from './archive.ts';
+import { statusOf } from './errors.ts';
+import { behind, isLater, isPosition, logLines, newest, sinceFor } from './log-lines.ts';
+import { openStream } from './streams.ts';
+
+/** What Docker puts in front of each line. */
+const STAMP_BYTES = 40;
+/** So long a game may print more than its budget before lines of it are left out: 5 s. */
+const MAX_FULL_WINDOWS = 25;
+
+/** A server's output, seamless over its removed containers (archive) and the present one. */
+export interface ServerLogs {
+  read(serverId: string, query: LogQuery): AsyncGenerator<LogLine>;
+  /** Puts a container's last lines into the archive, each line once however often it is called. */
+  keep(serverId: string, container: string): Promise<void>;
+  forget(serverId: string): Promise<void>;
+}
+
+/** `present` finds a server's container; undefined where there is none. */
+export function serverLogs(
+  docker: Docker,
+  archive: LogArchive,
+  present: (serverId: string) => Promise<ContainerInspectInfo | undefined>,
+): ServerLogs {
+  /** What a container printed behind a position. `tail` bounds what Docker reads; it counts from the end. */
+  async function* printed(
+    container: string,
+    after: string | undefined,
+    how: { follow?: boolean; tail?: number | undefined; signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<LogLine> {
+    const opening = openLogs(docker, container, {
+      follow: how.follow ?? false,
+      tail: how.tail ?? 'all',
+      since: after === undefined ? 0 : sinceFor(after),
+    });
+    const stream = await openStream(opening, how.signal);
+    try {
+      yield* behind(logLines(stream), after);
+    } catch (error) {
+      if (!how.signal?.aborted) throw error;
+    } finally {
+      stream.destroy();
+    }
+  }
+
+  /**
+   * What a container prints behind a position, as it prints it, until it ends. One that prints more than the budget of a game
+   * for five seconds on end is followed from near its end again.
+   */
+  async function* followed(
+    container: string,
+    after: string | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<LogLine> {
+    let last = after;
+    let tail: number | undefined;
+    for (;;) {
+      const pace = new Pace(LOG_PACE);
+      let isOverlap = tail !== undefined;
+      for await (const line of printed(container, tail === undefined ? last : undefined, {
+        follow: true,
+        tail,
+        signal,
+      })) {
+        isOverlap &&= last !== undefined && !isLater(line.position, last);
+        if (isOverlap) continue;
+        last = line.position;
+        yield line;
+        if (!pace.take(line.text.length + STAMP_BYTES)) continue;
+        await pace.rest(signal);
+        if (pace.fullWindows >= MAX_FULL_WINDOWS) break;
+      }
+      if (pace.fullWindows < MAX_FULL_WINDOWS || signal?.aborted) return;
+      yield { position: last!, text: leftOut() };
+      tail = SKIP_TO_LINES;
+    }
+  }
+
+  /** Everything kept behind a position. The container is looked up first: what it loses meanwhile is in the archive then. */
+  async function* kept(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
+    const container = (await present(serverId))?.Id;
+    const { container: archivedFrom, lines } = await archive.read(serverId);
+    const at = lines.findIndex((line) => line.position === after);
+    const older =
+      at < 0 && after !== undefined ? lines.filter((line) => isLater(line.position, after)) : lines.slice(at + 1);
+    yield* older;
+    if (container === undefined) return;
+    const archivedUpTo = container === archivedFrom ? lines.at(-1)?.position : undefined;
+    const from = at < 0 && older.length === 0 ? (after ?? archivedUpTo) : archivedUpTo;
+    yield* printed(container, from);
+  }
+
+  /** The same, unhurt when the container is archived and removed while it is being read. */
+  async function* keptWhole(serverId: string, after: string | undefined): AsyncGenerator<LogLine> {
+    let last = after;
+    for (;;) {
+      try {
+        for await (const line of kept(serverId, last)) {
+          last = line.position;
+          yield line;
+        }
+        return;
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        await sleep(50);
+      }
+    }
+  }
+
+  /** The newest lines. Docker counts pieces of long lines and may begin within one, so that its own answer can fall short. */
+  async function tailOf(serverId: string, after: string | undefined, tail: number): Promise<LogLine[]> {
+    const container = after === undefined ? await present(serverId) : undefined;
+    if (container) {
+      const lines = await newest(printed(container.Id, undefined, { tail: tail + 1 }), tail + 1).catch(emptyIfGone);
+      if (lines.length > tail) return tail === 0 ? [] : lines.slice(-tail);
+    }
+    return await newest(keptWhole(serverId, after), tail);
+  }
+
+  return {
+    async *read(serverId, { after, tail, follow, signal }) {
+      let last = isPosition(after) ? after : undefined;
+      for await (const line of tail === undefined ? keptWhole(serverId, last) : await tailOf(serverId, last, tail)) {
+        if (signal?.aborted) return;
+        last = line.position;
+        yield line;
+      }
+      if (tail === 0 && follow) last = (await tailOf(serverId, last, 1)).at(-1)?.position ?? last;
+      if (!follow || signal?.aborted) return;
+      const container = await present(serverId);
+      if (container?.State.Running) {
+        try {
+          // What was printed before the container was made is not in it: waiting for it to turn up would hold back new lines.
+          const from = last !== undefined && isLater(container.Created, last) ? undefined : last;
+          for await (const line of followed(container.Id, from, signal)) {
+            last = line.position;
+            yield line;
+          }
+        } catch (error) {
+          if (!isGone(error)) throw error;
+        }
+      }
+      if (signal?.aborted) return;
+      // Between two looks lines may have been printed, and a container that ends may be gone before it was read to its end.
+      for await (const line of keptWhole(serverId, last)) {
+        if (signal?.aborted) return;
+        yield line;
+      }
+    },
+
+    async keep(serverId, container) {
+      const { container: archivedFrom, lines } = await archive.read(serverId);
+      const from = archivedFrom === container ? lines.at(-1)?.position : undefined;
+      const fresh = await newest(printed(container, from, { tail: ARCHIVED_LINES + 1 }), ARCHIVED_LINES);
+      if (fresh.length > 0) await archive.append(serverId, container, fresh);
+    },
+
+    forget: (serverId) => archive.remove(serverId),
+  };
+}
+
+function emptyIfGone(error: unknown): LogLine[] {
+  if (isGone(error)) return [];
+  throw error;
+}
+
+// 409: it is being removed.
+function isGone(error: unknown): boolean {
+  return [404, 409].includes(statusOf(error) ?? 0);
+}
+
+interface LogOptions {
+  follow: boolean;
+  tail: number | 'all';
+  /** Seconds since the epoch; 0: everything. */
+  since: number;
+}
+
+// dockerode's own `logs` gathers the whole answer in memory unless it follows.
+function openLogs(docker: Docker, container: string, options: LogOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(
+      {
+        path: `/containers/${container}/logs?`,
+        method: 'GET',
+        isStream: true,
+        statusCodes: { 200: true, 404: 'no such container', 500: 'server error' },
+        options: { stdout: true, stderr: true, timestamps: true, ...options },
+      },
+      (error, stream) => {
+        if (error) reject(error);
+        else resolve(stream as IncomingMessage);
+      },
+    );
+  });
+}

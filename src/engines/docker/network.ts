@@ -1,0 +1,72 @@
+import type Docker from 'dockerode';
+import { EngineError } from '../engine.ts';
+import { LABEL } from './container.ts';
+import { unless, within } from './errors.ts';
+
+const ISOLATED = 'com.docker.network.bridge.enable_icc';
+const CALL_MS = 30_000;
+
+/** The one network of an installation's games. */
+export interface GameNetwork {
+  readonly name: string;
+  /** Makes it, if it is not there, and tells its id. Rejects where a network of this name lets games reach each other. */
+  ensure(): Promise<string>;
+  /** This machine's addresses on it. */
+  gateways(): Promise<string[]>;
+  /** Removes it, unless a container is attached. */
+  remove(): Promise<void>;
+}
+
+/**
+ * A bridge on which containers reach the outside and are reached from this machine, but not from one another:
+ * inter-container communication is off (Docker manual, "Bridge network driver", options).
+ */
+export function gameNetwork(docker: Docker, installation: string): GameNetwork {
+  const name = `dormouse-${installation}`;
+  let making: Promise<string> | undefined;
+
+  /** Networks of our name, the oldest first: two makers at once get two of them from Docker. */
+  async function found(): Promise<Docker.NetworkInspectInfo[]> {
+    const networks = await within(CALL_MS, docker.listNetworks({ filters: { name: [name] } }));
+    const ours = networks.filter((network) => network.Name === name);
+    return ours.sort((a, b) => (`${a.Created} ${a.Id}` < `${b.Created} ${b.Id}` ? -1 : 1));
+  }
+
+  async function make(): Promise<string> {
+    if ((await found()).length === 0) {
+      const create = docker.createNetwork({
+        Name: name,
+        Driver: 'bridge',
+        CheckDuplicate: true,
+        Options: { [ISOLATED]: 'false' },
+        Labels: { [LABEL.installation]: installation },
+      });
+      await unless([409], within(CALL_MS, create));
+    }
+    const [network, ...others] = await found();
+    if (network?.Options?.[ISOLATED] !== 'false') {
+      throw new EngineError('unknown', `The Docker network ${name} lets game servers reach one another.`, {
+        suggestion: 'The operator must remove that network; it is made anew by itself.',
+      });
+    }
+    for (const other of others) await removeNetwork(other.Id);
+    return network.Id;
+  }
+
+  async function removeNetwork(id: string): Promise<void> {
+    await unless([403, 404, 409], within(CALL_MS, docker.getNetwork(id).remove()));
+  }
+
+  return {
+    name,
+    ensure: () => (making ??= make().finally(() => (making = undefined))),
+    async gateways() {
+      await this.ensure();
+      const [network] = await found();
+      return (network?.IPAM?.Config ?? []).flatMap(({ Gateway: gateway }) => (gateway === undefined ? [] : [gateway]));
+    },
+    async remove() {
+      for (const network of await found()) await removeNetwork(network.Id);
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { ContainerStats } from 'dockerode';
+import type { GameStats } from '../engine.ts';
+
+const MIB = 1024 * 1024;
+
+/** Processor time a container has used, at an instant of its engine's clock. */
+export interface CpuReading {
+  at: number;
+  usedMs: number;
+}
+
+/**
+ * The figures `docker stats` shows: CPU in percent of one processor since the reading `before`, memory without the file
+ * cache that the kernel could drop at once (Docker reference, "docker stats"). Undefined for a container that does not run,
+ * whose answer is empty.
+ */
+export function gameStats(raw: ContainerStats, before: CpuReading): GameStats | undefined {
+  const { usage, limit, stats } = raw.memory_stats;
+  if (!usage || !limit) return undefined;
+  // cgroup v1 counts child groups in `total_…`; v2 has the plain name only.
+  const cache = stats.total_inactive_file ?? stats.inactive_file ?? 0;
+  return {
+    cpuPercent: cpuPercent(cpuReading(raw), before),
+    memUsedMb: Math.max(0, usage - cache) / MIB,
+    memLimitMb: limit / MIB,
+  };
+}
+
+/** What an answer says of the processors, to be the next one's `before`. */
+export function cpuReading({ read, cpu_stats: { cpu_usage } }: ContainerStats): CpuReading {
+  return { at: Date.parse(read), usedMs: cpu_usage.total_usage / 1e6 };
+}
+
+function cpuPercent({ at, usedMs }: CpuReading, before: CpuReading): number {
+  return at > before.at ? (Math.max(0, usedMs - before.usedMs) / (at - before.at)) * 100 : 0;
+}

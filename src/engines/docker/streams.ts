@@ -1,0 +1,65 @@
+import { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { within } from './errors.ts';
+
+// What Docker streams: objects as lines of JSON, and output of containers as frames. What is held of either is bounded.
+
+const MAX_LINE = 1024 * 1024;
+const MAX_FRAME = 1024 * 1024;
+
+/** Waits up to 30 s for a stream to open, and leads it until `signal` fires. */
+export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal?: AbortSignal): Promise<Readable> {
+  const destroyed = (stream: NodeJS.ReadableStream) => void (stream as Readable).destroy();
+  const stream = (await within(30_000, opening).catch((error: unknown) => {
+    // Should it open after all, nobody is left to read it.
+    opening.then(destroyed, () => undefined);
+    throw error;
+  })) as Readable;
+  // An engine at the other end of a network may vanish without a word.
+  if (stream instanceof IncomingMessage) stream.socket.setKeepAlive(true, 30_000);
+  if (signal?.aborted) stream.destroy();
+  const stop = () => void stream.destroy();
+  signal?.addEventListener('abort', stop, { once: true });
+  stream.once('close', () => signal?.removeEventListener('abort', stop));
+  // Whoever iterates gets the error too; one that comes when nobody does must not end the process.
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+/** Each line of a stream as an object. Throws on a line that is none or does not end. */
+export async function* jsonLines(stream: AsyncIterable<unknown>): AsyncGenerator<Record<string, unknown>> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of stream) {
+    rest += decoder.decode(chunk as Buffer, { stream: true });
+    const lines = rest.split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MAX_LINE) throw new Error('the Docker Engine sent an endless line');
+    for (const line of lines) {
+      if (line.trim() !== '') yield JSON.parse(line) as Record<string, unknown>;
+    }
+  }
+}
+
+/** One write to a container's output: 1 is stdout, 2 stderr. */
+export interface Frame {
+  source: number;
+  payload: Buffer;
+}
+
+/** The frames of an output stream (Docker Engine API, "Attach to a container", stream format). Throws on anything else. */
+export async function* frames(stream: AsyncIterable<unknown>): AsyncGenerator<Frame> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of stream) {
+    rest = rest.length === 0 ? (chunk as Buffer) : Buffer.concat([rest, chunk as Buffer]);
+    let at = 0;
+    while (rest.length - at >= 8) {
+      const length = rest.readUInt32BE(at + 4);
+      if (rest[at]! > 2 || length > MAX_FRAME) throw new Error('the Docker Engine sent output that is not framed');
+      if (rest.length - at - 8 < length) break;
+      yield { source: rest[at]!, payload: rest.subarray(at + 8, at + 8 + length) };
+      at += 8 + length;
+    }
+    rest = rest.subarray(at);
+  }
+}

@@ -1,0 +1,145 @@
+import type { Address } from '../kernel/address.ts';
+import type { JavaRange, Listeners } from '../ports.ts';
+
+/** A port of a game that strangers reach on this machine. */
+export interface PublishedPort {
+  hostPort: number;
+  /** Where the game listens. */
+  containerPort: number;
+  proto: 'tcp' | 'udp';
+}
+
+/** What an engine needs in order to run one server. Made of ids and validated rows; user text only inside `env` values. */
+export interface GameSpec {
+  serverId: string;
+  /** `sandbox`, `vanilla`, `paper`, … */
+  core: string;
+  version: string;
+  ramMb: number;
+  /** The most CPU time it may use at once, in cores (ignored by engines that cannot bound it). */
+  cpus: number;
+  /** Given to the outside while the game runs. */
+  ports: readonly PublishedPort[];
+  /** What it runs on, as far as is known here (ignored by engines whose image brings it). Absent: any. */
+  java?: JavaRange | undefined;
+  /** Container image (ignored by engines without images). */
+  image: string;
+  /** Absolute path of the server's data root on this machine; mounted at /data, or the working directory. */
+  dataDir: string;
+  /** The image contract (`EULA`, `TYPE`, `VERSION`, `MEMORY`, …); the `process` engine hands it on as it is. */
+  env: Record<string, string>;
+}
+
+/** How a game ended. `code` is null where nobody could see it (adopted process, engine was away). */
+export interface Exit {
+  code: number | null;
+  oomKilled: boolean;
+  /** Epoch ms; null where unknown. */
+  at: number | null;
+}
+
+/** What an engine shows of one server. */
+export interface Game {
+  serverId: string;
+  up: boolean;
+  /** True for the one-shot installer of `Engine.install`, never a running game. */
+  installer: boolean;
+  /** Where players connect; null while not up. Reachable from this process, never published to the outside. */
+  game: Address | null;
+  rcon: Address | null;
+  /** Where games of versions that have one open their management port; null while not up. */
+  management: Address | null;
+  startedAt: number | null;
+  /** Null while up. */
+  exit: Exit | null;
+}
+
+/**
+ * `up`/`down`: one game changed. `away`: the engine went out of reach, or so it seems. `resync`: the engine was out of reach and is back (or an event may have been missed):
+ * ask `list()` and compare everything.
+ */
+export type EngineEvent = { type: 'up' | 'down'; game: Game } | { type: 'away' } | { type: 'resync' };
+
+/** One reading. Absent where the engine has no figure. */
+export interface GameStats {
+  cpuPercent: number;
+  memUsedMb: number;
+  memLimitMb: number;
+}
+
+/** One line a game printed (no line end), and an opaque place in the log: `logs({ after: position })` goes on behind it. */
+export interface LogLine {
+  position: string;
+  text: string;
+}
+
+export interface LogQuery {
+  /** Only lines behind this position; unknown or too old: from the oldest kept line. */
+  after?: string;
+  /** At most this many of the newest lines before following. */
+  tail?: number;
+  /** Go on with new lines until the game ends or `signal` fires. */
+  follow?: boolean;
+  signal?: AbortSignal;
+}
+
+/** Codes an engine can name; they become `startErrorCode`/`installErrorCode`. */
+export type EngineErrorCode =
+  | 'engine_unavailable'
+  | 'image_pull_failed'
+  | 'core_unavailable'
+  | 'wrong_java_version'
+  | 'download_failed'
+  | 'install_failed'
+  | 'port_in_use'
+  | 'wrong_port'
+  | 'unknown';
+
+/** What an engine rejects with: a stable code, a sentence for the owner, the raw cause for the log. */
+export class EngineError extends Error {
+  readonly code: EngineErrorCode;
+  readonly suggestion: string;
+  constructor(code: EngineErrorCode, message: string, options: { suggestion?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.name = 'EngineError';
+    this.code = code;
+    this.suggestion = options.suggestion ?? '';
+  }
+}
+
+/**
+ * Where game servers run. Every method is idempotent and says "make it so"; a game outlives this process.
+ * Engines know server ids, never accounts or state machines. `test/conformance/engine.ts` is the contract in full.
+ */
+export interface Engine {
+  readonly kind: 'docker' | 'process' | 'memory';
+  /** Runs the core's installer to its end (mod packs). Rejects with EngineError. `signal` stops and removes it. */
+  install(spec: GameSpec, signal: AbortSignal): Promise<void>;
+  /** Makes the game run: resolves once its process runs (not: once it is ready). A running one is left alone and returned. */
+  boot(spec: GameSpec, signal: AbortSignal): Promise<Game>;
+  /** Asks the game to end, waits up to `graceMs`, then kills. Resolves when it is gone; at once if it is not there. */
+  halt(serverId: string, graceMs: number): Promise<void>;
+  kill(serverId: string): Promise<void>;
+  /** Removes every trace of the server from the engine (container, network, kept logs). The data root is not the engine's. */
+  erase(serverId: string): Promise<void>;
+  /** All games and installers of this installation, ended ones too as long as the engine remembers them. */
+  list(): Promise<Game[]>;
+  inspect(serverId: string): Promise<Game | undefined>;
+  /** Tells of changes until the returned function is called. Heals its own connection; never throws later. */
+  watch(listener: (event: EngineEvent) => void): () => void;
+  stats(serverId: string): Promise<GameStats | undefined>;
+  /** What the game printed, oldest first, also after it ended (until erased). Unknown server: nothing. */
+  logs(serverId: string, query?: LogQuery): AsyncIterable<LogLine>;
+  /**
+   * Types a line into the standard input of the game whose console would be at this address, and resolves with what it
+   * prints in the next moment; undefined where no game reads its input there. Absent: the engine does not own it.
+   */
+  type?(rcon: Address, line: string): Promise<string | undefined>;
+  /**
+   * Who listens for a running game, where games share this machine's addresses; undefined where that cannot be told. Absent:
+   * each game has an address of its own.
+   */
+  listeners?(serverId: string): Promise<Listeners | undefined>;
+  /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
+  proxyAddresses(): Promise<readonly string[]>;
+}

@@ -1,0 +1,17 @@
+import type { Address } from '../kernel/address.ts';
+
+/** What a running game says of itself in a status answer. */
+export interface GameStatus {
+  playersOnline: number;
+  playersMax: number;
+  versionName: string;
+  protocol: number;
+  /** The status JSON as the game sent it. */
+  raw: string;
+}
+
+/** Asks running games for their status, as the server list of a client does. */
+export interface Pinger {
+  /** Rejects when there is no complete answer within `timeoutMs`. */
+  status(address: Address, timeoutMs: number): Promise<GameStatus>;
+}

@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { GameUser } from '../../ports.ts';
+import type { Command } from './command.ts';
+
+/** What of this machine a program may see beside the system's programs and libraries. */
+export interface View {
+  /** The one directory that is its own: it starts there, and may write there. */
+  home: string;
+  /** Further paths that it may read. What is not there is left out. */
+  readable: readonly string[];
+  /** Further paths that it may write. */
+  writable: readonly string[];
+}
+
+/**
+ * Shuts a program into name spaces of its own by bubblewrap (man 1 bwrap): it sees the system's programs, its view, and no
+ * process but its own. The network stays this machine's. The first process is bubblewrap's; it lives as long as the
+ * program, and ends with its code.
+ */
+export interface Bubblewrap {
+  wrap(command: Command, view: View): Promise<Command>;
+}
+
+/** Where programs and libraries are; on most systems links into /usr. */
+const SYSTEM = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
+/** Of /etc only what names, certificates, fonts and Java itself need. */
+const ETC = [
+  'alternatives',
+  'ca-certificates',
+  'crypto-policies',
+  'fonts',
+  'gai.conf',
+  'host.conf',
+  'hosts',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'nsswitch.conf',
+  'os-release',
+  'pki',
+  'protocols',
+  'resolv.conf',
+  'services',
+  'ssl',
+  'timezone',
+];
+/** What it takes to go to the folder of another user, and to become that user, with which they are given up. */
+const RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_DAC_READ_SEARCH'];
+const TMP_BYTES = 256 * 2 ** 20;
+/** Name spaces of its own. */
+const APART = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
+/** What every program has for itself. */
+const OWN = ['--proc', '/proc', '--dev', '/dev', '--size', String(TMP_BYTES), '--perms', '1777', '--tmpfs', '/tmp'];
+const PROBE_MS = 10_000;
+
+/** Bubblewrap, for programs of `user` (undefined: of this process's own user). Rejects where it is not there or cannot work. */
+export async function openBubblewrap(user: GameUser | undefined): Promise<Bubblewrap> {
+  const system = await systemArgs();
+  const rights = user ? ['--cap-drop', 'ALL', ...RIGHTS.flatMap((right) => ['--cap-add', right])] : [];
+  const become = user ? asUser(user) : [];
+  const bubblewrap: Bubblewrap = {
+    wrap: async ({ file, args }, view) => ({
+      file: 'bwrap',
+      args: [...APART, ...system, ...OWN, ...viewArgs(view), ...rights, '--', ...become, file, ...args],
+    }),
+  };
+  const probe = await bubblewrap.wrap(
+    { file: '/usr/bin/env', args: ['true'] },
+    { home: '/usr', readable: [], writable: [] },
+  );
+  await promisify(execFile)(probe.file, probe.args, { timeout: PROBE_MS });
+  return bubblewrap;
+}
+
+function viewArgs({ home, readable, writable }: View): string[] {
+  const shownOnly = ['/sys/devices/system/cpu', ...readable].flatMap((path) => shown('--ro-bind-try', path));
+  const itsOwn = writable.flatMap((path) => shown('--bind-try', path));
+  return [...shownOnly, ...itsOwn, ...shown('--bind', home), '--remount-ro', '/', '--chdir', home];
+}
+
+/** A path under its own name. Bubblewrap would let nobody but root pass the directories that it makes above one. */
+function shown(how: string, path: string): string[] {
+  const above: string[] = [];
+  for (let dir = dirname(path); dir !== dirname(dir); dir = dirname(dir)) above.unshift('--dir', dir);
+  return [...above, how, path, path];
+}
+
+function asUser({ uid, gid }: GameUser): string[] {
+  return ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--'];
+}
+
+async function systemArgs(): Promise<string[]> {
+  const args = ['--ro-bind', '/usr', '/usr', '--dir', '/etc'];
+  for (const path of SYSTEM) {
+    const stat = await lstat(path).catch(() => undefined);
+    if (stat?.isSymbolicLink()) args.push('--symlink', await readlink(path), path);
+    else if (stat) args.push('--ro-bind', path, path);
+  }
+  const java = (await readdir('/etc').catch(() => [])).filter((name) => name.startsWith('java'));
+  for (const name of [...ETC, ...java]) args.push('--ro-bind-try', join('/etc', name), join('/etc', name));
+  return args;
+}
+
+/** Where a program really is, with what lies beside it where it is a Java's; nothing where it belongs to the system. */
+export async function pathsOf(program: string): Promise<string[]> {
+  const real = await realpath(program).catch(() => undefined);
+  if (real === undefined || real.startsWith('/usr/')) return [];
+  const [, home] = /^(.+)\/bin\/java$/.exec(real) ?? [];
+  return [home ?? real];
+}

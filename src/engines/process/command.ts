@@ -1,0 +1,155 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { JavaOfVersion } from '../../game/java-versions.ts';
+import { loaderOf } from '../../game/server-loader.ts';
+import { writeAtomic } from '../../kernel/atomic-file.ts';
+import { heapMb } from '../../kernel/java-heap.ts';
+import type { GameUser } from '../../ports.ts';
+import { EngineError, type GameSpec } from '../engine.ts';
+import { coreName, hasCore } from './core-file.ts';
+import type { Java, Javas } from './java-homes.ts';
+import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
+
+/** What to start for a specification. */
+export interface Command {
+  file: string;
+  args: string[];
+  /** As whom; undefined: as this process's own user. */
+  user?: GameUser | undefined;
+}
+
+/** Where the programs of cores are. */
+export interface Programs {
+  /** Main file of the sandbox core, for this Node. */
+  sandboxEntry: string;
+  javas: Javas;
+  /** By Mojang's version data; absent or undefined: as the specification says. */
+  javaOf?: JavaOfVersion | undefined;
+  /** Directory of `<core>-<version>.jar` files the operator put there. */
+  coresDir: string;
+  /** Puts a core's jar there that anybody may download; does nothing for any other. Rejects with EngineError. */
+  fetchCore?: ((core: string, version: string, signal: AbortSignal, loader?: string) => Promise<void>) | undefined;
+}
+
+/** Addresses given to one run. */
+export interface Place {
+  gamePort: number;
+  rconPort: number;
+  managementPort: number;
+}
+
+const MAX_PROPERTIES_BYTES = 1024 * 1024;
+
+/**
+ * The command line of a server's core: the sandbox in this Node, else the Java that fits with what a loader's installer has
+ * made in the data root, or a jar from there (`server.jar`, `<core>-<version>.jar`) or from the operator's directory of cores,
+ * where `fetchCore` may put it. Memory is bounded by the runtime's own flag, with room for what it keeps outside of its heap.
+ * Rejects with EngineError `wrong_java_version` where no Java fits, `core_unavailable` where there is none, or no jar.
+ */
+export async function commandFor(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Command> {
+  if (spec.core === 'sandbox') {
+    const nodeHeapMb = Math.max(64, Math.floor(spec.ramMb * 0.75));
+    return { file: process.execPath, args: [`--max-old-space-size=${nodeHeapMb}`, programs.sandboxEntry] };
+  }
+  const heap = heapMb(spec.ramMb);
+  const java = await chooseJava(spec, programs, signal);
+  const { first, main } = (await installedLaunch(spec)) ?? (await launchOfJar(spec, programs, signal));
+  const own = [`-Xms${Math.floor(heap / 4)}M`, `-Xmx${heap}M`, '-XX:+ExitOnOutOfMemoryError'];
+  return { file: java.file, args: [...first, ...own, ...main, 'nogui'] };
+}
+
+/** Fabric's launcher would download Mojang's server for each server anew: it is told where there is one. */
+async function launchOfJar(spec: GameSpec, programs: Programs, signal: AbortSignal): Promise<Launch> {
+  const { core, version } = spec;
+  const jar = await findJar(spec, programs, signal);
+  const vanilla = join(programs.coresDir, `vanilla-${version}.jar`);
+  const isOurs = core === 'fabric' && dirname(jar) === programs.coresDir;
+  const told = isOurs && (await hasCore(vanilla)) ? [`-Dfabric.installer.server.gameJar=${vanilla}`] : [];
+  return jarLaunch(jar, ...told);
+}
+
+async function chooseJava(spec: GameSpec, { javas, javaOf }: Programs, signal: AbortSignal): Promise<Java> {
+  const { core, version, java = { least: 0, most: Infinity } } = spec;
+  const least = (await javaOf?.(version, signal)) ?? java.least;
+  // What a core cannot run on, it cannot run on whatever the game says.
+  return await javas.choose({ ...java, least: Math.min(least, java.most) }, `${core} ${version}`);
+}
+
+async function findJar(spec: GameSpec, { coresDir, fetchCore }: Programs, signal: AbortSignal): Promise<string> {
+  const uploaded = join(spec.dataDir, 'server.jar');
+  if (await hasCore(uploaded)) return uploaded;
+  if (spec.core === 'custom') {
+    throw new EngineError('core_unavailable', "There is no server.jar in the server's folder.", {
+      suggestion: 'Upload the jar of the server as server.jar, then start.',
+    });
+  }
+  const plain = coreName(spec.core, spec.version);
+  if (await hasCore(join(spec.dataDir, plain))) return join(spec.dataDir, plain);
+  // A pack is made for one loader: what another one brings along may not be what its mods need.
+  const loader = spec.core === 'fabric' ? await loaderOf(spec) : undefined;
+  const wanted = join(coresDir, coreName(spec.core, spec.version, loader));
+  if (await hasCore(wanted)) return wanted;
+  try {
+    await fetchCore?.(spec.core, spec.version, signal, loader);
+  } catch (error) {
+    // Better than none, without the internet.
+    if (loader === undefined || signal.aborted || !(await hasCore(join(coresDir, plain)))) throw error;
+  }
+  for (const path of [wanted, join(coresDir, plain)]) if (await hasCore(path)) return path;
+  const installer = INSTALLED[spec.core];
+  throw new EngineError('core_unavailable', `There is no ${spec.core} ${spec.version} on this machine.`, {
+    suggestion:
+      installer === undefined
+        ? `Upload it as server.jar, or ask the operator to put ${plain} among the cores.`
+        : `Run its installer for a server elsewhere, and upload what it makes (${installer}).`,
+  });
+}
+
+/** What the installers of cores make that are no single jar. */
+const INSTALLED: Record<string, string> = {
+  forge: 'run.sh and the folder libraries; up to 1.16.5 the forge jar',
+  neoforge: 'run.sh and the folder libraries',
+  quilt: 'quilt-server-launch.jar, server.jar and the folder libraries',
+};
+
+/**
+ * Java cores know their address from `server.properties` alone. The lines go to its end, where they beat all earlier ones
+ * (java.util.Properties.load), behind an empty line, in case the last one ends in a backslash; the core rewrites the file
+ * at its start without the ones they beat. `owner` is whom the file then belongs to.
+ */
+export async function placeJavaCore(
+  dataDir: string,
+  { gamePort, rconPort, managementPort }: Place,
+  owner?: GameUser,
+): Promise<void> {
+  const path = join(dataDir, 'server.properties');
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw notPlain(error);
+    },
+  );
+  let text = '';
+  if (file) {
+    await using open = file;
+    const stat = await open.stat();
+    if (!stat.isFile() || stat.size > MAX_PROPERTIES_BYTES) throw notPlain();
+    text = await open.readFile('utf8');
+  }
+  const lines = [
+    'server-ip=127.0.0.1',
+    `server-port=${gamePort}`,
+    `rcon.port=${rconPort}`,
+    'management-server-host=127.0.0.1',
+    `management-server-port=${managementPort}`,
+  ];
+  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`, owner);
+}
+
+function notPlain(cause?: unknown): EngineError {
+  return new EngineError('unknown', 'server.properties is not a plain file.', {
+    suggestion: 'Delete it in the file manager, then start again.',
+    cause,
+  });
+}

@@ -1,0 +1,60 @@
+import { chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { findProgram } from '../../kernel/find-program.ts';
+import type { GameUser } from '../../ports.ts';
+import type { GameSpec } from '../engine.ts';
+import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
+import type { Command } from './command.ts';
+
+/** How games are kept from what is not theirs. Without any of it they run as the service's own user, who may read all of it. */
+export interface Confinement {
+  /** Whom games run as; only root can say so. */
+  user?: GameUser | undefined;
+  bubblewrap?: Bubblewrap | undefined;
+}
+
+/** What a core needs beside its server's folder. */
+export interface Needs {
+  /** Where programs without a path are looked for, as in PATH. */
+  searchPath: string;
+  /** Code of the sandbox core. */
+  sandboxPaths: readonly string[];
+  coresDir: string;
+  /** Compiled code of the sandbox core; undefined: none is kept. */
+  cacheDir: string | undefined;
+}
+
+/** The command, as it is started where games are kept so. */
+export async function confine(plain: Command, spec: GameSpec, by: Confinement, needs: Needs): Promise<Command> {
+  const { user, bubblewrap } = by;
+  const isSandbox = spec.core === 'sandbox';
+  // Of a user without a name Java knows no home.
+  const homeless = user && !isSandbox ? [`-Duser.home=${spec.dataDir}`] : [];
+  const command = { ...plain, args: [...homeless, ...plain.args] };
+  if (!bubblewrap) return { ...command, user };
+  // Bubblewrap shows no links to it.
+  const file = (await findProgram(command.file, needs.searchPath)) ?? command.file;
+  const view = {
+    home: spec.dataDir,
+    readable: [...(await pathsOf(file)), ...(isSandbox ? needs.sandboxPaths : [needs.coresDir])],
+    writable: isSandbox && needs.cacheDir !== undefined ? [needs.cacheDir] : [],
+  };
+  return await bubblewrap.wrap({ ...command, file }, view);
+}
+
+/**
+ * Makes the directory for compiled code of the sandbox core and tells where it is; undefined for other cores, and where
+ * uploaded code of the same user could write there what every sandbox would run.
+ */
+export async function compileCache(
+  core: string,
+  runDir: string,
+  { user, bubblewrap }: Confinement,
+): Promise<string | undefined> {
+  if (core !== 'sandbox') return undefined;
+  if (user && !bubblewrap) return undefined;
+  const dir = join(runDir, user ? 'game-compile-cache' : 'compile-cache');
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  if (user) await chown(dir, user.uid, user.gid);
+  return dir;
+}

@@ -1,0 +1,45 @@
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { StatusError } from '../../kernel/status.ts';
+import { EngineError } from '../engine.ts';
+
+/** A core's jar is there, as a plain file. */
+export async function hasCore(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+/** Its name among the cores; `loader` where a certain one of it is meant. */
+export function coreName(core: string, version: string, loader?: string): string {
+  return loader === undefined ? `${core}-${version}.jar` : `${core}-${version}-${loader}.jar`;
+}
+
+/** Writes a core's jar, which is whole under its name or not there. */
+export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const part = `${path}.part`;
+  await rm(part, { force: true });
+  try {
+    {
+      await using out = await open(part, 'wx', 0o644);
+      for await (const chunk of chunks) await out.write(chunk);
+      await out.sync();
+    }
+    await rename(part, path);
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => {});
+    throw error;
+  }
+}
+
+/** What a download was refused with: a fault that passes is told from a core that is not there. */
+export function coreFailure(error: StatusError): EngineError {
+  if (error.code !== 'UNAVAILABLE') return coreUnavailable(error.message, error);
+  return new EngineError('download_failed', error.message, { suggestion: 'Try again in a few minutes.', cause: error });
+}
+
+export function coreUnavailable(message: string, cause?: unknown): EngineError {
+  return new EngineError('core_unavailable', message, {
+    suggestion: 'Choose another version, or ask the operator to put the jar among the cores.',
+    cause,
+  });
+}

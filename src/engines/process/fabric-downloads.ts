@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Clock } from '../../kernel/clock.ts';
+import { createTurns } from '../../kernel/mutex.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { createRegistryHttp } from '../../mods/registries/http.ts';
+import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
+
+/** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
+type FetchCore = (
+  coresDir: string,
+  core: string,
+  version: string,
+  signal: AbortSignal,
+  loader?: string,
+) => Promise<void>;
+
+export interface FabricDownloadsOptions {
+  /** Fabric's meta API or a mirror of it. */
+  metaUrl: string;
+  /** Fetches Mojang's own server, on which Fabric's is made. */
+  fetchVanilla: FetchCore;
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+/** A launcher has some 200 KB. */
+const MAX_LAUNCHER_BYTES = 16 * 1024 * 1024;
+/** How archives begin, jars among them. */
+const ZIP = Buffer.from('PK\u0003\u0004');
+
+const Version = z.object({ version: z.string().regex(/^[\w.+-]{1,64}$/), stable: z.boolean() });
+/** https://github.com/FabricMC/fabric-meta#v2, newest first. */
+const Loaders = z.array(z.object({ loader: Version }));
+const Installers = z.array(Version);
+
+/**
+ * Fetches Fabric's launcher as `fabric-<version>.jar`, with the newest stable loader, or as `fabric-<version>-<loader>.jar` with
+ * the one that is named, and Mojang's server beside it. Fabric publishes no sum of launchers, which it makes for whoever asks: the address is what vouches for one. Mojang's server is
+ * checked against its sum. Rejects as `createVanillaDownloads` does.
+ */
+export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: FabricDownloadsOptions): FetchCore {
+  const http = createRegistryHttp({
+    name: "Fabric's list of versions",
+    baseUrl: metaUrl,
+    clock,
+    fileHosts: [],
+    headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
+    ...(fetch && { fetch }),
+  });
+  const alone = createTurns();
+
+  async function newestLoader(game: string, version: string, signal: AbortSignal): Promise<string> {
+    const loaders = await http.json(`/v2/versions/loader/${game}`, Loaders, signal);
+    const loader = newest((loaders ?? []).map((each) => each.loader));
+    if (loader === undefined) throw coreUnavailable(`There is no Fabric for Minecraft ${version}.`);
+    return loader.version;
+  }
+
+  async function launcher(version: string, named: string | undefined, signal: AbortSignal): Promise<Buffer> {
+    const game = encodeURIComponent(version);
+    const loader = named === undefined ? await newestLoader(game, version, signal) : encodeURIComponent(named);
+    const installer = newest((await http.json('/v2/versions/installer', Installers, signal)) ?? []);
+    if (installer === undefined) throw coreUnavailable('Fabric offers no launcher.');
+    const path = `/v2/versions/loader/${game}/${loader}/${installer.version}/server/jar`;
+    const jar = await http.bytes(path, MAX_LAUNCHER_BYTES, signal);
+    if (jar === undefined) throw coreUnavailable(`There is no Fabric ${loader} for Minecraft ${version}.`);
+    if (!jar.subarray(0, ZIP.length).equals(ZIP)) throw coreUnavailable('What Fabric offers as a launcher is no jar.');
+    return jar;
+  }
+
+  return async function fetchCore(coresDir, core, version, signal, loader) {
+    if (core !== 'fabric') return;
+    await fetchVanilla(coresDir, 'vanilla', version, signal);
+    const name = coreName('fabric', version, loader);
+    await alone(name, async () => {
+      const path = join(coresDir, name);
+      if (await hasCore(path)) return;
+      try {
+        await saveCore(path, [await launcher(version, loader, signal)]);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof StatusError ? coreFailure(error) : error;
+      }
+    });
+  };
+}
+
+function newest(versions: readonly z.output<typeof Version>[]): z.output<typeof Version> | undefined {
+  return versions.find(({ stable }) => stable) ?? versions[0];
+}

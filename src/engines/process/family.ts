@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { statFields } from './table.ts';
+
+/** Deeper no game nests its processes. */
+const MOST_ANCESTORS = 64;
+
+interface Kin {
+  pid: number;
+  parent: number;
+  session: number;
+}
+
+/** The processes of a leader's session, and all that these have started. */
+export async function familyOf(leader: number): Promise<number[]> {
+  return (await familyTree(leader)).map(({ pid }) => pid);
+}
+
+/**
+ * The game's own first process: the one that was started, or the one that bubblewrap was started for. Bubblewrap ends at
+ * a signal without handing it on.
+ */
+export async function gameProcessOf(leader: number): Promise<number> {
+  if (!isWrapper(leader)) return leader;
+  const family = await familyTree(leader);
+  let pid = leader;
+  for (let steps = 0; steps < MOST_ANCESTORS && isWrapper(pid); steps++) {
+    const child = family.find(({ parent }) => parent === pid);
+    if (child === undefined) return leader;
+    pid = child.pid;
+  }
+  return pid;
+}
+
+function isWrapper(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
+  } catch {
+    return false;
+  }
+}
+
+async function familyTree(leader: number): Promise<Kin[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
+  const kin = new Map<number, Kin>();
+  for (const pid of pids) {
+    const fields = statFields(pid);
+    if (fields) kin.set(pid, { pid, parent: Number(fields[1]), session: Number(fields[3]) });
+  }
+  const isOfFamily = (pid: number) => {
+    let each = kin.get(pid);
+    for (let steps = 0; each && steps < MOST_ANCESTORS; steps++) {
+      if (each.session === leader) return true;
+      each = kin.get(each.parent);
+    }
+    return false;
+  };
+  return [...kin.values()].filter(({ pid }) => isOfFamily(pid));
+}

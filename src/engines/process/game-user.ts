@@ -1,0 +1,41 @@
+import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { GameUser } from '../../ports.ts';
+
+/** User ids that no distribution, container or directory service gives out (systemd.io/UIDS-GIDS, "unused"). */
+const FIRST_UID = 0x7000_0000;
+const UIDS = 0x0ffe_0000;
+const OTHERS_READ = 0o004;
+const OTHERS_PASS = 0o001;
+
+/**
+ * The user as whom an installation's games run where this process may change users: one of its own, which is told from a
+ * number that is always the same, and has no name, no shell and no other process. Where such an id cannot be had, as in a
+ * container with few of them, it is the last but one that there is.
+ */
+export async function gameUser(installation: number): Promise<GameUser> {
+  const uid = FIRST_UID + (installation % UIDS);
+  // Lines of "first id inside, first id outside, how many" (man 7 user_namespaces).
+  const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');
+  const ranges = map.split('\n').flatMap((line) => {
+    const [first = NaN, , count = NaN] = line.trim().split(/\s+/).map(Number);
+    return count > 0 ? [{ first, end: first + count }] : [];
+  });
+  if (ranges.length === 0 || ranges.some(({ first, end }) => first <= uid && uid < end)) return { uid, gid: uid };
+  const last = Math.max(...ranges.map(({ end }) => end)) - 2;
+  return { uid: last, gid: last };
+}
+
+/**
+ * The first of the directories above a path that other users may not pass, or the path itself where they can do nothing with
+ * it; undefined where they may use it.
+ */
+export async function closedAbove(path: string): Promise<string | undefined> {
+  const above: string[] = [];
+  for (let dir = path; dir !== dirname(dir); dir = dirname(dir)) above.unshift(dir);
+  for (const each of above) {
+    const { mode } = await stat(each);
+    if ((mode & (each === path ? OTHERS_READ | OTHERS_PASS : OTHERS_PASS)) === 0) return each;
+  }
+  return undefined;
+}

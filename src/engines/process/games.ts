@@ -1,0 +1,387 @@
+import { spawn } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
+import { constants } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../../kernel/clock.ts';
+import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
+import type { Command, Place } from './command.ts';
+import { gameProcessOf } from './family.ts';
+import type { ProcessLogFiles } from './log-files.ts';
+import { LogRotation } from './log-rotation.ts';
+import { type Forwarder, type IsMeant, forwardPorts } from './port-forwarder.ts';
+import { type Run, type Runs, gameOf, newRun } from './runs.ts';
+import { leadsGroup, send } from './signals.ts';
+import { socketsOf } from './sockets.ts';
+import { processTable as table } from './table.ts';
+
+const POLL_MS = 1_000;
+
+/** What a killed process may take to end; longer only while the kernel waits for a device. */
+const KILL_MS = 30_000;
+const ROTATE_EVERY_MS = 1_000;
+const FORGOTTEN_POLL_MS = 100;
+
+/** How long another instance's intent may stand without a process before it counts as one that was cut off. */
+const INTENT_MS = 3_000;
+const INTENT_POLL_MS = 50;
+
+/** In the environment of each game: by the first its run is recognised, by the second its server where no run file tells. */
+const TOKEN = 'DORMOUSE_RUN';
+const RUN_FILE = 'DORMOUSE_RUN_FILE';
+
+interface Live {
+  run: Run;
+  /** False for those started by an earlier instance, whose end has to be looked for. */
+  own: boolean;
+  ended: Promise<Exit>;
+  end: (exit: Exit) => void;
+  forwarder: Forwarder | undefined;
+  /** Its start is in the run file; its end comes behind that. */
+  noted: Promise<void>;
+}
+
+/**
+ * The processes behind run files: started, recognised again after a restart, watched and ended. Knows nothing of cores.
+ */
+export class ProcessGames {
+  readonly events = new EventEmitter<{ event: [EngineEvent] }>();
+  readonly #runs: Runs;
+  readonly #files: ProcessLogFiles;
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #log: Logger;
+  /** By token: a server's last run may still be ending while its next one is seen. */
+  readonly #live = new Map<string, Live>();
+  /** Tokens of claimed runs that are about to be started here, however long the disk takes. */
+  readonly #starting = new Set<string>();
+  /** By server: the run that ended here last. Who has read its file before knows less of it. */
+  readonly #ended = new Map<string, Run>();
+  /** By token: runs that have ended, and whose end the disk did not take. */
+  readonly #unnoted = new Map<string, Run>();
+  /** By token: when an intent of another instance was first seen here, by a count of ms that nobody sets. */
+  readonly #intents = new Map<string, number>();
+  #poll: NodeJS.Timeout | undefined;
+  #rotate: NodeJS.Timeout | undefined;
+  readonly #rotation: LogRotation;
+
+  constructor(runs: Runs, files: ProcessLogFiles, clock: Pick<Clock, 'now'>, log: Logger) {
+    this.#runs = runs;
+    this.#files = files;
+    this.#clock = clock;
+    this.#log = log;
+    this.#rotation = new LogRotation(files, log);
+    this.events.setMaxListeners(0);
+  }
+
+  /** A server's run as it is now; undefined where there is none, or none yet. */
+  async find(serverId: string): Promise<Run | undefined> {
+    const run = await this.#runs.read(serverId);
+    return run && (await this.#seen(run));
+  }
+
+  async all(): Promise<Run[]> {
+    const runs = await Promise.all((await this.#runs.all()).map((run) => this.#seen(run)));
+    return runs.filter((run) => run !== undefined);
+  }
+
+  isLive(serverId: string): boolean {
+    return [...this.#live.values()].some((live) => live.run.serverId === serverId && live.run.exit === null);
+  }
+
+  /** Takes the server for a new run; undefined while another one has it. */
+  async claim(spec: GameSpec, installer: boolean, place: Place): Promise<Run | undefined> {
+    const run = newRun(spec, installer, place, this.#clock.now());
+    this.#starting.add(run.token);
+    if (await this.#runs.claim(run)) {
+      this.#ended.delete(run.serverId);
+      return run;
+    }
+    this.#starting.delete(run.token);
+    return undefined;
+  }
+
+  /** Gives up a claimed run that was not started. */
+  async abandon(run: Run): Promise<void> {
+    await this.#runs.remove(run.serverId);
+    this.#starting.delete(run.token);
+  }
+
+  /**
+   * Starts what a claimed run is for. Its output goes to the server's log, its environment is `env` and nothing else; it
+   * reads `input`, or nothing.
+   */
+  async start(run: Run, command: Command, cwd: string, env: Record<string, string>, input?: FileHandle): Promise<Run> {
+    let started: Run | undefined;
+    const forwarder = await this.#forward(run, () => started);
+    await using output = await this.#files.openForGame(run.serverId);
+    const child = spawn(command.file, command.args, {
+      cwd,
+      env: {
+        ...env,
+        [TOKEN]: run.token,
+        [RUN_FILE]: this.#runs.path(run.serverId),
+        DORMOUSE_SERVER: run.serverId,
+      },
+      detached: true,
+      ...command.user,
+      stdio: [input?.fd ?? 'ignore', output.fd, output.fd],
+    });
+    const failed = once(child, 'error').then(([error]: unknown[]) => error);
+    if (child.pid === undefined) {
+      forwarder?.close();
+      throw new EngineError('core_unavailable', 'The program of the server could not be started.', {
+        cause: await failed,
+      });
+    }
+    child.unref();
+    // Read in the same turn: nobody has collected the process yet, even if it has ended.
+    // As whoever else finds it by its trail would say.
+    started = {
+      ...run,
+      pid: child.pid,
+      startedAt: run.intendedAt,
+      start: (await table.startOf(child.pid)) ?? null,
+    };
+    const live = this.#enlist(started, true, forwarder);
+    child.once('exit', (code, signal) => {
+      const number = signal === null ? 0 : constants.signals[signal];
+      live.end({ code: code ?? 128 + number, oomKilled: false, at: this.#clock.now() });
+    });
+    live.noted = this.#runs.update(started);
+    try {
+      await live.noted;
+    } catch (error) {
+      // Without a note of it, nobody would find it again.
+      await this.stop(started, 0, 'SIGKILL');
+      throw error;
+    }
+    this.#starting.delete(run.token);
+    this.events.emit('event', { type: 'up', game: gameOf(started) });
+    return started;
+  }
+
+  /** Asks a run's process to end, kills it and what it has started when `graceMs` have passed, and waits for its end. */
+  async stop(run: Run, graceMs: number, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const live = this.#live.get(run.token);
+    if (!live || run.pid === null) return;
+    send(await gameProcessOf(run.pid), signal);
+    if (!(await this.#endsWithin(live, graceMs))) {
+      send(-run.pid, 'SIGKILL');
+      if (!(await this.#endsWithin(live, KILL_MS))) {
+        throw unkillable();
+      }
+    }
+  }
+
+  /** Resolves with the end of a run; at once where it has ended. */
+  async ended(run: Run): Promise<Exit> {
+    const live = this.#live.get(run.token);
+    if (live) return await live.ended;
+    return run.exit ?? { code: null, oomKilled: false, at: null };
+  }
+
+  async #endsWithin(live: Live, ms: number): Promise<boolean> {
+    const timer = new AbortController();
+    const late = sleep(ms, false, { signal: timer.signal }).catch(() => false);
+    // The end of a process that is not our child shows only when we look.
+    const looking = live.own ? undefined : setInterval(() => void this.#look(live), 50);
+    try {
+      return await Promise.race([live.ended.then(() => true), late]);
+    } finally {
+      timer.abort();
+      clearInterval(looking);
+    }
+  }
+
+  /** Compares a run file with the process it tells of. */
+  async #seen(run: Run): Promise<Run | undefined> {
+    const unnoted = this.#unnoted.get(run.token);
+    if (unnoted) await this.#note(unnoted);
+    const own = this.#own(run);
+    if (own) return own;
+    if (this.#starting.has(run.token)) return undefined;
+    if (run.exit) return run;
+    if (run.pid === null) return await this.#traced(run);
+    const isThere = run.start !== null && (await table.startOf(run.pid)) === run.start;
+    const meanwhile = this.#own(run);
+    if (meanwhile) return meanwhile;
+    if (isThere) return this.#adopt(run);
+    const ended = { ...run, exit: { code: null, oomKilled: false, at: null } };
+    await this.#note(ended);
+    return ended;
+  }
+
+  /** What this instance has seen of a run itself; undefined where it has seen nothing. */
+  #own({ serverId, token }: Run): Run | undefined {
+    const ended = this.#ended.get(serverId);
+    return this.#live.get(token)?.run ?? (ended?.token === token ? ended : undefined);
+  }
+
+  /** Writes the end of a run down; where the disk does not take it, it is kept here and written when it is next looked at. */
+  async #note(ended: Run): Promise<void> {
+    const { serverId, token } = ended;
+    try {
+      await this.#runs.update(ended);
+      this.#unnoted.delete(token);
+    } catch (err) {
+      if (!this.#unnoted.has(token)) this.#log.warn({ err, server: serverId }, 'the end of a game was not noted');
+      this.#unnoted.set(token, ended);
+    }
+  }
+
+  /**
+   * Ends what a damaged run file no longer tells of, within `graceMs` or by force: two games of one server would spoil its
+   * world.
+   */
+  async endForgotten(serverId: string, graceMs: number): Promise<void> {
+    // Nobody may have looked at it yet.
+    await this.#runs.read(serverId);
+    if (!this.#runs.isDamaged(serverId)) return;
+    const left = async () => {
+      const pids = await table.withEnvironment(`${RUN_FILE}=${this.#runs.path(serverId)}`);
+      const alive = await Promise.all(pids.map((pid) => table.startOf(pid)));
+      return pids.filter((_, index) => alive[index] !== undefined);
+    };
+    for (const pid of (await left()).filter(leadsGroup)) send(await gameProcessOf(pid), 'SIGTERM');
+    const end = performance.now() + graceMs;
+    for (let pids = await left(); pids.length > 0; pids = await left()) {
+      const late = performance.now() - end;
+      if (late > KILL_MS) throw unkillable();
+      if (late >= 0) for (const pid of pids) send(pid, 'SIGKILL');
+      await sleep(FORGOTTEN_POLL_MS);
+    }
+    await this.#runs.removeDamaged(serverId);
+  }
+
+  /** Looks for the process of an intent whose writer did not get around to noting it. */
+  async #traced(run: Run): Promise<Run | undefined> {
+    const age = this.#clock.now() - run.intendedAt;
+    for (const pid of await table.withEnvironment(`${TOKEN}=${run.token}`)) {
+      const start = await table.startOf(pid);
+      // Its first process leads the group; others are children of the game.
+      if (start === undefined || !leadsGroup(pid)) continue;
+      const found = { ...run, pid, start, startedAt: run.intendedAt };
+      await this.#runs.update(found);
+      return this.#adopt(found);
+    }
+    // Fresh: somebody is about to start it. The clock may have been set back since.
+    const firstSeen = this.#intents.get(run.token) ?? performance.now();
+    const isOld = age > INTENT_MS || performance.now() - firstSeen > INTENT_MS;
+    if (isOld) this.#intents.delete(run.token);
+    else this.#intents.set(run.token, firstSeen);
+    if (isOld) await this.#runs.remove(run.serverId);
+    return undefined;
+  }
+
+  /**
+   * Waits until it shows what came of a start that another instance began and did not note: its process may be about to appear,
+   * and whoever ends the game must not miss it.
+   */
+  async untilShown(serverId: string): Promise<void> {
+    for (;;) {
+      const run = await this.#runs.read(serverId);
+      if (run?.pid !== null || this.#starting.has(run.token) || this.#live.has(run.token)) return;
+      if (await this.#traced(run)) return;
+      await sleep(INTENT_POLL_MS);
+    }
+  }
+
+  #adopt(run: Run): Run {
+    if (this.#live.has(run.token)) return run;
+    this.#files.heal(run.serverId);
+    // A service that died while it moved the log may have left the game stopped.
+    if (run.pid !== null) send(-run.pid, 'SIGCONT');
+    const live = this.#enlist(run, false);
+    this.#forward(run, () => run).then(
+      (forwarder) => (live.run.exit ? forwarder?.close() : (live.forwarder = forwarder)),
+      (err: unknown) => this.#log.warn({ err, server: run.serverId }, 'a port of an adopted game is taken'),
+    );
+    this.#log.info({ server: run.serverId, pid: run.pid }, 'adopted a running game');
+    return run;
+  }
+
+  /** Opens a run's ports; they lead only to what its game, once it is there, listens on. */
+  async #forward(run: Run, game: () => Run | undefined): Promise<Forwarder | undefined> {
+    const { ports = [], gamePort, rconPort, managementPort } = run;
+    if (ports.length === 0) return undefined;
+    const isOwn = socketsOf(game);
+    // What players and the console reach by other ways.
+    const inner = new Set([gamePort, rconPort, managementPort]);
+    const isMeant: IsMeant = async (port) =>
+      !(port.proto === 'tcp' && inner.has(port.containerPort)) && (await isOwn(port));
+    return forwardPorts(ports, isMeant).catch((cause: unknown) => {
+      throw new EngineError('port_in_use', 'A port of the server is taken.', {
+        suggestion: 'Remove the port and add it again: another one is chosen then.',
+        cause,
+      });
+    });
+  }
+
+  #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
+    const { promise, resolve } = Promise.withResolvers<Exit>();
+    // Who looks often sees one end several times; it has ended for all of them when that is noted.
+    let finishing: Promise<void> | undefined;
+    const live: Live = {
+      run,
+      own,
+      forwarder,
+      noted: Promise.resolve(),
+      ended: promise,
+      end: (exit) => void (finishing ??= this.#finish(live, exit).then(() => resolve(exit))),
+    };
+    this.#live.set(run.token, live);
+    this.#keepTime();
+    return live;
+  }
+
+  async #finish(live: Live, exit: Exit): Promise<void> {
+    live.run = { ...live.run, exit };
+    live.forwarder?.close();
+    const { serverId, token } = live.run;
+    try {
+      for (const pid of await table.withEnvironment(`${TOKEN}=${token}`)) send(pid, 'SIGKILL');
+    } catch (err) {
+      this.#log.warn({ err, server: serverId }, 'what a game has started could not be ended with it');
+    }
+    await live.noted.catch(() => {});
+    await this.#note(live.run);
+    this.#live.delete(token);
+    this.#ended.set(serverId, live.run);
+    this.#keepTime();
+    this.events.emit('event', { type: 'down', game: gameOf(live.run) });
+  }
+
+  async #look(live: Live): Promise<void> {
+    const { pid, start } = live.run;
+    if (pid !== null && (await table.startOf(pid)) === start) return;
+    live.end({ code: null, oomKilled: false, at: this.#clock.now() });
+  }
+
+  /** Timers run only while there is something to look after, and never keep the process alive. */
+  #keepTime(): void {
+    const adopted = [...this.#live.values()].some((live) => !live.own);
+    if (adopted && !this.#poll) {
+      this.#poll = setInterval(() => {
+        for (const live of this.#live.values()) if (!live.own) void this.#look(live);
+      }, POLL_MS).unref();
+    } else if (!adopted) {
+      clearInterval(this.#poll);
+      this.#poll = undefined;
+    }
+    if (this.#live.size > 0)
+      this.#rotate ??= setInterval(() => {
+        void this.#rotation.look([...this.#live.values()].map((live) => live.run));
+      }, ROTATE_EVERY_MS).unref();
+    else {
+      clearInterval(this.#rotate);
+      this.#rotate = undefined;
+    }
+  }
+}
+
+function unkillable(): EngineError {
+  return new EngineError('unknown', 'The system cannot end the process of the server.', {
+    suggestion: 'The operator must look at the machine; its disk may not answer.',
+  });
+}

@@ -1,0 +1,48 @@
+import { execFile } from 'node:child_process';
+import { constants, mkdirSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { checkedServerId } from '../server-id.ts';
+
+/**
+ * Standard input of games, as named pipes beside their run files: a game keeps its own open, so that it outlives the
+ * service that wrote to it, and the next service finds it.
+ */
+export class ProcessInput {
+  readonly #dir: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** Makes the pipe that a game is about to read from; the caller closes it once the game has it. */
+  async openForGame(serverId: string): Promise<FileHandle> {
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
+    this.remove(serverId);
+    await promisify(execFile)('mkfifo', ['-m', '600', this.#path(serverId)]);
+    // Both ends: the game's input never ends, whoever writes comes and goes.
+    return await open(this.#path(serverId), constants.O_RDWR);
+  }
+
+  /** Writes a line; false where no game reads there, or where it has not read what was written before. */
+  async write(serverId: string, line: string): Promise<boolean> {
+    try {
+      await using pipe = await open(this.#path(serverId), constants.O_WRONLY | constants.O_NONBLOCK);
+      const bytes = Buffer.from(`${line}\n`);
+      return (await pipe.write(bytes)).bytesWritten === bytes.length;
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (['ENOENT', 'ENXIO', 'EAGAIN'].includes(code)) return false;
+      throw error;
+    }
+  }
+
+  remove(serverId: string): void {
+    rmSync(this.#path(serverId), { force: true });
+  }
+
+  #path(serverId: string): string {
+    return join(this.#dir, `${checkedServerId(serverId)}.input`);
+  }
+}

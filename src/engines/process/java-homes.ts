@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, open, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from '../../kernel/find-program.ts';
+import type { JavaRange } from '../../ports.ts';
+import { EngineError } from '../engine.ts';
+
+/** A Java of this machine. */
+export interface Java {
+  /** Its program. */
+  file: string;
+  /** 8, 17, 21 …; undefined where it does not say. */
+  major: number | undefined;
+}
+
+export interface JavaPlaces {
+  /** Folders of Javas, each with its `bin/java`; of two of the same version the first is taken. */
+  homes?: readonly string[];
+  /** A program of Java: a path, or a name that is looked for in `searchPath`. */
+  command?: string;
+  searchPath?: string;
+  /** Folders that hold folders of Javas. */
+  roots?: readonly string[];
+}
+
+/** The Javas of this machine. Looked for anew each time, so that one may be installed while the service runs. */
+export interface Javas {
+  /**
+   * The oldest one in the range; where none is, one that does not say its version. `what` is what needs it, for the error.
+   * EngineError `core_unavailable` where there is no Java at all, `wrong_java_version` where none fits, naming those that are there.
+   */
+  choose(range: JavaRange, what: string): Promise<Java>;
+}
+
+const MOST_HOMES = 64;
+const VERSION_MS = 20_000;
+const MAX_RELEASE_BYTES = 64 * 1024;
+const MAX_OUTPUT_BYTES = 64 * 1024;
+
+/** Finds Javas in these places: homes first, then the command, then the roots. */
+export function createJavas({ homes = [], command, searchPath = '', roots = [] }: JavaPlaces): Javas {
+  /** By program: its version as of a change of its file. */
+  const known = new Map<string, { changed: number; major: number | undefined }>();
+
+  async function all(): Promise<Java[]> {
+    const inRoots = await Promise.all(
+      roots.map(async (root) =>
+        (await readdir(root).catch(() => []))
+          .filter((name) => !name.startsWith('.'))
+          .toSorted()
+          .map((name) => join(root, name)),
+      ),
+    );
+    const programOf = (home: string) => join(home, 'bin', 'java');
+    const names = [
+      ...homes.map(programOf),
+      ...(command === undefined ? [] : [command]),
+      ...inRoots.flat().map(programOf),
+    ];
+    const files = await Promise.all(names.slice(0, MOST_HOMES).map((name) => findProgram(name, searchPath)));
+    const javas = [...new Set(files)].map(async (file) => (file === undefined ? [] : await javaAt(file)));
+    return (await Promise.all(javas)).flat();
+  }
+
+  async function javaAt(file: string): Promise<Java[]> {
+    try {
+      await access(file, constants.X_OK);
+      const { mtimeMs: changed } = await stat(file);
+      const before = known.get(file);
+      if (before?.changed === changed) return [{ file, major: before.major }];
+      const major = (await majorInRelease(file)) ?? (await majorBySaying(file));
+      known.set(file, { changed, major });
+      return [{ file, major }];
+    } catch {
+      return [];
+    }
+  }
+
+  return {
+    async choose(range, what) {
+      const javas = await all();
+      if (javas.length === 0) throw noJava();
+      const fitting = javas.filter(({ major = 0 }) => major >= range.least && major <= range.most);
+      const [oldest] = fitting.toSorted((a, b) => (a.major ?? 0) - (b.major ?? 0));
+      const chosen = oldest ?? javas.find(({ major }) => major === undefined);
+      if (chosen) return chosen;
+      throw wrongJava(range, what, javas);
+    },
+  };
+}
+
+/** Every Java but a few has a file `release` in its home, which is far quicker to read than to ask it. */
+async function majorInRelease(file: string): Promise<number | undefined> {
+  for (const home of [dirname(dirname(file)), dirname(dirname(dirname(file)))]) {
+    const path = join(home, 'release');
+    try {
+      await using release = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const { buffer, bytesRead } = await release.read(Buffer.alloc(MAX_RELEASE_BYTES), 0, MAX_RELEASE_BYTES, 0);
+      const text = buffer.toString('latin1', 0, bytesRead);
+      const major = majorOf(/^JAVA_VERSION="([^"\n]{1,64})"/m.exec(text)?.[1]);
+      if (major !== undefined) return major;
+    } catch {
+      // There is none.
+    }
+  }
+  return undefined;
+}
+
+/** Rejects where the program does not run. */
+async function majorBySaying(file: string): Promise<number | undefined> {
+  const { stdout, stderr } = await promisify(execFile)(file, ['-version'], {
+    timeout: VERSION_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+  });
+  return majorOf(/ version "([^"\n]{1,64})"/.exec(`${stderr}\n${stdout}`)?.[1]);
+}
+
+/** `1.8.0_392` is Java 8, `17.0.15` and `25` what they say (https://openjdk.org/jeps/223). */
+function majorOf(version = ''): number | undefined {
+  const [, old, major] = /^(?:1\.(\d{1,2})\b|(\d{1,3}))/.exec(version) ?? [];
+  const number = Number(old ?? major);
+  return number > 0 ? number : undefined;
+}
+
+function noJava(): EngineError {
+  return new EngineError('core_unavailable', 'There is no Java on this machine.', {
+    suggestion: 'Choose the sandbox core, or ask the operator to install Java or to use the Docker engine.',
+  });
+}
+
+function wrongJava({ least, most }: JavaRange, what: string, javas: readonly Java[]): EngineError {
+  const needed = most === Infinity ? `${least} or newer` : most === least ? `${least}` : `${least} to ${most}`;
+  const there = [...new Set(javas.map(({ major }) => major ?? 0))].toSorted((a, b) => a - b).map(String);
+  const last = there.pop() ?? '';
+  const list = there.length === 0 ? last : `${there.join(', ')} and ${last}`;
+  return new EngineError('wrong_java_version', `${what} needs Java ${needed}; this machine has Java ${list}.`, {
+    suggestion:
+      `Ask the operator to install Java ${least}, or to name its folder in JAVA_HOMES; or choose a version of ` +
+      'Minecraft that runs on what is there.',
+  });
+}

@@ -1,0 +1,114 @@
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { EngineError, type GameSpec } from '../engine.ts';
+import { hasCore } from './core-file.ts';
+
+/** What Java is told besides its memory. */
+export interface Launch {
+  /** Before the service's own arguments, which win over them. */
+  first: string[];
+  /** What to run. */
+  main: string[];
+}
+
+type Installed = Pick<GameSpec, 'core' | 'version' | 'dataDir'>;
+
+const USER_ARGS = 'user_jvm_args.txt';
+const UNIX_ARGS = 'unix_args.txt';
+/** Where the installers of Forge and NeoForge (whose first was called Forge, too) put what Java is told, by version. */
+const LIBRARIES: Record<string, readonly string[]> = {
+  forge: ['libraries/net/minecraftforge/forge'],
+  neoforge: ['libraries/net/neoforged/neoforge', 'libraries/net/neoforged/forge'],
+};
+/** Launchers that installers put beside Mojang's `server.jar`, which they run. */
+const LAUNCHERS: Record<string, string> = { quilt: 'quilt-server-launch.jar', fabric: 'fabric-server-launch.jar' };
+const MAX_SCRIPT_BYTES = 64 * 1024;
+
+/**
+ * How a server starts that its loader's own installer has made, or a pack that was made by one: by the arguments that its
+ * `run.sh` names, a launcher, or the jar of an older Forge. Undefined where there is none. EngineError `core_unavailable` where
+ * what is installed is for another version of the game.
+ */
+export async function installedLaunch({ core, version, dataDir }: Installed): Promise<Launch | undefined> {
+  const launcher = LAUNCHERS[core];
+  if (launcher !== undefined && (await hasCore(join(dataDir, launcher)))) return jarLaunch(join(dataDir, launcher));
+  const libraries = LIBRARIES[core];
+  if (libraries === undefined) return undefined;
+  const installed = await argumentFiles(dataDir, libraries);
+  const fitting = installed.filter(({ build }) => isFor(build, version));
+  const named = await namedByScript(dataDir);
+  const chosen = fitting.find(({ path }) => path === named) ?? fitting.at(-1);
+  if (chosen) {
+    const hasOwn = await hasCore(join(dataDir, USER_ARGS));
+    return { first: hasOwn ? [`@${USER_ARGS}`] : [], main: [`@${chosen.path}`] };
+  }
+  const jar = await olderForge(dataDir, version);
+  if (jar !== undefined) return jarLaunch(jar);
+  const [other] = installed;
+  if (other === undefined || (await hasCore(join(dataDir, 'server.jar')))) return undefined;
+  throw new EngineError('core_unavailable', `The ${core} that is installed is ${other.build}, not for ${version}.`, {
+    suggestion: `Upload what the installer of ${core} for ${version} makes, or choose the version of what is there.`,
+  });
+}
+
+/** A jar that says itself what is to run. */
+export function jarLaunch(jar: string, ...options: string[]): Launch {
+  return { first: [], main: [...options, '-jar', jar] };
+}
+
+/** Files of arguments, relative to the server's folder, oldest build first. */
+async function argumentFiles(
+  dataDir: string,
+  libraries: readonly string[],
+): Promise<{ build: string; path: string }[]> {
+  const all = libraries.map(async (library) => {
+    const builds = (await readdir(join(dataDir, library)).catch(() => [])).filter((build) =>
+      /^\w[\w.+-]*$/.test(build),
+    );
+    const found = builds.toSorted(byNumbers).map(async (build) => {
+      const path = `${library}/${build}/${UNIX_ARGS}`;
+      return (await hasCore(join(dataDir, path))) ? [{ build, path }] : [];
+    });
+    return (await Promise.all(found)).flat();
+  });
+  return (await Promise.all(all)).flat();
+}
+
+const { compare: byNumbers } = new Intl.Collator('en', { numeric: true });
+
+/**
+ * Forge's builds are named `1.20.1-47.2.0`, NeoForge's by the game's version without its 1: `21.1.77` is for 1.21.1, `21.0.5` for
+ * 1.21, `26.1.0.3` for 26.1 (https://docs.neoforged.net/docs/gettingstarted/versioning).
+ */
+function isFor(build: string, version: string): boolean {
+  if (build.startsWith(`${version}-`)) return true;
+  const [major = '', minor = '0', patch = '0'] = version.split('-')[0]?.split('.') ?? [];
+  const prefix = major === '1' ? `${minor}.${patch}.` : `${major}.${minor}.${patch}.`;
+  return !build.startsWith('1.') && build.startsWith(prefix);
+}
+
+/** The file of arguments that `run.sh` names, where there is one. It is read, never run: it would take whatever Java it finds. */
+async function namedByScript(dataDir: string): Promise<string | undefined> {
+  try {
+    await using script = await open(
+      join(dataDir, 'run.sh'),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+    );
+    const { buffer, bytesRead } = await script.read(Buffer.alloc(MAX_SCRIPT_BYTES), 0, MAX_SCRIPT_BYTES, 0);
+    return /@(libraries\/[\w./+-]{1,256}\/unix_args\.txt)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Up to 1.16.5 the installer makes a jar: `forge-1.16.5-36.2.39.jar`, in older ones `…-universal.jar`. */
+async function olderForge(dataDir: string, version: string): Promise<string | undefined> {
+  const names = (await readdir(dataDir).catch(() => [])).filter(
+    (name) => name.startsWith(`forge-${version}-`) && /^[\w.+-]+\.jar$/.test(name) && !name.includes('installer'),
+  );
+  for (const name of names.toSorted(byNumbers).toReversed()) {
+    if (await hasCore(join(dataDir, name))) return join(dataDir, name);
+  }
+  return undefined;
+}

@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { gameProcessOf } from './family.ts';
+import type { ProcessLogFiles } from './log-files.ts';
+import type { Run } from './runs.ts';
+import { send } from './signals.ts';
+import { processTable } from './table.ts';
+
+/** Games whose log is not large are looked at only so often. */
+const QUIET_EVERY = 5;
+
+/** Moves the large logs of running games aside, one after another; each game stands still for a few milliseconds. */
+export class LogRotation {
+  readonly #files: ProcessLogFiles;
+  readonly #log: Logger;
+  /** Those whose log was large at the last look: they may print hundreds of megabytes a second. */
+  #loud = new Set<string>();
+  #looks = 0;
+  #busy = false;
+
+  constructor(files: ProcessLogFiles, log: Logger) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** To be called once a second. Never rejects; does nothing while the look before is not over. */
+  async look(runs: Iterable<Run>): Promise<void> {
+    if (this.#busy) return;
+    this.#busy = true;
+    const all = this.#looks++ % QUIET_EVERY === 0;
+    for (const run of runs) {
+      if (!all && !this.#loud.has(run.serverId)) continue;
+      if (await this.#rotate(run)) this.#loud.add(run.serverId);
+      else this.#loud.delete(run.serverId);
+    }
+    this.#busy = false;
+  }
+
+  /** Whether the log was large. */
+  async #rotate({ serverId, pid }: Run): Promise<boolean> {
+    if (pid === null) return false;
+    const pause = async () => {
+      send(-pid, 'SIGSTOP');
+      const game = await gameProcessOf(pid);
+      for (let look = 0; look < 100 && !processTable.isStopped(game); look += 1) await sleep(1);
+      return processTable.isStopped(game);
+    };
+    try {
+      return await this.#files.rotateIfLarge(serverId, pause, () => send(-pid, 'SIGCONT'));
+    } catch (err) {
+      this.#log.warn({ err, server: serverId }, 'a log was not moved aside');
+      return false;
+    }
+  }
+}

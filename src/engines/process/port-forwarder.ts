@@ -1,0 +1,156 @@
+import { type RemoteInfo, type Socket as UdpSocket, createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { type Socket, connect, createServer } from 'node:net';
+import { pipeline } from 'node:stream';
+import type { PublishedPort } from '../engine.ts';
+
+/** Gives ports of this machine's loopback to the outside. */
+export interface Forwarder {
+  close(): void;
+}
+
+/** Strangers use these ports, so what they may take is bounded: connections, and senders of datagrams, at once. */
+const MAX_PEERS = 256;
+/** A sender of datagrams that says nothing for so long is forgotten. */
+const UDP_IDLE_MS = 60_000;
+/** How systems without IPv6 refuse it. */
+const IPV6_OFF = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL', 'EPROTONOSUPPORT']);
+
+/** Whether what listens where a port leads to is meant for strangers. */
+export type IsMeant = (port: PublishedPort) => Promise<boolean>;
+
+/**
+ * Opens all of the ports, at every address of this machine; each leads to `containerPort` at 127.0.0.1. That is asked anew
+ * for every connection and every datagram, as loopback has services that are nobody's business: what is not meant gets
+ * nothing. Rejects, with none of the ports open, where one is taken.
+ */
+export async function forwardPorts(ports: readonly PublishedPort[], isMeant: IsMeant): Promise<Forwarder> {
+  const open: Forwarder[] = [];
+  const close = () => {
+    for (const each of open.splice(0)) each.close();
+  };
+  try {
+    for (const port of ports) {
+      const forward = port.proto === 'tcp' ? forwardTcp : forwardUdp;
+      open.push(await forward(port, () => isMeant(port)));
+    }
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { close };
+}
+
+type Forward = (port: PublishedPort, isMeant: () => Promise<boolean>) => Promise<Forwarder>;
+
+const forwardTcp: Forward = async ({ hostPort, containerPort }, isMeant) => {
+  const sockets = new Set<Socket>();
+  const keep = (socket: Socket) => {
+    sockets.add(socket.setNoDelay());
+    socket.once('close', () => sockets.delete(socket));
+    return socket;
+  };
+  async function join(stranger: Socket): Promise<void> {
+    if (!(await isMeant())) stranger.destroy();
+    // Also by its own end, or ours, in the meantime.
+    if (stranger.destroyed) return;
+    const game = keep(connect({ port: containerPort, host: '127.0.0.1', allowHalfOpen: true }));
+    // Whichever breaks takes the other one along.
+    const end = (error: Error | null | undefined) => {
+      if (error) for (const socket of [stranger, game]) socket.destroy();
+    };
+    pipeline(stranger, game, end);
+    pipeline(game, stranger, end);
+  }
+  const server = createServer({ allowHalfOpen: true }, (stranger) => {
+    stranger.on('error', () => stranger.destroy());
+    void join(keep(stranger));
+  });
+  server.maxConnections = MAX_PEERS;
+  server.listen(hostPort);
+  await once(server, 'listening');
+  server.on('error', () => {});
+  server.unref();
+  return {
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+};
+
+const forwardUdp: Forward = async ({ hostPort, containerPort }, isMeant) => {
+  const outside = await bindUdp(hostPort);
+  let waiting = 0;
+  let closed = false;
+  const peers = new Map<string, { socket: UdpSocket; idle: NodeJS.Timeout }>();
+
+  /** A socket for each sender, so that answers find the way back. */
+  function peerOf({ address, port }: RemoteInfo) {
+    const key = `${address} ${port}`;
+    const known = peers.get(key);
+    if (known || peers.size >= MAX_PEERS) return known;
+    const socket = createSocket('udp4');
+    const forget = () => {
+      if (peers.delete(key)) socket.close();
+    };
+    socket.on('message', (datagram) => outside.send(datagram, port, address));
+    socket.on('error', forget);
+    const peer = { socket, idle: setTimeout(forget, UDP_IDLE_MS).unref() };
+    peers.set(key, peer);
+    return peer;
+  }
+
+  async function pass(datagram: Buffer, from: RemoteInfo): Promise<void> {
+    // Datagrams may get lost; memory may not.
+    if (waiting >= MAX_PEERS) return;
+    waiting++;
+    const passes = await isMeant();
+    waiting--;
+    if (!passes || closed) return;
+    const peer = peerOf(from);
+    peer?.idle.refresh();
+    peer?.socket.send(datagram, containerPort, '127.0.0.1');
+  }
+
+  outside.on('message', (datagram, from) => void pass(datagram, from));
+  outside.on('error', () => {});
+  outside.unref();
+  return {
+    close() {
+      closed = true;
+      outside.close();
+      for (const { socket, idle } of peers.values()) {
+        clearTimeout(idle);
+        socket.close();
+      }
+      peers.clear();
+    },
+  };
+};
+
+/** At every address of this machine; only by IPv4 where IPv6 is off. */
+async function bindUdp(port: number): Promise<UdpSocket> {
+  try {
+    return await bound(createSocket('udp6'), port);
+  } catch (error) {
+    if (!IPV6_OFF.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    return await bound(createSocket('udp4'), port);
+  }
+}
+
+async function bound(socket: UdpSocket, port: number): Promise<UdpSocket> {
+  socket.bind(port);
+  await once(socket, 'listening');
+  return socket;
+}
+
+/** Whether a port of this machine can be given to the outside now. */
+export async function isPortFree(hostPort: number, proto: PublishedPort['proto']): Promise<boolean> {
+  try {
+    (await forwardPorts([{ hostPort, proto, containerPort: hostPort }], async () => false)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}

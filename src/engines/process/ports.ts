@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import { type ListenOptions, type Server, createServer } from 'node:net';
+import { EngineError } from '../engine.ts';
+
+/** Below the range from which systems take the ports of outgoing connections, which could seize one while a game starts. */
+export const DEFAULT_PORT_RANGE = { from: 27_000, to: 31_999 };
+
+export interface PortRange {
+  from: number;
+  to: number;
+}
+
+/** Ports that no other service of this machine chooses until they are let go of, or this process ends. */
+export interface HeldPorts {
+  ports: number[];
+  release: () => void;
+}
+
+/**
+ * As many loopback ports that are free now and not in `taken`. A game listens only when its world is loaded; until then
+ * they are held for it. Rejects with EngineError `port_in_use` where there are none.
+ */
+export async function holdPorts(count: number, range: PortRange, taken: ReadonlySet<number>): Promise<HeldPorts> {
+  const size = range.to - range.from + 1;
+  // From somewhere in the middle, so that two installations on one machine seldom try the same.
+  const offset = Math.floor(Math.random() * size);
+  const ports: number[] = [];
+  const holds: Server[] = [];
+  const release = () => {
+    for (const hold of holds.splice(0)) hold.close();
+  };
+  for (let step = 0; step < size && ports.length < count; step += 1) {
+    const port = range.from + ((offset + step) % size);
+    if (taken.has(port)) continue;
+    const hold = await holdOf(port);
+    if (hold && (await isFree(port))) {
+      ports.push(port);
+      holds.push(hold);
+    } else hold?.close();
+  }
+  if (ports.length === count) return { ports, release };
+  release();
+  throw new EngineError('port_in_use', `No port between ${range.from} and ${range.to} is free.`, {
+    suggestion: 'The operator can widen the range of ports.',
+  });
+}
+
+/**
+ * A name that only one process of this machine can listen at, beside the port itself, which the game will need; undefined
+ * where another one does. It leaves no file (man 7 unix, abstract). Systems without such names hold nothing.
+ */
+async function holdOf(port: number): Promise<Server | undefined> {
+  try {
+    return await listen({ path: `\0dormouse-port-${port}` });
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? undefined : createServer();
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    const server = await listen({ port, host: '127.0.0.1' });
+    await new Promise((resolve) => server.close(resolve));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function listen(options: ListenOptions): Promise<Server> {
+  const server = createServer((socket) => socket.destroy()).listen(options);
+  await once(server, 'listening');
+  return server.unref();
+}

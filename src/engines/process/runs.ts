@@ -1,0 +1,207 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { link, mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readIfThere, removeIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import type { Exit, Game, GameSpec, PublishedPort } from '../engine.ts';
+import { checkedServerId, isServerId } from '../server-id.ts';
+import type { Place } from './command.ts';
+
+/**
+ * One run of one server's program. Written before the program is started, with `pid` null, so that a crash in between
+ * leaves a trail: the process, if there is one, carries `token` in its environment.
+ */
+export interface Run {
+  serverId: string;
+  token: string;
+  installer: boolean;
+  pid: number | null;
+  /** Tells the process from a later one of the same pid. */
+  start: string | null;
+  gamePort: number;
+  rconPort: number;
+  /** 0: of a run that an earlier version started. */
+  managementPort: number;
+  ramMb: number;
+  /** Absent in run files of earlier versions. */
+  ports?: readonly PublishedPort[];
+  /** When the intent was written; epoch ms. */
+  intendedAt: number;
+  startedAt: number | null;
+  exit: Exit | null;
+}
+
+/** A run that is about to be started. */
+export function newRun(spec: GameSpec, installer: boolean, place: Place, intendedAt: number): Run {
+  const { serverId, ramMb } = spec;
+  const ports = installer ? [] : spec.ports;
+  const intent = { pid: null, start: null, intendedAt, startedAt: null, exit: null };
+  return { serverId, token: randomUUID(), installer, ...place, ramMb, ports, ...intent };
+}
+
+/** What a run shows of its server. */
+export function gameOf(run: Run): Game {
+  const up = run.exit === null;
+  const listens = up && !run.installer;
+  return {
+    serverId: run.serverId,
+    up,
+    installer: run.installer,
+    game: listens ? { host: '127.0.0.1', port: run.gamePort } : null,
+    rcon: listens ? { host: '127.0.0.1', port: run.rconPort } : null,
+    management: listens && run.managementPort > 0 ? { host: '127.0.0.1', port: run.managementPort } : null,
+    startedAt: run.startedAt,
+    exit: run.exit,
+  };
+}
+
+/** Run files of a directory: `<server id>.json`, one a server. */
+export interface Runs {
+  /** Undefined where there is none, or none that can be read. */
+  read(serverId: string): Promise<Run | undefined>;
+  all(): Promise<Run[]>;
+  /** Writes the first version; false where the server has a run file already. */
+  claim(run: Run): Promise<boolean>;
+  /** Writes a later version; nothing where the file has gone, belongs to another run, or tells of its end already. */
+  update(run: Run): Promise<void>;
+  remove(serverId: string): Promise<void>;
+  /** Where the server's run file is, or would be. */
+  path(serverId: string): string;
+  /** Whether a run file that could not be read was set aside: what it told of may still run. */
+  isDamaged(serverId: string): boolean;
+  /** Removes what was set aside. */
+  removeDamaged(serverId: string): Promise<void>;
+  /** Removes what processes that are dead have begun to write. */
+  sweep(): Promise<void>;
+}
+
+const Port = z.int().min(0).max(65_535);
+const PublishedPorts = z.array(z.object({ hostPort: Port, containerPort: Port, proto: z.enum(['tcp', 'udp']) }));
+
+/** What a run file must hold to be believed; of an earlier version it lacks some. */
+const RunFile = z.looseObject({
+  serverId: z.string(),
+  token: z.string().min(1),
+  installer: z.boolean(),
+  pid: z.int().min(2).nullable(),
+  start: z.string().nullable(),
+  gamePort: Port,
+  rconPort: Port,
+  managementPort: Port.default(0),
+  ramMb: z.number(),
+  ports: PublishedPorts.exactOptional(),
+  intendedAt: z.number(),
+  startedAt: z.number().nullable(),
+  exit: z.object({ code: z.int().nullable(), oomKilled: z.boolean(), at: z.number().nullable() }).nullable(),
+});
+
+/** Tells this process's drafts from those of one that had the same pid, as in a container that was started again. */
+const PROCESS = randomBytes(6).toString('hex');
+/** A draft, whole or half written; of earlier versions without a process. */
+const DRAFT = /^\.[a-z0-9-]+(?:\.(\d+)\.([0-9a-f]{12}))?\.[0-9a-f]{12}(?:\.[0-9a-f]{12}\.tmp)?$/;
+
+/** What reading it answers where it is no file of ours, or its disk is broken. */
+const UNREADABLE = new Set(['EISDIR', 'EACCES', 'EPERM', 'EIO']);
+
+/**
+ * The run files in `dir`, which is made when first needed. A file that tells of no run is set aside as `<server id>.damaged` and
+ * `onDamaged` called, once: it concerns one server, and the others' are read all the same.
+ */
+export function runFiles(dir: string, onDamaged: (serverId: string) => void = () => {}): Runs {
+  const path = (serverId: string) => join(dir, `${checkedServerId(serverId)}.json`);
+  const damagedPath = (serverId: string) => join(dir, `${checkedServerId(serverId)}.damaged`);
+
+  async function read(serverId: string): Promise<Run | undefined> {
+    const text = await readIfThere(path(serverId)).catch((error: NodeJS.ErrnoException) => {
+      if (UNREADABLE.has(error.code ?? '')) return null;
+      throw error;
+    });
+    if (text === undefined) return undefined;
+    const run = text === null ? undefined : runOf(text, serverId);
+    if (run === undefined) setAside(serverId, text);
+    return run;
+  }
+
+  /** Unless another run has its file there by now: in one turn, so that none can come in between. */
+  function setAside(serverId: string, text: string | null): void {
+    const file = path(serverId);
+    if (!existsSync(file) || (text !== null && readFileSync(file, 'utf8') !== text)) return;
+    rmSync(damagedPath(serverId), { recursive: true, force: true });
+    renameSync(file, damagedPath(serverId));
+    onDamaged(serverId);
+  }
+
+  /** Writes a run beside its place, and lets `place` put it there. */
+  async function drafted(run: Run, place: (draft: string) => void | Promise<void>): Promise<void> {
+    const draft = join(dir, `.${run.serverId}.${process.pid}.${PROCESS}.${randomBytes(6).toString('hex')}`);
+    try {
+      await writeAtomic(draft, JSON.stringify(run));
+      await place(draft);
+    } finally {
+      await removeIfThere(draft);
+    }
+  }
+
+  return {
+    read,
+    path,
+    async all() {
+      const names = await readdir(dir).catch(() => []);
+      const ids = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+      const runs = await Promise.all(ids.filter(isServerId).map(read));
+      return runs.filter((run) => run !== undefined);
+    },
+    async claim(run) {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      try {
+        // Unlike rename, link refuses to replace what is there.
+        await drafted(run, (draft) => link(draft, path(run.serverId)));
+        return true;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+        throw error;
+      }
+    },
+    async update(run) {
+      const { serverId, token } = run;
+      const file = path(serverId);
+      if ((await read(serverId))?.token !== token) return;
+      await drafted(run, (draft) => {
+        // Once more and in one turn: a disk may take long to write a draft, and what is removed meanwhile must not come back.
+        const found = existsSync(file) ? runOf(readFileSync(file, 'utf8'), serverId) : undefined;
+        if (found?.token === token && found.exit === null) renameSync(draft, file);
+      });
+    },
+    remove: (serverId) => removeIfThere(path(serverId)),
+    isDamaged: (serverId) => existsSync(damagedPath(serverId)),
+    async sweep() {
+      for (const name of await readdir(dir).catch(() => [])) {
+        const draft = DRAFT.exec(name);
+        const [, pid, token] = draft ?? [];
+        const isDead = token !== PROCESS && (pid === undefined || !isAlive(Number(pid)));
+        if (draft && isDead) await removeIfThere(join(dir, name));
+      }
+    },
+    removeDamaged: (serverId) => rm(damagedPath(serverId), { recursive: true, force: true }),
+  };
+}
+
+function isAlive(pid: number): boolean {
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The run of which a run file's text tells; undefined where it tells of none of this server. */
+function runOf(text: string, serverId: string): Run | undefined {
+  try {
+    const run = RunFile.parse(JSON.parse(text));
+    return run.serverId === serverId ? run : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+import { readFile, readdir, readlink } from 'node:fs/promises';
+import type { PublishedPort } from '../engine.ts';
+import { familyOf } from './family.ts';
+import { processTable } from './table.ts';
+
+/** What leads into a game: a port of 127.0.0.1. */
+type Target = Pick<PublishedPort, 'containerPort' | 'proto'>;
+
+/** The process a game was started as; null where that is not known. */
+interface Leader {
+  pid: number | null;
+  start: string | null;
+}
+
+/** An answer is good for so long: strangers ask as often as they like. */
+const GOOD_FOR_MS = 1_000;
+
+/** Addresses at which connections to 127.0.0.1 are taken, as the kernel writes them: it and `0.0.0.0`, by IPv4 and IPv6. */
+const REACHED = new Set([
+  '0100007F',
+  '00000000',
+  '0000000000000000FFFF00000100007F',
+  '0000000000000000FFFF000000000000',
+  '00000000000000000000000000000000',
+]);
+const LISTENING = '0A';
+
+/** Whether this system tells whose a socket is. Where it does not, no port leads into a game. */
+export const TELLS_OWNERS = process.platform === 'linux';
+
+/**
+ * Tells whether all that answers at a port of 127.0.0.1 are a game's own processes: those of its session, and what they have
+ * started. False where nobody answers, or where it cannot be known. What is found out holds for a second.
+ */
+export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
+  const answers = new Map<string, { at: number; isOwn: Promise<boolean> }>();
+  return async function isOwn(target) {
+    const key = `${target.containerPort}/${target.proto}`;
+    const at = performance.now();
+    const known = answers.get(key);
+    if (known && at - known.at < GOOD_FOR_MS) return known.isOwn;
+    const answer = { at, isOwn: answersAt(target, game()).catch(() => false) };
+    answers.set(key, answer);
+    return answer.isOwn;
+  };
+}
+
+async function answersAt(target: Target, leader: Leader | undefined): Promise<boolean> {
+  if (!TELLS_OWNERS || !leader?.pid || leader.start === null) return false;
+  const { pid, start } = leader;
+  const missing = await socketsAt(target);
+  if (missing.size === 0 || (await processTable.startOf(pid)) !== start) return false;
+  // Mostly it is the game's first process that listens.
+  await takeOwn(missing, pid);
+  if (missing.size > 0) for (const other of await familyOf(pid)) await takeOwn(missing, other);
+  return missing.size === 0;
+}
+
+/**
+ * Where a game's own processes listen for TCP connections to 127.0.0.1, and which of `ports` are somebody else's; undefined
+ * where the system does not tell.
+ */
+export async function listenersOf(
+  leader: Leader,
+  ports: readonly number[],
+): Promise<{ own: number[]; taken: number[] } | undefined> {
+  if (!TELLS_OWNERS || leader.pid === null) return undefined;
+  const sockets = await listening();
+  const missing = new Set(sockets.keys());
+  for (const pid of [leader.pid, ...(await familyOf(leader.pid))]) await takeOwn(missing, pid);
+  const foreign = new Set([...missing].map((inode) => sockets.get(inode) ?? 0));
+  const own = new Set([...sockets.values()].filter((port) => !foreign.has(port)));
+  return { own: [...own], taken: ports.filter((port) => foreign.has(port)) };
+}
+
+/** The ports of all sockets that take connections to 127.0.0.1, by inode. */
+async function listening(): Promise<Map<string, number>> {
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readTable(`/proc/net/${name}`)));
+  const sockets = new Map<string, number>();
+  for (const fields of tables.flat()) {
+    const [address = '', port = ''] = (fields[1] ?? '').split(':');
+    if (REACHED.has(address) && fields[3] === LISTENING) sockets.set(fields[9] ?? '', Number.parseInt(port, 16));
+  }
+  return sockets;
+}
+
+/** Inodes of the sockets at a port, from the tables in `/proc/net` (man 5 proc). */
+async function socketsAt({ containerPort, proto }: Target): Promise<Set<string>> {
+  const port = containerPort.toString(16).toUpperCase().padStart(4, '0');
+  const tables = await Promise.all([proto, `${proto}6`].map((name) => readTable(`/proc/net/${name}`)));
+  const found = tables.flat().filter(([, local = '', , state]) => {
+    const [address = '', at] = local.split(':');
+    return at === port && REACHED.has(address) && (proto === 'udp' || state === LISTENING);
+  });
+  return new Set(found.map((fields) => fields[9] ?? ''));
+}
+
+async function readTable(path: string): Promise<string[][]> {
+  // There is none of IPv6 where that is off.
+  const text = await readFile(path, 'latin1').catch(() => '');
+  return text.split('\n').map((line) => line.trim().split(/\s+/));
+}
+
+/** Takes away what a process has open. Those of others cannot be read, and some end meanwhile. */
+async function takeOwn(inodes: Set<string>, pid: number): Promise<void> {
+  const dir = `/proc/${pid}/fd`;
+  for (const fd of await readdir(dir).catch(() => [])) {
+    if (inodes.size === 0) return;
+    const link = await readlink(`${dir}/${fd}`).catch(() => '');
+    inodes.delete(/^socket:\[(\d+)\]$/.exec(link)?.[1] ?? '');
+  }
+}

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { type MojangVersionsOptions, openMojangVersions } from '../../game/catalogue/mojang-versions.ts';
+import { createTurns } from '../../kernel/mutex.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { ModFile } from '../../mods/registries/registry.ts';
+import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
+
+const TRIES = 3;
+
+/**
+ * Fetches Mojang's own server as `vanilla-<version>.jar`, checked against its published sum, for as many servers as may want
+ * it at once; leaves other cores alone. EngineError `core_unavailable` where there is no such server, `download_failed` where it
+ * cannot be had now.
+ */
+export function createVanillaDownloads(options: MojangVersionsOptions) {
+  const { http, details } = openMojangVersions(options);
+  const alone = createTurns();
+
+  async function find(version: string, signal: AbortSignal): Promise<ModFile> {
+    const found = await details(version, signal);
+    if (found === undefined) throw coreUnavailable(`There is no Minecraft ${version}.`);
+    const { server } = found.downloads;
+    if (server === undefined) throw coreUnavailable(`Mojang offers no server for Minecraft ${version}.`);
+    const { url, size: sizeBytes, sha1 } = server;
+    return { name: `vanilla-${version}.jar`, urls: [url], sizeBytes, sha1, sha512: '' };
+  }
+
+  return async function fetchCore(coresDir: string, core: string, version: string, signal: AbortSignal): Promise<void> {
+    if (core !== 'vanilla') return;
+    await alone(version, async () => {
+      const path = join(coresDir, `vanilla-${version}.jar`);
+      if (await hasCore(path)) return;
+      try {
+        const file = await find(version, signal);
+        for (let tries = 1; ; tries++) {
+          try {
+            return await saveCore(path, http.download(file, signal));
+          } catch (error) {
+            signal.throwIfAborted();
+            if (tries === TRIES || !(error instanceof StatusError) || error.code !== 'UNAVAILABLE') throw error;
+          }
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        throw error instanceof StatusError ? coreFailure(error) : error;
+      }
+    });
+  };
+}

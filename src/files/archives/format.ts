@@ -1,0 +1,64 @@
+import type { Duplex } from 'node:stream';
+import { constants, createGunzip, createGzip, createZstdCompress, createZstdDecompress } from 'node:zlib';
+import { StatusError } from '../../kernel/status.ts';
+
+/** The kinds of archives that are made and taken. */
+export type ArchiveFormat = 'zip' | 'tar' | 'tar.gz' | 'tar.zst';
+
+const ENDINGS: readonly [RegExp, ArchiveFormat][] = [
+  [/\.zip$/i, 'zip'],
+  [/\.tar$/i, 'tar'],
+  [/\.(?:tar\.gz|tgz)$/i, 'tar.gz'],
+  [/\.(?:tar\.zst|tzst)$/i, 'tar.zst'],
+];
+
+/**
+ * What Zstandard may need of memory to decompress, as a power of two: 8 MiB, which RFC 8878 §3.1.1.1.2 asks every reader to
+ * take, and enough for every level but --ultra. Whoever writes the archive chooses it, up to 2 GiB.
+ */
+export const ZSTD_WINDOW = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
+
+/** As many bytes of a file as `formatOfContent` looks at. */
+export const MAGIC_BYTES = 512;
+
+/** What an archive of this name is to be. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+export function formatOfName(name: string): ArchiveFormat {
+  const format = ENDINGS.find(([ending]) => ending.test(name))?.[1];
+  if (format) return format;
+  throw unknownArchive('The name must end in .zip, .tar, .tar.gz or .tar.zst.');
+}
+
+/** What an archive is by its first bytes, whatever it is called. INVALID_ARGUMENT UNKNOWN_ARCHIVE. */
+export function formatOfContent(head: Buffer): ArchiveFormat {
+  if (head.readUInt16BE(0) === 0x504b) return 'zip';
+  if (head.readUInt16BE(0) === 0x1f8b) return 'tar.gz';
+  if (head.readUInt32BE(0) === 0x28b52ffd) return 'tar.zst';
+  if (head.toString('latin1', 257, 262) === 'ustar') return 'tar';
+  throw unknownArchive('This is no zip, tar, tar.gz or tar.zst archive.');
+}
+
+/** What makes bytes of the format from those of a tar; undefined for a tar itself. */
+export function compressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | undefined {
+  if (format === 'tar.gz') return createGzip();
+  return format === 'tar.zst' ? createZstdCompress() : undefined;
+}
+
+/** The other way round. */
+export function decompressor(format: Exclude<ArchiveFormat, 'zip'>): Duplex | undefined {
+  if (format === 'tar.gz') return createGunzip();
+  return format === 'tar.zst' ? createZstdDecompress(ZSTD_WINDOW) : undefined;
+}
+
+/** A refusal of an archive for what is in it. */
+export function badArchive(problem: string, cause?: unknown): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'BAD_ARCHIVE', `The archive ${problem}.`, { cause });
+}
+
+/** A refusal of an archive for how much of it there is. */
+export function tooLarge(problem: string): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'ARCHIVE_TOO_LARGE', `The archive ${problem}.`);
+}
+
+function unknownArchive(message: string): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'UNKNOWN_ARCHIVE', message);
+}

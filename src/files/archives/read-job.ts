@@ -1,0 +1,272 @@
+import { read as readAt } from 'node:fs';
+import { PassThrough, Readable, pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import { type Extract, extract as tarExtract } from 'tar-stream';
+import { RandomAccessReader, type Entry as ZipEntry, type ZipFile, fromRandomAccessReader } from 'yauzl';
+import { pathProblem } from '../../jail/path.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { job } from '../../kernel/worker-job.ts';
+import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
+
+/** What is to be read. */
+export interface ArchiveInput {
+  sizeBytes: number;
+  /** All of it, where it is no file that the worker has as its first descriptor. */
+  bytes?: Uint8Array | undefined;
+  /** Only entries whose paths begin so are given; the others are checked all the same. */
+  below: string;
+}
+
+/** A part of an archive: the first of an entry says what it is, and the last that it is the last. */
+export interface ArchivePiece {
+  entry?: { path: string; kind: 'file' | 'directory'; mode: number };
+  bytes: Uint8Array;
+  last: boolean;
+}
+
+/** An entry as its format's reader finds it. */
+interface Found {
+  path: string;
+  kind: 'file' | 'directory';
+  mode: number;
+  content: () => Promise<AsyncIterable<Buffer>> | AsyncIterable<Buffer>;
+}
+
+/** The archive's bytes, wherever they are. */
+interface Source {
+  sizeBytes: number;
+  /** From `start` to `end`, both with it. */
+  stream(start: number, end: number): Readable;
+}
+
+const MAX_ENTRIES = 100_000;
+/** Of what stands before an entry and says more of it: PAX records, long names. Real ones have some hundred bytes. */
+const MAX_HEADER_BYTES = 64 * 1024;
+/** How much more may come out than went in, once it is so much that it matters. */
+const MAX_RATIO = 100;
+const RATIO_FROM_BYTES = 10 * 1024 * 1024;
+const FIRST_DESCRIPTOR = 4;
+const CHUNK_BYTES = 256 * 1024;
+
+/**
+ * Reads an archive, whatever its name. Throws INVALID_ARGUMENT: UNKNOWN_ARCHIVE for none of the kinds taken; BAD_ARCHIVE for
+ * one that is damaged or encrypted, or holds anything but plain files and directories with paths within it; ARCHIVE_TOO_LARGE
+ * for more than 100 000 entries, or for a bomb: what comes out is counted as it comes.
+ */
+export const readArchive = job(import.meta.url, 'readArchive', async function* readArchive(input: ArchiveInput) {
+  try {
+    for await (const { content, ...entry } of found(sourceOf(input))) {
+      checkPath(entry.path);
+      if (entry.path.startsWith(input.below)) yield* pieces(entry, await content());
+    }
+  } catch (error) {
+    throw error instanceof StatusError ? error : badArchive(problemOf(error), error);
+  }
+});
+
+async function* found(source: Source): AsyncGenerator<Found> {
+  const head = await firstBytes(source);
+  const format = formatOfContent(head);
+  const meter = createMeter(source.sizeBytes);
+  const count = createCount();
+  yield* format === 'zip' ? zipEntries(source, meter, count) : tarEntries(source, format, meter, count);
+}
+
+/** Small files in one piece, for each piece is a message. */
+async function* pieces(
+  entry: NonNullable<ArchivePiece['entry']>,
+  content: AsyncIterable<Buffer>,
+): AsyncGenerator<ArchivePiece> {
+  let first: Pick<ArchivePiece, 'entry'> = { entry };
+  let held: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of content) {
+    held.push(chunk);
+    size += chunk.length;
+    if (size < CHUNK_BYTES) continue;
+    yield { ...first, bytes: Buffer.concat(held), last: false };
+    [first, held, size] = [{}, [], 0];
+  }
+  yield { ...first, bytes: Buffer.concat(held), last: true };
+}
+
+function sourceOf({ sizeBytes, bytes }: ArchiveInput): Source {
+  if (bytes) return { sizeBytes, stream: (start, end) => Readable.from([bytes.subarray(start, end + 1)]) };
+  return { sizeBytes, stream: (start, end) => Readable.from(chunksOf(start, end), { objectMode: false }) };
+}
+
+const read = promisify(readAt);
+
+async function* chunksOf(start: number, end: number): AsyncGenerator<Buffer> {
+  for (let position = start; position <= end;) {
+    const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end + 1 - position));
+    const { bytesRead } = await read(FIRST_DESCRIPTOR, buffer, 0, buffer.length, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+async function firstBytes(source: Source): Promise<Buffer> {
+  const chunks: Buffer[] = [Buffer.alloc(0)];
+  for await (const chunk of source.stream(0, MAGIC_BYTES - 1)) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks, MAGIC_BYTES);
+}
+
+/** Counts what comes out of an archive of so many bytes. */
+function createMeter(archiveBytes: number): (chunk: Buffer) => void {
+  let out = 0;
+  return (chunk) => {
+    out += chunk.length;
+    if (out > RATIO_FROM_BYTES && out > archiveBytes * MAX_RATIO) {
+      throw tooLarge(`holds more than ${MAX_RATIO} times its own size`);
+    }
+  };
+}
+
+/** Counts entries, and headers that are none. */
+function createCount(): () => void {
+  let count = 0;
+  return () => {
+    if (++count > MAX_ENTRIES) throw tooLarge(`has more than ${MAX_ENTRIES} entries`);
+  };
+}
+
+function metered(meter: (chunk: Buffer) => void): PassThrough {
+  return new PassThrough({
+    transform(chunk: Buffer, _encoding, done) {
+      try {
+        meter(chunk);
+        done(null, chunk);
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+}
+
+/** tar-stream with its headers bounded: it takes 4 MiB each, and copies a global one for each that follows. */
+function boundedTar(count: () => void): Extract {
+  const tar = tarExtract() as Extract & { _header: { type: string }; _decodeLongHeader(content: Buffer): void };
+  const decode = tar._decodeLongHeader.bind(tar);
+  tar._decodeLongHeader = (content) => {
+    count();
+    // What such a header says of all files is of no use here, and few programs write it.
+    if (tar._header.type === 'pax-global-header') throw badArchive('has a global header');
+    if (content.length > MAX_HEADER_BYTES) throw tooLarge(`has a header of more than ${MAX_HEADER_BYTES / 1024} KiB`);
+    decode(content);
+  };
+  return tar;
+}
+
+async function* tarEntries(
+  source: Source,
+  format: Exclude<ArchiveFormat, 'zip'>,
+  meter: (chunk: Buffer) => void,
+  count: () => void,
+): AsyncGenerator<Found> {
+  const tar = boundedTar(count);
+  const counted = metered(meter);
+  const stored = source.stream(0, source.sizeBytes - 1);
+  const inflating = decompressor(format);
+  // Errors come out of the last, which is read here; what is left behind is destroyed with it.
+  const done = (error?: Error | null) => void (error && tar.destroy(error));
+  if (inflating) pipeline(stored, inflating, counted, done);
+  else pipeline(stored, counted, done);
+  counted.pipe(tar);
+  try {
+    for await (const entry of tar) {
+      count();
+      const { name, type, mode } = entry.header;
+      const kind = type === 'directory' ? type : 'file';
+      if (type !== 'directory' && type !== 'file' && type !== 'contiguous-file') throw badArchive(notPlain(name));
+      let wanted = false;
+      const content = () => ((wanted = true), entry as AsyncIterable<Buffer>);
+      yield { path: name, kind, mode: mode ?? 0, content };
+      if (!wanted) entry.resume();
+    }
+  } finally {
+    stored.destroy();
+    counted.destroy();
+  }
+}
+
+async function* zipEntries(source: Source, meter: (chunk: Buffer) => void, count: () => void): AsyncGenerator<Found> {
+  const zip = await openZip(source);
+  try {
+    if (zip.entryCount > MAX_ENTRIES) throw tooLarge(`has more than ${MAX_ENTRIES} entries`);
+    for (let entry = await nextEntry(zip); entry; entry = await nextEntry(zip)) {
+      count();
+      const at = entry;
+      const { fileName, externalFileAttributes, versionMadeBy, generalPurposeBitFlag } = at;
+      if (generalPurposeBitFlag & 1) throw badArchive('is encrypted');
+      // Only what a Unix wrote has a mode, in the upper half.
+      const mode = versionMadeBy >> 8 === 3 ? externalFileAttributes >>> 16 : 0;
+      const type = mode & 0o170000;
+      const kind = fileName.endsWith('/') ? 'directory' : 'file';
+      if (type !== 0 && type !== (kind === 'file' ? 0o100000 : 0o040000)) throw badArchive(notPlain(fileName));
+      const content = () => (kind === 'directory' ? Readable.from([]) : openEntry(zip, at, meter));
+      yield { path: fileName, kind, mode: mode & 0o777, content };
+    }
+  } finally {
+    zip.close();
+  }
+}
+
+/** The archive as yauzl reads it: by position. */
+class SourceReader extends RandomAccessReader {
+  readonly #source: Source;
+
+  constructor(source: Source) {
+    super();
+    this.#source = source;
+  }
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    return this.#source.stream(start, end - 1);
+  }
+}
+
+function openZip(source: Source): Promise<ZipFile> {
+  const options = { lazyEntries: true, autoClose: false };
+  return new Promise((resolve, reject) => {
+    fromRandomAccessReader(new SourceReader(source), source.sizeBytes, options, (error, zip) =>
+      error ? reject(error) : resolve(zip),
+    );
+  });
+}
+
+function nextEntry(zip: ZipFile): Promise<ZipEntry | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<ZipEntry | undefined>();
+  const end = () => resolve(undefined);
+  zip.once('entry', resolve).once('end', end).once('error', reject);
+  zip.readEntry();
+  return promise.finally(() => zip.off('entry', resolve).off('end', end).off('error', reject));
+}
+
+function openEntry(zip: ZipFile, entry: ZipEntry, meter: (chunk: Buffer) => void): Promise<Readable> {
+  return new Promise((resolve, reject) => {
+    zip.openReadStream(entry, (error, stream) => {
+      if (error) reject(error);
+      // Who reads the last of them hears of errors; who has stopped reading need not.
+      else resolve(pipeline(stream, metered(meter), () => {}).on('error', () => {}));
+    });
+  });
+}
+
+/** Refuses where an entry says it belongs if that is not below where it is unpacked. */
+function checkPath(path: string): void {
+  const problem =
+    path.split('/').includes('..') || path.startsWith('/') ? 'must stay within the archive' : pathProblem(path);
+  if (problem !== undefined) throw badArchive(`holds a path that ${problem}`);
+}
+
+function notPlain(name: string): string {
+  return `holds something that is no plain file or directory: ${name.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, 256)}`;
+}
+
+function problemOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code === 'ZSTD_error_frameParameter_windowTooLarge'
+    ? 'needs a window of more than 8 MiB; compress it without --long and --ultra'
+    : 'is damaged';
+}

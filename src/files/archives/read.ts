@@ -1,0 +1,81 @@
+import type { JailFile } from '../../jail/jail.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { WorkerPool } from '../../kernel/worker-pool.ts';
+import { badArchive, tooLarge } from './format.ts';
+import { type ArchivePiece, readArchive } from './read-job.ts';
+
+/** What an archive holds, one at a time; a file's `content` is read before the next, or not at all. */
+export interface Unpacked {
+  path: string;
+  kind: 'file' | 'directory';
+  mode: number;
+  content: AsyncIterable<Uint8Array>;
+}
+
+export interface UnpackOptions {
+  workers: Pick<WorkerPool, 'stream'>;
+  /** For whom: others are not kept waiting by it. */
+  tenant: string;
+  signal?: AbortSignal | undefined;
+  /** Only entries whose paths begin so. */
+  below?: string;
+}
+
+const CPU_MS = 60_000;
+const CPU_MS_PER_MIB = 100;
+const MIB = 2 ** 20;
+
+/**
+ * The files and directories of an archive, read by a worker (`read-job.ts`): nothing of its bytes is looked at here. Throws
+ * as that does; ARCHIVE_TOO_LARGE also for one that takes a worker more time or memory than it may.
+ */
+export async function* unpack(archive: JailFile, options: UnpackOptions): AsyncGenerator<Unpacked> {
+  const { workers, tenant, signal, below = '' } = options;
+  const { sizeBytes } = await archive.stat();
+  const { descriptor } = archive;
+  const bytes = descriptor === undefined ? await archive.read(0, sizeBytes) : undefined;
+  const files = descriptor === undefined ? [] : [descriptor];
+  const cpuMs = CPU_MS + (CPU_MS_PER_MIB * sizeBytes) / MIB;
+  const pieces = workers.stream(readArchive, { sizeBytes, bytes, below }, { tenant, signal, files, cpuMs });
+  try {
+    for (let piece = await next(pieces); piece; piece = await next(pieces)) {
+      if (!piece.entry) throw badArchive('is damaged');
+      const content = createContent(pieces, piece);
+      yield { ...piece.entry, content: content.chunks() };
+      await content.skip();
+    }
+  } finally {
+    await pieces.return();
+  }
+}
+
+/** What follows of an entry, read at most once. */
+function createContent(pieces: AsyncGenerator<ArchivePiece, void>, first: ArchivePiece) {
+  let piece = first;
+  const more = async () => {
+    const following = await next(pieces);
+    if (!following) throw badArchive('is damaged');
+    piece = following;
+  };
+  return {
+    async *chunks(): AsyncGenerator<Uint8Array> {
+      if (piece.bytes.length > 0) yield piece.bytes;
+      while (!piece.last) {
+        await more();
+        if (piece.bytes.length > 0) yield piece.bytes;
+      }
+    },
+    async skip() {
+      while (!piece.last) await more();
+    },
+  };
+}
+
+async function next(pieces: AsyncGenerator<ArchivePiece, void>): Promise<ArchivePiece | undefined> {
+  try {
+    return (await pieces.next()).value ?? undefined;
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.reason !== 'WORK_TOO_LARGE') throw error;
+    throw tooLarge('takes more time or memory to read than an archive may');
+  }
+}

@@ -1,0 +1,156 @@
+import { Readable, pipeline } from 'node:stream';
+import { type Pack, pack as tarPack } from 'tar-stream';
+import { ZipFile } from 'yazl';
+import { openIfThere } from '../../backups/source.ts';
+import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
+import { inBlocks } from './blocks.ts';
+import { type ArchiveFormat, compressor } from './format.ts';
+
+/** A file or directory on its way into an archive, by the name it has there. */
+export type Packed = Pick<TreeEntry, 'path' | 'kind' | 'mode' | 'modifiedAt' | 'open'>;
+
+/** What would only grow by being compressed again, and takes long. */
+const COMPRESSED = /\.(?:jar|zip|gz|tgz|zst|xz|bz2|7z|mca|mcr|png|jpg|jpeg|ogg|webp)$/i;
+const CHUNK_BYTES = 256 * 1024;
+const ZEROS = Buffer.alloc(64 * 1024);
+
+/**
+ * The archive of what is given, as it is read: nothing is held but what is on its way. Errors destroy the stream. Files that
+ * have vanished since they were met are passed over. `settled` is called when the entries are not used any more, which may be
+ * a while after the stream was destroyed.
+ */
+export function archiveStream(
+  format: ArchiveFormat,
+  entries: AsyncIterable<Packed>,
+  settled: () => void = () => {},
+): Readable {
+  if (format === 'zip') return zipStream(entries, settled);
+  const pack = tarPack();
+  pack.on('error', () => {});
+  packAll(pack, entries)
+    .finally(settled)
+    .then(
+      () => pack.finalize(),
+      (error: Error) => pack.destroy(error),
+    );
+  const tar = Readable.from(pack, { objectMode: false });
+  const compressing = compressor(format);
+  return quietly(compressing ? pipeline(tar, inBlocks(), compressing, () => {}) : tar);
+}
+
+/** Paths of a jail for an archive, with all below them. Their names there begin behind the directory they all lie in. */
+export async function* packedPaths(jail: Jail, paths: readonly string[]): AsyncGenerator<Packed> {
+  const common = commonDirectory(paths);
+  for (const path of paths) {
+    const { kind, mode, modifiedAt } = await jail.stat(path);
+    const name = path.slice(common.length).replace(/^\//, '');
+    if (kind === 'file') yield { path: name, kind, mode, modifiedAt, open: () => jail.open(path) };
+    if (kind !== 'directory') continue;
+    if (name !== '') yield { path: name, kind, mode, modifiedAt, open: () => jail.open(path) };
+    for await (const entry of jail.tree(path)) {
+      yield { ...entry, path: name === '' ? entry.path : `${name}/${entry.path}`, open: () => entry.open() };
+    }
+  }
+}
+
+function commonDirectory(paths: readonly string[]): string {
+  const parents = paths.map((path) => path.split('/').slice(0, -1));
+  const [first = []] = parents;
+  const shared = first.findIndex((name, depth) => parents.some((names) => names[depth] !== name));
+  return first.slice(0, shared === -1 ? first.length : shared).join('/');
+}
+
+async function packAll(pack: Pack, entries: AsyncIterable<Packed>): Promise<void> {
+  const gone = unread(pack);
+  for await (const { path, kind, mode, modifiedAt, open } of entries) {
+    const header = { name: path, mode, mtime: new Date(modifiedAt) };
+    if (kind === 'directory') await packEntry(pack, { ...header, type: 'directory' }, [], gone);
+    else {
+      await using file = await openIfThere(open);
+      if (file === undefined) continue;
+      const { sizeBytes } = await file.stat();
+      await packEntry(pack, { ...header, size: sizeBytes }, exactly(file, sizeBytes), gone);
+    }
+  }
+}
+
+async function packEntry(
+  pack: Pack,
+  header: Parameters<Pack['entry']>[0],
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  gone: Promise<never>,
+): Promise<void> {
+  const { promise: packed, resolve, reject } = Promise.withResolvers<void>();
+  const sink = pack.entry(header, (error) => (error ? reject(error) : resolve()));
+  // The callback is told as well.
+  sink.on('error', () => {});
+  const over = Promise.race([packed, gone]);
+  over.catch(() => {});
+  for await (const chunk of chunks) {
+    if (sink.write(chunk)) continue;
+    await Promise.race([over, new Promise<void>((drained) => void sink.once('drain', () => drained()))]);
+  }
+  sink.end(undefined);
+  await over;
+}
+
+/** A tar says beforehand how long a file is, so one that shrinks while it is read is filled up, as tar itself does. */
+async function* exactly(file: JailFile, sizeBytes: number): AsyncGenerator<Buffer> {
+  for (let at = 0; at < sizeBytes;) {
+    const read = await file.read(at, Math.min(CHUNK_BYTES, sizeBytes - at));
+    const chunk = read.length > 0 ? read : ZEROS.subarray(0, Math.min(ZEROS.length, sizeBytes - at));
+    at += chunk.length;
+    yield chunk;
+  }
+}
+
+/** Errors are for whoever reads; when nobody does any more, they are no news. */
+function quietly<T extends Readable>(stream: T): T {
+  return stream.on('error', () => {});
+}
+
+/** Rejects once nobody will read the archive any more. */
+function unread(output: { once(event: 'close', listener: () => void): unknown }): Promise<never> {
+  const gone = new Promise<never>((_resolve, reject) => {
+    output.once('close', () => reject(new Error('nobody reads the archive any more')));
+  });
+  gone.catch(() => {});
+  return gone;
+}
+
+function zipStream(entries: AsyncIterable<Packed>, settled: () => void): Readable {
+  const zip = new ZipFile();
+  const output = zip.outputStream as Readable;
+  const fail = (error: Error) => output.destroy(error);
+  zip.on('error', fail);
+  zipAll(zip, output, entries)
+    .finally(settled)
+    .then(() => zip.end(), fail);
+  return quietly(output);
+}
+
+async function zipAll(zip: ZipFile, output: Readable, entries: AsyncIterable<Packed>): Promise<void> {
+  const gone = unread(output);
+  for await (const { path, kind, mode, modifiedAt, open } of entries) {
+    // In a zip a backslash would be a separator, and a letter with a colon a drive.
+    const name = path.replaceAll('\\', '_').replace(/^([a-z]):/i, '$1_');
+    const options = { mtime: new Date(modifiedAt), mode: mode | (kind === 'directory' ? 0o040000 : 0o100000) };
+    if (kind === 'directory') {
+      zip.addEmptyDirectory(name, options);
+      continue;
+    }
+    const file = await openIfThere(open);
+    if (file === undefined) continue;
+    // As long as it is now, lest a log that grows all the time never end.
+    const { sizeBytes } = await file.stat();
+    const stream = sizeBytes > 0 ? file.stream({ start: 0, end: sizeBytes - 1 }) : Readable.from([]);
+    if (sizeBytes === 0) await file.close();
+    const ended = new Promise<void>((resolve, reject) => stream.once('close', resolve).once('error', reject));
+    zip.addReadStream(stream, name, { ...options, compress: !COMPRESSED.test(name) });
+    try {
+      await Promise.race([ended, gone]);
+    } finally {
+      stream.destroy();
+    }
+  }
+}

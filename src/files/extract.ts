@@ -1,0 +1,42 @@
+import type { Jail } from '../jail/jail.ts';
+import { invalidPath, parsePath } from '../jail/path.ts';
+import { patiently } from '../jail/patience.ts';
+import { isList } from '../jail/secrets.ts';
+import { type Room, spaceOf } from '../jail/space.ts';
+import { type UnpackOptions, unpack } from './archives/read.ts';
+
+/** Bytes unpacked, and those that are added by it. */
+export async function extract(
+  files: Jail,
+  { path, to }: { path: string; to: string },
+  reading: UnpackOptions,
+  room: Room,
+): Promise<{ result: number; addedBytes: number }> {
+  await using source = await files.open(path);
+  const target = await files.stat(to).catch(() => undefined);
+  if (target && target.kind !== 'directory') throw invalidPath(to, 'must be a directory, or nothing yet');
+  await using stage = await files.stage();
+  let addedBytes = 0;
+  const beforePiece = patiently(room, reading, (bytes) => (addedBytes += bytes));
+  let extracted = 0;
+  for await (const { path, kind, mode, content } of unpack(source, reading)) {
+    // A backup, say: its lists speak of a server's own folder.
+    if (isList(path)) continue;
+    await beforePiece(0);
+    parsePath(`${to}/${path}`);
+    if (kind === 'directory') {
+      await stage.mkdir(path);
+      continue;
+    }
+    await using file = await stage.create(path, mode || undefined);
+    let size = 0;
+    for await (const chunk of content) {
+      await beforePiece(spaceOf(size + chunk.length) - spaceOf(size));
+      await file.write(size, chunk);
+      size += chunk.length;
+    }
+    extracted += size;
+  }
+  const replacedBytes = await stage.mergeInto(to);
+  return { result: extracted, addedBytes: addedBytes - replacedBytes };
+}

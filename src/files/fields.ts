@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { reply } from '../http/fields.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Services } from '../http/services.ts';
+import type { Entry } from '../jail/jail.ts';
+import { MAX_PATH_BYTES, pathProblem } from '../jail/path.ts';
+import { StatusError } from '../kernel/status.ts';
+import { recordOnServer } from '../servers/api/reach.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+
+/** A path below a server's data root, as the jail reads it. '' is the root itself. */
+export function filePath() {
+  return z
+    .string()
+    .max(MAX_PATH_BYTES, `must have at most ${MAX_PATH_BYTES} bytes`)
+    .check((given) => {
+      const problem = pathProblem(given.value);
+      if (problem !== undefined) given.issues.push({ code: 'custom', input: given.value, message: problem });
+    });
+}
+
+/** The same of what is to be made, moved or removed: the root is none of these. */
+export function ownPath() {
+  return filePath().min(1, "must not be the server's root");
+}
+
+/** One file or directory in a listing. */
+export const FileEntry = z
+  .object({
+    name: reply.text,
+    isDir: reply.flag,
+    size: reply.int64.describe('In bytes; 0 for anything but a file.'),
+  })
+  .meta({ id: 'FileEntry' });
+
+export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof FileEntry> {
+  return { name, isDir: kind === 'directory', size: sizeBytes };
+}
+
+/**
+ * Does something that changes a server's files, and writes down who did it. `detail`: which paths. DATA_LOSS
+ * CHANGE_NOT_RECORDED where it was done and could not be written down: nobody is to try that again.
+ */
+export async function changeFiles<T>(
+  { server, principal }: { server: ServerNow; principal: Principal },
+  { store, clock }: Services,
+  deed: { action: `file.${string}`; detail: string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const result = await work();
+  try {
+    await store.write(recordOnServer(principal, server.row, { ...deed, at: clock.now() }));
+  } catch (cause) {
+    throw notRecorded(server, cause);
+  }
+  return result;
+}
+
+function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
+  const sentence =
+    'The files were changed as you asked; only the audit entry of it could not be written. Do not repeat it.';
+  const metadata = { server: row.id, changed: 'true' };
+  return new StatusError('DATA_LOSS', 'CHANGE_NOT_RECORDED', sentence, { metadata, cause });
+}
+
+/** Does something that takes long, while one of the caller's few places for that is taken. RESOURCE_EXHAUSTED. */
+export async function inTransfer<T>(
+  { transferSlots }: Services,
+  principal: Principal,
+  work: () => Promise<T>,
+): Promise<T> {
+  const release = transferSlots.take(principal, 'transfer');
+  try {
+    return await work();
+  } finally {
+    release();
+  }
+}

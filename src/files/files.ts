@@ -1,0 +1,244 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { ChangeLock } from '../jail/change-lock.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import { type Entry, type Jail, type JailFile, openJail } from '../jail/jail.ts';
+import type { OpenFiles } from '../jail/open-files.ts';
+import { joinNames, parsePath } from '../jail/path.ts';
+import { patiently, unlessGone } from '../jail/patience.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { createFolder } from '../jail/server-folder.ts';
+import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import type { Log } from '../kernel/log.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import { formatOfName } from './archives/format.ts';
+import { archiveStream, packedPaths } from './archives/write.ts';
+import { extract } from './extract.ts';
+import { type Listing, createListing } from './listing.ts';
+
+/** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
+const PACKING = { atOnce: 3, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 16 };
+const ZIPPING = { atOnce: 48, atOncePerTenant: 8, mostWaiting: 256, mostWaitingPerTenant: 16 };
+
+export interface FilesOptions {
+  dataDir: string;
+  /** The game's user, where this process is root. */
+  owner?: FileOwner | undefined;
+  disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+  /** Told of what is open, so that it is measured when it has been deleted. */
+  openFiles?: Pick<OpenFiles, 'add'> | undefined;
+  /** What reads bytes that owners have brought; default: a pool of its own. */
+  workers?: WorkerPool | undefined;
+  log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** Whose work it is, and what may end it early: `StatusError` CANCELLED once its caller has gone. */
+export interface Patience {
+  signal?: AbortSignal;
+  /** Who must not keep others waiting. Default: the server. */
+  tenant?: string;
+}
+
+/**
+ * Servers' files, whatever the servers do meanwhile: through the jail, and within the quota. Rejects as `Jail` does, and
+ * with DISK_QUOTA_EXCEEDED before more lands than may; changes also as `ChangeLock.of` does.
+ */
+export interface Files {
+  /** For work that is not here. Whoever opens it closes it. */
+  jail(serverId: string): Promise<Jail>;
+  /** The same for one change. */
+  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
+  /** By name. RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE beyond 250 000 entries. */
+  list(serverId: string, path: string, patience?: Patience): Promise<Listing>;
+  /** The first bytes of a file, and whether there are more. */
+  read(serverId: string, path: string, maxBytes: number): Promise<{ content: Buffer; truncated: boolean }>;
+  /** Puts what comes in place of the file at the path, when all of it has come. */
+  write(serverId: string, path: string, content: Content, options?: { exclusive?: boolean }): Promise<Entry>;
+  /** Bytes copied. */
+  copy(serverId: string, from: string, to: string, patience?: Patience): Promise<number>;
+  rename(serverId: string, from: string, to: string): Promise<void>;
+  remove(serverId: string, path: string): Promise<void>;
+  mkdir(serverId: string, path: string): Promise<void>;
+  /** An open file, or the zip of a directory as it is read. Whoever gets it ends it: `file.close`, `stream.destroy`. */
+  download(
+    serverId: string,
+    path: string,
+    patience?: Patience,
+  ): Promise<{ entry: Entry; file: JailFile } | { entry: Entry; zip: Readable }>;
+  /** Makes an archive of the kind its name says (.zip, .tar, .tar.gz, .tar.zst). */
+  archive(serverId: string, paths: readonly string[], to: string, patience?: Patience): Promise<Entry>;
+  /**
+   * Unpacks an archive into a directory, whose files of the same names give way: nothing unless all of it is sound and there is
+   * room for it. Put in place one after the other, each whole: a process that is killed just then leaves some of them. Bytes
+   * unpacked.
+   */
+  extract(serverId: string, path: string, to: string, patience?: Patience): Promise<number>;
+}
+
+/** What is written: as it comes, and how much that will be where it is known. */
+export interface Content {
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  sizeBytes?: number | undefined;
+}
+
+export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...options }: FilesOptions): Files {
+  const workers = options.workers ?? createWorkerPool();
+  const listing = createListing(workers);
+  const packing = createFairSemaphore(PACKING);
+  const zipping = createFairSemaphore(ZIPPING);
+
+  /** What is made in it is paid for by `room`, else as it is made. */
+  async function jail(serverId: string, room?: Room): Promise<Jail> {
+    const root = dataRoot(dataDir, serverId);
+    const change = lock.of(serverId);
+    await createFolder(root, owner);
+    const enter = room?.enter ?? (() => enterOne(disk, serverId));
+    const opened = (file: FileHandle) => openFiles?.add(serverId, file);
+    return await openJail(root, { owner, log, change, enter, opened });
+  }
+
+  async function change<T>(serverId: string, work: (jail: Jail) => Promise<T>, room?: Room): Promise<T> {
+    lock.require(serverId);
+    await using files = await jail(serverId, room);
+    return await work(files);
+  }
+
+  /** A change that adds to what the server takes. */
+  async function growing<T>(
+    serverId: string,
+    bytes: number,
+    work: (jail: Jail, room: Room) => Promise<{ result: T; addedBytes: number }>,
+  ): Promise<T> {
+    // Before the server is measured for it.
+    lock.require(serverId);
+    return await withReserved(disk, serverId, bytes, (room) => change(serverId, (files) => work(files, room), room));
+  }
+
+  return {
+    jail: (serverId) => jail(serverId),
+    change: (serverId, work) => change(serverId, work),
+
+    async list(serverId, path, { signal, tenant = serverId } = {}) {
+      await using files = await jail(serverId);
+      return await listing(files, path, { signal, tenant });
+    },
+
+    async read(serverId, path, maxBytes) {
+      await using files = await jail(serverId);
+      await using file = await files.open(path);
+      const { sizeBytes } = await file.stat();
+      // A byte more than is given, to know whether there is one.
+      const found = await file.read(0, Math.min(maxBytes, sizeBytes) + 1);
+      return { content: found.subarray(0, maxBytes), truncated: found.length > maxBytes };
+    },
+
+    async write(serverId, path, { chunks, sizeBytes }, options) {
+      const reservedBytes = spaceOf(sizeBytes ?? 0);
+      return await growing(serverId, reservedBytes, (files, room) =>
+        replace(files, path, { chunks, reservedBytes }, room, options),
+      );
+    },
+
+    async copy(serverId, from, to, patience) {
+      return await growing(serverId, 0, async (files, room) => {
+        let addedBytes = 0;
+        const beforePiece = patiently(room, patience, (bytes) => (addedBytes += bytes));
+        const copied = await files.copy(from, to, { beforePiece });
+        return { result: copied, addedBytes };
+      });
+    },
+
+    async rename(serverId, from, to) {
+      await change(serverId, (files) => files.rename(from, to));
+    },
+
+    async remove(serverId, path) {
+      await change(serverId, (files) => files.remove(path));
+      disk.freed(serverId);
+    },
+
+    async mkdir(serverId, path) {
+      await growing(serverId, 0, async (files) => ({ result: await files.mkdir(path), addedBytes: 0 }));
+    },
+
+    async download(serverId, path, { signal, tenant = serverId } = {}) {
+      const files = await jail(serverId);
+      try {
+        const entry = await files.stat(path);
+        if (entry.kind === 'directory') {
+          const leave = await unlessGone(signal, () => zipping.enter(tenant, signal));
+          const paths = packedPaths(files, [joinNames(parsePath(path))]);
+          const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
+          return { entry, zip };
+        }
+        const file = await files.open(path);
+        await files.close();
+        return { entry: await file.stat(), file };
+      } catch (error) {
+        await files.close();
+        throw error;
+      }
+    },
+
+    async archive(serverId, paths, to, patience = {}) {
+      const { signal, tenant = serverId } = patience;
+      const format = formatOfName(to);
+      const reservedBytes = spaceOf(0);
+      const leave = await unlessGone(signal, () => packing.enter(tenant, signal));
+      try {
+        return await growing(serverId, reservedBytes, async (files, room) => {
+          const sources = paths.map((path) => joinNames(parsePath(path)));
+          for (const path of sources) await files.stat(path);
+          const chunks = archiveStream(format, packedPaths(files, sources));
+          try {
+            const { landed } = room;
+            const patient = { grow: patiently({ grow: room.grow, landed() {} }, patience), landed };
+            return await replace(files, to, { chunks, reservedBytes }, patient, { exclusive: true });
+          } finally {
+            chunks.destroy();
+          }
+        });
+      } finally {
+        leave();
+      }
+    },
+
+    async extract(serverId, path, to, patience = {}) {
+      const { signal, tenant = serverId } = patience;
+      const extracted = await growing(serverId, 0, (files, room) =>
+        unlessGone(signal, () => extract(files, { path, to }, { workers, tenant, signal }, room)),
+      );
+      // Directories that were there already and files that gave way have been paid for twice.
+      disk.freed(serverId);
+      return extracted;
+    },
+  };
+
+  async function replace(
+    files: Jail,
+    path: string,
+    { chunks, reservedBytes }: { chunks: Content['chunks']; reservedBytes: number },
+    { grow, landed }: Pick<Room, 'grow' | 'landed'>,
+    options?: { exclusive?: boolean },
+  ): Promise<{ result: Entry; addedBytes: number }> {
+    await using replacement = await files.replace(path, options);
+    let size = 0;
+    let room = reservedBytes;
+    for await (const chunk of chunks) {
+      const before = size === 0 ? 0 : spaceOf(size);
+      size += chunk.byteLength;
+      // What is left of the bytes set aside at first is used up before more is asked for.
+      const missing = Math.max(0, spaceOf(size) - room);
+      await grow(missing);
+      room += missing;
+      await replacement.write(chunk);
+      landed(spaceOf(size) - before);
+    }
+    const { entry, replacedBytes } = await replacement.commit();
+    const freedBytes = replacedBytes === undefined ? 0 : spaceOf(replacedBytes);
+    return { result: entry, addedBytes: spaceOf(entry.sizeBytes) - freedBytes };
+  }
+}

@@ -1,0 +1,64 @@
+import { lstatSync, opendirSync } from 'node:fs';
+import { guardOfName } from '../jail/secrets.ts';
+import { StatusError } from '../kernel/status.ts';
+import { job } from '../kernel/worker-job.ts';
+
+/** As many entries of one directory as are listed at once, */
+const MAX_ENTRIES = 250_000;
+/** and as much of an answer, */
+const MAX_BYTES = 32 * 2 ** 20;
+/** which comes in pieces of so many entries. */
+const PIECE = 2_000;
+const DIRECTORY = '/proc/self/fd/4';
+const BATCH = 1_024;
+
+/**
+ * Lists the directory that the worker has as its first descriptor, by name: the text of a `ListFilesResponse`. `guarded`: what
+ * belongs to the service is left out. Throws RESOURCE_EXHAUSTED DIRECTORY_TOO_LARGE.
+ */
+export const listDirectory = job(
+  import.meta.url,
+  'listDirectory',
+  async function* listDirectory({ guarded }: { guarded: boolean }) {
+    const lines = [...entriesIn(guarded)].sort(byName).map(({ line }) => line);
+    if (lines.reduce((bytes, line) => bytes + Buffer.byteLength(line) + 1, 0) > MAX_BYTES) throw tooManyEntries();
+    yield Buffer.from('{"entries":[');
+    for (let from = 0; from < lines.length; from += PIECE) {
+      yield Buffer.from(`${from > 0 ? ',' : ''}${lines.slice(from, from + PIECE).join(',')}`);
+    }
+    yield Buffer.from(']}');
+  },
+);
+
+interface Line {
+  name: string;
+  line: string;
+}
+
+function* entriesIn(guarded: boolean): Generator<Line> {
+  using directory = opendirSync(`${DIRECTORY}/`, { encoding: 'latin1' as BufferEncoding, bufferSize: BATCH });
+  let count = 0;
+  for (let met = directory.readSync(); met !== null; met = directory.readSync()) {
+    // Names are any bytes, and as Latin-1 they come through unchanged.
+    const bytes = Buffer.from(met.name, 'latin1');
+    const name = bytes.toString();
+    if (guarded && guardOfName(name) === 'hidden') continue;
+    const stats = lstatSync(Buffer.concat([Buffer.from(`${DIRECTORY}/`), bytes]), { throwIfNoEntry: false });
+    if (stats === undefined) continue;
+    if (++count > MAX_ENTRIES) throw tooManyEntries();
+    const size = String(stats.isFile() ? stats.size : 0);
+    yield { name, line: JSON.stringify({ name, isDir: stats.isDirectory(), size }) };
+  }
+}
+
+function byName(one: Line, other: Line): number {
+  return one.name < other.name ? -1 : 1;
+}
+
+function tooManyEntries(): StatusError {
+  return new StatusError(
+    'RESOURCE_EXHAUSTED',
+    'DIRECTORY_TOO_LARGE',
+    `The directory holds more than ${MAX_ENTRIES} entries, or too long names. List it over SFTP.`,
+  );
+}

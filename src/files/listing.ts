@@ -1,0 +1,67 @@
+import type { Entry, Jail } from '../jail/jail.ts';
+import { unlessGone } from '../jail/patience.ts';
+import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import type { WorkerPool } from '../kernel/worker-pool.ts';
+import { listDirectory } from './listing-job.ts';
+
+/**
+ * What is in a directory, by name. Of a large one it is the text of the reply (`ListFilesResponse`), which somebody must
+ * `release` when it has been sent.
+ */
+export type Listing = { entries: Entry[] } | { json: Buffer; release: () => void };
+
+/** Up to here a directory costs others nothing that they would notice. */
+const FEW = 1_000;
+/** Replies of large directories that are made or being sent; each has up to 32 MiB. */
+const LARGE = { atOnce: 8, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 32 };
+const MEMORY_MB = 256;
+const CPU_MS = 20_000;
+
+/** Lists a directory of a jail for a caller. Rejects as `Jail.entries` and `WorkerPool.stream` do, or CANCELLED CALLER_GONE. */
+export type ListDirectory = (
+  jail: Jail,
+  path: string,
+  caller: { tenant: string; signal: AbortSignal | undefined },
+) => Promise<Listing>;
+
+/** Large directories are listed by a worker, few at a time: each would take 100 MB and seconds of the one thread. */
+export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
+  const slots = createFairSemaphore(LARGE);
+  return async function list(jail, path, { tenant, signal }) {
+    const entries = await fewIn(jail, path);
+    if (entries) return { entries: entries.sort(byName) };
+    return await unlessGone(signal, async () => {
+      const release = await slots.enter(tenant, signal);
+      try {
+        await using directory = await jail.directory(path);
+        const { guarded, descriptor } = directory;
+        const limits = { cpuMs: CPU_MS, memoryMb: MEMORY_MB, files: [descriptor] };
+        const pieces: Buffer[] = [];
+        for await (const piece of workers.stream(
+          listDirectory,
+          { guarded },
+          { tenant, signal, brief: true, ...limits },
+        ))
+          pieces.push(piece);
+        return { json: Buffer.concat(pieces), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    });
+  };
+}
+
+/** What is in a directory; undefined where that is much. */
+async function fewIn(jail: Jail, path: string): Promise<Entry[] | undefined> {
+  const entries: Entry[] = [];
+  for await (const batch of jail.entries(path)) {
+    entries.push(...batch);
+    if (entries.length > FEW) return undefined;
+  }
+  return entries;
+}
+
+function byName(a: Entry, b: Entry): number {
+  return a.name < b.name ? -1 : 1;
+}

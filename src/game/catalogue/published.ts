@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Catalogue } from './catalogue.ts';
+
+export interface CatalogueOptions {
+  /** Mojang's version manifest v2 or a mirror of it; '' = never asked. */
+  manifestUrl: string;
+  /** Served where the manifest cannot be had; newest first. */
+  embedded: readonly string[];
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+interface Listing {
+  versions: string[];
+  latest: string;
+}
+
+const FRESH_MS = 3_600_000;
+/** After a failure the manifest is left alone for so long. */
+const RETRY_MS = 300_000;
+const FETCH_MS = 5_000;
+const MAX_BYTES = 5 * 1024 * 1024;
+
+/** The part of the manifest that is read (https://minecraft.wiki/w/Version_manifest.json). */
+const Manifest = z.object({
+  latest: z.object({ release: z.string().max(64) }),
+  versions: z.array(
+    z.object({ id: z.string().max(64), type: z.string(), releaseTime: z.iso.datetime({ offset: true }) }),
+  ),
+});
+
+/**
+ * The releases of Minecraft: as published, asked at most once an hour and once at a time; otherwise the last answer, or
+ * the embedded list. Only the first call waits for an answer, within the bound of one request; none rejects.
+ */
+export function createCatalogue({
+  manifestUrl,
+  embedded,
+  clock,
+  fetch = globalThis.fetch,
+}: CatalogueOptions): Catalogue {
+  let listing: Listing = { versions: [...embedded], latest: embedded[0] ?? '' };
+  let staleAt = manifestUrl === '' ? Infinity : -Infinity;
+  let asking: Promise<void> | undefined;
+
+  async function ask(): Promise<void> {
+    try {
+      listing = await readManifest(fetch, manifestUrl);
+      staleAt = clock.now() + FRESH_MS;
+    } catch {
+      staleAt = clock.now() + RETRY_MS;
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  return {
+    async versions() {
+      if (clock.now() >= staleAt) {
+        asking ??= ask();
+        // Later ones have something to be answered with while it is asked again.
+        if (staleAt === -Infinity) await asking;
+      }
+      return { versions: [...listing.versions], latest: listing.latest };
+    },
+  };
+}
+
+async function readManifest(fetch: typeof globalThis.fetch, url: string): Promise<Listing> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS), headers: { accept: 'application/json' } });
+  if (!response.ok || !response.body) throw new Error(`the version manifest answered ${response.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error('the version manifest is too large');
+    chunks.push(chunk);
+  }
+  const { latest, versions } = Manifest.parse(JSON.parse(Buffer.concat(chunks).toString()));
+  const releases = versions
+    .filter(({ type }) => type === 'release')
+    .map(({ id, releaseTime }) => ({ id, at: Date.parse(releaseTime) }))
+    .sort((a, b) => b.at - a.at);
+  if (releases.length === 0) throw new Error('the version manifest lists no release');
+  return { versions: releases.map(({ id }) => id), latest: latest.release };
+}

@@ -1,0 +1,161 @@
+import { isAbsolute } from 'node:path';
+import { EngineError, type GameSpec, type PublishedPort } from '../engines/engine.ts';
+import { heapMb } from '../kernel/java-heap.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import { buildEnv } from './build-pins.ts';
+import { arclightLoader } from './core-versions.ts';
+import { javaFor, javaRange } from './java-version.ts';
+import { modpackEnv } from './modpack-env.ts';
+
+/** The core that is part of Dormouse: a small game server without downloads. */
+export const SANDBOX = 'sandbox';
+
+/** The core that its owner has uploaded as `server.jar`. */
+export const CUSTOM = 'custom';
+
+/** What a server's `type` may be: the sandbox, `custom`, and the types of the game image whose version is a Minecraft version. */
+export const CORES: readonly string[] = [
+  SANDBOX,
+  'vanilla',
+  'paper',
+  'purpur',
+  'pufferfish',
+  'leaf',
+  'folia',
+  'spigot',
+  'fabric',
+  'quilt',
+  'forge',
+  'neoforge',
+  'mohist',
+  'magma',
+  'arclight',
+  'ketting',
+  CUSTOM,
+];
+
+/** Those of them that are made on Bukkit, plugins and all. */
+export const BUKKIT_CORES: ReadonlySet<string> = new Set(
+  CORES.filter((core) => ![SANDBOX, CUSTOM, 'vanilla', 'fabric', 'quilt', 'forge', 'neoforge'].includes(core)),
+);
+
+/** Where a game, its console and its management port listen inside a container. Fixed: nothing is published, each container has its own address. */
+export const GAME_PORT = 25_565;
+export const RCON_PORT = 25_575;
+export const MANAGEMENT_PORT = 25_585;
+
+/** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
+export const STOP_SECONDS = 90;
+
+/** What a specification needs besides the row. */
+export interface GameSettings {
+  /** The server's data root on this machine, absolute. */
+  dataDir: string;
+  /** `itzg/minecraft-server` or one that keeps its contract; without a tag the Java version chooses it. */
+  gameImage: string;
+  /** Image of the sandbox core; `dormouse/sandbox:latest` by default. */
+  sandboxImage?: string;
+  /** The most CPU time it may use at once, in cores. */
+  cpus: number;
+  rconPassword: string;
+  /** Of the core: the one that ran before. Absent: the image's installer takes the newest. */
+  build?: string | undefined;
+  /** Given to the outside. */
+  ports: readonly PublishedPort[];
+}
+
+/** What an engine needs to run the server. Rejects, as EngineError, a row that names no core, version or pack of ours. */
+export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
+  if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
+  if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);
+  // A version reaches the image's shell scripts, so it may hold nothing a shell or a path would read.
+  if (row.version !== '' && !/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/.test(row.version)) {
+    throw new EngineError('core_unavailable', `"${row.version}" is no Minecraft version.`);
+  }
+  const sandbox = row.type === SANDBOX;
+  return {
+    serverId: row.id,
+    core: row.type,
+    version: row.version,
+    ramMb: row.ramMb,
+    ...(!sandbox && { java: javaRange(row.version, row.type) }),
+    ports: settings.ports.map(({ hostPort, containerPort, proto }) => ({ hostPort, containerPort, proto })),
+    cpus: settings.cpus,
+    image: sandbox
+      ? (settings.sandboxImage ?? 'dormouse/sandbox:latest')
+      : imageFor(settings.gameImage, javaTag(row.version, row.type)),
+    dataDir: settings.dataDir,
+    env: sandbox ? sandboxEnv(row, settings) : imageEnv(row, settings),
+  };
+}
+
+/** The same, to run the installer alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
+export function installSpec(row: ServerRow, settings: GameSettings): GameSpec {
+  const spec = gameSpec(row, settings);
+  return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };
+}
+
+/** The tag of the game image whose Java runs this version. */
+export function javaTag(version: string, core: string): string {
+  return `java${javaFor(version, core)}`;
+}
+
+// `name`, `name:release` and `name:latest` follow the Java version; a digest or a tag that names its Java is final.
+function imageFor(image: string, java: string): string {
+  const [, name = image, tag = ''] = /^(.*?)(?::([^:/]+))?$/.exec(image) ?? [];
+  if (image.includes('@') || tag.includes('java')) return image;
+  return ['', 'latest', 'stable'].includes(tag) ? `${name}:${java}` : `${name}:${tag}-${java}`;
+}
+
+function sandboxEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+  return {
+    EULA: 'TRUE',
+    VERSION: row.version,
+    SKIP_SERVER_PROPERTIES: 'true',
+    SERVER_PORT: String(GAME_PORT),
+    RCON_PORT: String(RCON_PORT),
+    RCON_PASSWORD: settings.rconPassword,
+  };
+}
+
+// No user text in here: the image expands `%…%` in property values, downloads what lists name and sources env files.
+function imageEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+  const heap = heapMb(row.ramMb);
+  const pack = modpackEnv(row);
+  return {
+    EULA: 'TRUE',
+    TYPE: row.type.toUpperCase(),
+    // LATEST would upgrade the world on some later start: only a pack, which brings its own version, may say so.
+    VERSION: pack.VERSION ?? concrete(row.version),
+    INIT_MEMORY: `${Math.floor(heap / 4)}M`,
+    MAX_MEMORY: `${heap}M`,
+    JVM_XX_OPTS: '-XX:+ExitOnOutOfMemoryError',
+    SKIP_SERVER_PROPERTIES: 'true',
+    SKIP_CHOWN_DATA: 'true',
+    EXISTING_OPS_FILE: 'SKIP',
+    EXISTING_WHITELIST_FILE: 'SKIP',
+    STOP_DURATION: String(STOP_SECONDS),
+    ENABLE_AUTOPAUSE: 'false',
+    ENABLE_AUTOSTOP: 'false',
+    DISABLE_HEALTHCHECK: 'true',
+    ENABLE_RCON: 'true',
+    RCON_PORT: String(RCON_PORT),
+    RCON_PASSWORD: settings.rconPassword,
+    BROADCAST_RCON_TO_OPS: 'false',
+    GUI: 'FALSE',
+    TZ: 'UTC',
+    ...(row.type === CUSTOM && { CUSTOM_SERVER: '/data/server.jar' }),
+    ...(row.type === 'arclight' && { ARCLIGHT_TYPE: arclightLoader(row.version).toUpperCase() }),
+    ...buildEnv(row, settings.build),
+    ...pack,
+  };
+}
+
+function concrete(version: string): string {
+  if (version === '' || /^(latest|snapshot)$/i.test(version)) {
+    throw new EngineError('core_unavailable', 'The server has no Minecraft version.', {
+      suggestion: 'Choose a version, then start.',
+    });
+  }
+  return version;
+}

@@ -1,0 +1,31 @@
+import type { Failure } from '../../../machines/server-types.ts';
+import type { StatusError } from '../../kernel/status.ts';
+
+/** Codes and titles as the diagnosis of an image's log would give them (`diagnosis.ts`). */
+const KNOWN: Record<string, readonly [code: string, title: string, suggestion: string]> = {
+  REGISTRY_UNAVAILABLE: ['download_failed', 'Registry out of reach', 'Try again in a few minutes.'],
+  DOWNLOAD_BROKEN: ['download_failed', 'Download failed', 'Try again in a few minutes.'],
+  CHECKSUM_MISMATCH: ['download_failed', 'Download damaged', 'Try again; if it stays so, choose another version.'],
+  DOWNLOAD_REFUSED: ['download_failed', 'Download refused', 'Choose another version of it.'],
+  MOD_NOT_FOUND: ['download_failed', 'No longer there', 'Choose another one; what its authors remove is gone.'],
+  MODPACK_NOT_FOUND: ['wrong_minecraft_version', 'No such version', 'Choose another version.'],
+  MOD_WRONG_MINECRAFT_VERSION: ['wrong_minecraft_version', 'No such version', 'Choose another version.'],
+  MOD_DISTRIBUTION_DISALLOWED: [
+    'modpack_manual_download',
+    'Mod must be downloaded by hand',
+    'Download it in a browser, upload it to the mods folder, then try again.',
+  ],
+  MODPACK_INVALID: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
+  MODPACK_UNSUPPORTED: ['core_unavailable', 'Not available here', 'Choose another pack.'],
+  DISK_QUOTA_EXCEEDED: ['disk_full', 'Disk quota reached', 'Free space, then try again.'],
+  DISK_FULL: ['disk_full', 'Disk full', 'Free space, then try again.'],
+  BAD_ARCHIVE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
+  ARCHIVE_TOO_LARGE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
+  UNKNOWN_ARCHIVE: ['modpack_invalid', 'Not a usable mod pack', 'Choose another version or another pack.'],
+};
+
+/** Why mods or a pack could not be put in place, as an install or a start that failed shows it. */
+export function contentFailure(error: StatusError): Failure {
+  const [code, title, suggestion] = KNOWN[error.reason] ?? ['unknown', 'Not installed', 'Try again.'];
+  return { code, summary: `${title}: ${error.message}`, suggestion, raw: `${error.reason}: ${error.message}` };
+}

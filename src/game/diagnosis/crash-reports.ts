@@ -1,0 +1,38 @@
+/** The reports that games leave in `crash-reports` when they fail. */
+import { type Entry, type Jail, openJail } from '../../jail/jail.ts';
+
+const FOLDER = 'crash-reports';
+const MAX_BYTES = 256 * 1024;
+/** A game may put there what it likes: no more than this is looked at. */
+const MAX_ENTRIES = 10_000;
+/** What follows is about the machine, not about what happened. */
+const DETAILS = /^-- System Details --/;
+
+/** The lines of the newest report in a data root that is not older than `since` (epoch ms); none where there is none. */
+export async function newestCrashReport(root: string, since: number): Promise<string[]> {
+  try {
+    await using jail = await openJail(root);
+    const newest = await newestOf(jail, since);
+    if (newest === undefined) return [];
+    await using file = await jail.open(`${FOLDER}/${newest.name}`);
+    const lines = (await file.read(0, MAX_BYTES)).toString().split(/\r?\n/);
+    const end = lines.findIndex((line) => DETAILS.test(line));
+    return end < 0 ? lines : lines.slice(0, end);
+  } catch {
+    // No folder, no file any more, or none that can be read: the log has to do.
+    return [];
+  }
+}
+
+async function newestOf(jail: Jail, since: number): Promise<Entry | undefined> {
+  let newest: Entry | undefined;
+  let seen = 0;
+  for await (const batch of jail.entries(FOLDER)) {
+    for (const entry of batch) {
+      const counts = entry.kind === 'file' && entry.name.endsWith('.txt') && entry.modifiedAt >= since;
+      if (counts && entry.modifiedAt >= (newest?.modifiedAt ?? 0)) newest = entry;
+    }
+    if ((seen += batch.length) >= MAX_ENTRIES) break;
+  }
+  return newest;
+}

@@ -1,0 +1,97 @@
+/** What the way a game ended tells, beside its log. */
+import type { Exit } from '../../engines/engine.ts';
+import type { GameLine } from './line.ts';
+import { outOfMemory } from './machine.ts';
+import type { DiagnosisContext, Finding } from './rule.ts';
+
+/** 128 + the signal's number, as shells and container engines report it. */
+const KILLED = 137;
+const TERMINATED = 143;
+/** A program that gave itself up (SIGABRT), or touched memory that is not its own (SIGSEGV): Java does both. */
+const CRASHED = new Set([134, 139]);
+/** The image's runner reports a game that a signal ended as −1, which arrives as 255. */
+const ENDED_BY_SIGNAL = 255;
+
+const RUNNER_KILLS = /^.{0,120}Took too long, so killing server process/;
+const RUNNER_EXIT = /"exitCode": ?(-?\d{1,3})/;
+
+function killedByStop(code: number): Finding {
+  return {
+    code: 'killed_by_stop',
+    subject: '',
+    title: 'Killed',
+    detail: `The game was ended from outside before it had finished (exit code ${code}).`,
+    suggestion:
+      code === KILLED
+        ? 'Start it again and check the world. If nobody ended it, the machine itself may have run out of memory: tell the operator.'
+        : 'Start it again; if the last stop was cut short, check the world.',
+  };
+}
+
+function crashed(code: number): Finding {
+  return {
+    code: 'java_crashed',
+    subject: '',
+    title: 'Crashed from below',
+    detail: `The program that runs the game crashed itself (exit code ${code}).`,
+    suggestion: 'Start it again; if it stays so, remove what was added last, or use another version of Java.',
+  };
+}
+
+/** `certain` goes before everything a log shows, `likely` behind the causes it names. */
+export function exitFindings(
+  log: readonly GameLine[],
+  exit: Exit | null,
+  context: DiagnosisContext,
+): { certain: Finding[]; likely: Finding[] } {
+  if (!exit) return { certain: [], likely: [] };
+  if (exit.oomKilled)
+    return {
+      certain: [outOfMemory(`The game needed more than the server's ${context.ramMb} MB and was ended.`, context)],
+      likely: [],
+    };
+  if (exit.code === KILLED || exit.code === TERMINATED) return { certain: [], likely: [killedByStop(exit.code)] };
+  if (CRASHED.has(exit.code ?? 0)) return { certain: [], likely: [crashed(exit.code ?? 0)] };
+  if (exit.code !== ENDED_BY_SIGNAL || context.phase === 'install') return { certain: [], likely: [] };
+  if (log.some((line) => RUNNER_KILLS.test(line.text))) return { certain: [], likely: [killedByStop(exit.code)] };
+  // A Java that left with code -1 by itself is reported as 255 by the runner too, one that a signal ended as -1.
+  const byItself = log.some((line) => RUNNER_EXIT.exec(line.text)?.[1] === '255');
+  if (byItself) return { certain: [], likely: [] };
+  return {
+    certain: [],
+    likely: [
+      outOfMemory(
+        `The game was ended by the system, most likely for using up the server's ${context.ramMb} MB.`,
+        context,
+      ),
+    ],
+  };
+}
+
+/** An exception's first line; the class name ends in what it is. */
+const EXCEPTION =
+  /^(?:Caused by: |Exception in thread "[^"]{1,80}" )?((?:[\w$]{1,80}\.){1,12}[\w$]{0,80}(?:Exception|Error)(?:: .{1,200})?)/;
+
+/** The last resort: says how the game ended and, where there is one, the last exception in its log. */
+export function unknownFinding(log: readonly GameLine[], exit: Exit | null, context: DiagnosisContext): Finding {
+  const exception = log.findLast((line) => line.source === 'plain' && EXCEPTION.test(line.text));
+  const named = EXCEPTION.exec(exception?.text ?? '')?.[1];
+  return {
+    code: 'unknown',
+    subject: '',
+    title: context.phase === 'install' ? 'Installation failed' : title(exit),
+    detail: `${how(exit, context)}${named ? `; last seen: ${named}` : ' and its log names no cause'}.`,
+    suggestion: 'Look at the last lines of the log; undo the last change if there was one, and try again.',
+  };
+}
+
+function title(exit: Exit | null): string {
+  if (exit === null) return 'Not ready';
+  return exit.code === 0 ? 'Stopped by itself' : 'Crashed';
+}
+
+function how(exit: Exit | null, context: DiagnosisContext): string {
+  const what = context.phase === 'install' ? 'The installation' : 'The game';
+  if (exit === null) return `${what} did not come to its end`;
+  return exit.code === null ? `${what} ended` : `${what} ended with exit code ${exit.code}`;
+}

@@ -1,0 +1,180 @@
+/** What the game says of its licence, its worlds and its settings. */
+import type { Finding, Rule } from './rule.ts';
+
+function badConfig(file: string, detail: string, suggestion: string): Finding {
+  return { code: 'bad_config', subject: file, title: 'Broken settings', detail, suggestion };
+}
+
+const PATH = /[\w./-]{3,}/g;
+const SETTINGS_ENDING = /\.(?:ya?ml|json5?|toml|properties|cfg|conf)\b/g;
+const MAX_PATH = 200;
+
+/** The settings file a line names, from the server's directory on; empty where it names none. */
+function namedFile(text: string): string {
+  // Word by word: looking for a path from each character of one would read it as often as it is long.
+  for (const [path] of text.matchAll(PATH)) {
+    const ending = [...path.matchAll(SETTINGS_ENDING)].at(-1);
+    if (!ending || ending.index === 0) continue;
+    const end = ending.index + ending[0].length;
+    return path.slice(Math.max(0, end - MAX_PATH), end).replace(/^(?:\/data\/|\.\/)/, '');
+  }
+  return '';
+}
+
+export const WORLD_RULES: readonly Rule[] = [
+  {
+    needle: 'EULA',
+    pattern:
+      /^(?:\[ERROR\] |ERROR: )?(?:Please accept the Minecraft EULA|You need to agree to the EULA in order to run the server)/,
+    find: () => ({
+      code: 'eula_not_accepted',
+      subject: 'eula.txt',
+      title: 'EULA not accepted',
+      detail: "Minecraft runs only after its owner agreed to Mojang's End User Licence Agreement.",
+      suggestion: 'Accept the EULA (https://aka.ms/MinecraftEULA), then start again.',
+    }),
+  },
+  {
+    needle: 'session.lock',
+    pattern: /(?<![\w.-])([\w.-]{1,80})\/session\.lock: ?(?:already locked|$)/,
+    find: ([, world = '']) => ({
+      code: 'world_locked',
+      subject: world,
+      title: 'World in use',
+      detail: `Another process still has the world "${world}" open.`,
+      suggestion: 'Start again in a minute; the earlier run may not be gone yet.',
+    }),
+  },
+  {
+    needle: ['hunk saved with newer version of', 'This world was '],
+    pattern:
+      /[Cc]hunk saved with newer version of [Mm]inecraft|^This world was (?:created by an incompatible version|saved with a newer version)/,
+    find: (_, { context }) => ({
+      code: 'world_newer_version',
+      subject: context.version,
+      title: 'World from a newer version',
+      detail: `The world was saved by a newer Minecraft than ${context.version}, which cannot read it.`,
+      suggestion: 'Go back to the newer version, or restore a backup from before the update.',
+    }),
+  },
+  {
+    needle: 'This world must be opened in an older version',
+    pattern: /^This world must be opened in an older version/,
+    find: (_, { context }) => ({
+      code: 'wrong_minecraft_version',
+      subject: 'world',
+      title: 'World from a very old version',
+      detail: `Minecraft ${context.version} cannot convert this world.`,
+      suggestion: 'Open the world once with Minecraft 1.6.4, then come back to this version.',
+    }),
+  },
+  {
+    needle: ['World files may be corrupted', 'level.dat'],
+    pattern: /World files may be corrupted|Exception reading \S{0,200}level\.dat|Failed to load \S{0,200}level\.dat\b/,
+    find: () => ({
+      code: 'world_corrupt',
+      subject: 'level.dat',
+      title: 'World damaged',
+      detail: "The world's level.dat cannot be read.",
+      suggestion: 'Restore the last good backup.',
+    }),
+  },
+  {
+    needle: 'Chunk file at ',
+    pattern: /Chunk file at (.{1,40}) is in the wrong location/,
+    find: ([, chunk = '']) => ({
+      code: 'world_corrupt',
+      subject: chunk,
+      title: 'Damaged chunks',
+      detail: `The chunk at ${chunk} lies in the wrong place of the world's files.`,
+      suggestion: 'Watch whether parts of the world are missing; if so, restore a backup.',
+      weight: 'warning',
+    }),
+  },
+  {
+    needle: 'MalformedInputException',
+    pattern: /MalformedInputException/,
+    find: (_, { line }) => {
+      const file = namedFile(line.text);
+      return badConfig(
+        file,
+        `${file || 'A settings file'} is not in UTF-8 and cannot be read.`,
+        'Save the file as UTF-8, or delete it and let the game write a new one.',
+      );
+    },
+  },
+  {
+    needle: ['org.yaml.snakeyaml.', 'Cannot load ', 'while parsing ', 'while scanning '],
+    pattern:
+      /^(?:Caused by: )?(?:org\.yaml\.snakeyaml\.\S{1,120}: |Cannot load \S{1,200}\.ya?ml)|while (?:parsing|scanning) (?:a|an|the) [\w ]{1,40}/,
+    find: (_, { line, lines, index }) => {
+      const file = namedFile(line.text) || namedFile(lines[index - 1]?.text ?? '');
+      const finding = badConfig(
+        file,
+        `${file || 'A settings file'} is not valid YAML: often a tab, or a missing space or quote.`,
+        'Correct the file at the place the log names, or delete it and let a new one be written.',
+      );
+      return file.startsWith('plugins/') ? { ...finding, weight: 'warning' } : finding;
+    },
+  },
+  {
+    needle: 'Failed to load properties',
+    pattern: /Failed to load properties(?: from file:? \S{1,200})?/,
+    find: () =>
+      badConfig(
+        'server.properties',
+        'server.properties cannot be read.',
+        'Correct the file, or delete it and let the game write a new one.',
+      ),
+  },
+  {
+    needle: ['Unrecognized ', 'heap size', 'Could not create the Java Virtual Machine'],
+    pattern:
+      /^(?:Unrecognized (?:VM )?option|Invalid (?:maximum|initial) heap size|Error: Could not create the Java Virtual Machine)/,
+    find: () =>
+      badConfig(
+        '',
+        'Java does not know an option it was started with.',
+        'Ask the operator to look at the Java options.',
+      ),
+  },
+  {
+    needle: [' must be ', 'Invalid '],
+    pattern:
+      /^(?:\[ERROR\] |ERROR: )?(?:(DIFFICULTY|MODE|LEVEL_TYPE|TYPE) must be .{1,120}|Invalid (TYPE|game mode|difficulty)\b.{0,120})/,
+    find: ([, must = '', invalid = ''], { line }) =>
+      badConfig(
+        must || invalid,
+        `${line.text.replace(/^\W*ERROR\W* /, '')}.`,
+        'Correct this setting, then start again.',
+      ),
+  },
+  {
+    needle: 'The sandbox core ',
+    pattern: /^\[ERROR\] The sandbox core cannot be Minecraft (.{1,64}): it offers (.{1,80})\.$/,
+    find: ([, version = '', offered = '']) => ({
+      code: 'wrong_minecraft_version',
+      subject: version,
+      title: 'Unknown Minecraft version',
+      detail: `The sandbox core does not run Minecraft ${version}, only ${offered}.`,
+      suggestion: 'Choose one of these versions, or another core.',
+    }),
+  },
+  {
+    needle: 'The sandbox core takes no mod packs',
+    pattern: /^\[ERROR\] The sandbox core takes no mod packs/,
+    find: () => badConfig('modpack', 'The sandbox core takes no mod packs.', 'Choose another core for a mod pack.'),
+  },
+  {
+    needle: 'uthentication servers are down',
+    pattern: /[Aa]uthentication servers are down/,
+    find: () => ({
+      code: 'auth_servers_down',
+      subject: '',
+      title: 'Sign-in servers down',
+      detail: 'The servers that check Minecraft accounts do not answer, so nobody can join.',
+      suggestion: 'Wait until they are back.',
+      weight: 'warning',
+    }),
+  },
+];

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { type Jail, openJail } from '../jail/jail.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { StatusError } from '../kernel/status.ts';
+import { removeIfThere } from '../mods/placed-files.ts';
+import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
+import { jsonIn } from './image-pack.ts';
+
+/** Lies with the files it speaks of, hidden from owners, and goes along with backups. */
+const NOTE = '.dormouse-build.json';
+/** No more names of a folder are looked at. */
+const MOST_NAMES = 10_000;
+
+const word = z.string().max(64);
+const Note = z.object({ type: word, version: word, build: word });
+/** Of all installers; each writes some of it. */
+const Manifest = z.object({
+  project: word.optional(),
+  minecraftVersion: word.optional(),
+  build: z.union([word, z.int().transform(String)]).optional(),
+  loaderVersion: word.optional(),
+  forgeVersion: word.optional(),
+  origin: z.object({ game: word.optional(), loader: word.optional() }).optional(),
+});
+
+/**
+ * The build that this server has been noted to run; undefined where none is noted for just this core and version. A game may
+ * write to the note: what is no build is none.
+ */
+export async function notedBuild(root: string, row: BuildOf): Promise<string | undefined> {
+  const pin = buildPin(row);
+  if (pin === undefined) return undefined;
+  return await inJail(root, undefined, async (jail) => {
+    const note = await jsonIn(jail, NOTE, Note);
+    if (note === undefined || note.type !== row.type || note.version !== row.version) return undefined;
+    return pin.pattern.test(note.build) ? note.build : undefined;
+  });
+}
+
+/** Notes which build the image's installer has put there, for later starts. Where that cannot be told, nothing is noted. */
+export async function noteBuild(root: string, row: BuildOf, owner?: FileOwner): Promise<void> {
+  const pin = buildPin(row);
+  if (pin === undefined) return;
+  await inJail(root, owner, async (jail) => {
+    const build = (await manifestBuild(jail, pin, row)) ?? (await namedBuild(jail, pin, row));
+    if (build === undefined) return;
+    await using file = await jail.replace(NOTE);
+    await file.write(Buffer.from(JSON.stringify({ type: row.type, version: row.version, build })));
+    await file.commit();
+  });
+}
+
+/** The next start takes the newest build, and notes that. */
+export async function forgetBuild(root: string, owner?: FileOwner): Promise<void> {
+  await inJail(root, owner, (jail) => removeIfThere(jail, NOTE));
+}
+
+/** What the installer says of its last work, where that was for this core and version. */
+async function manifestBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
+  if (pin.manifest === undefined) return undefined;
+  const said = await jsonIn(jail, pin.manifest, Manifest);
+  if (said === undefined || (said.project ?? row.type) !== row.type) return undefined;
+  if ((said.minecraftVersion ?? said.origin?.game) !== row.version) return undefined;
+  const build = said.build ?? said.loaderVersion ?? said.forgeVersion ?? said.origin?.loader ?? '';
+  return pin.pattern.test(build) ? build : undefined;
+}
+
+/** By what is named after it. Of several numbers the greatest is what was newest; of several loaders none is to be trusted. */
+async function namedBuild(jail: Jail, pin: BuildPin, row: BuildOf): Promise<string | undefined> {
+  const { folder, before, behind } = pin.named(row.version);
+  const found = new Set<string>();
+  let looked = 0;
+  try {
+    for await (const entries of jail.entries(folder)) {
+      looked += entries.length;
+      if (looked > MOST_NAMES) return undefined;
+      for (const { name, kind } of entries) {
+        if (kind !== (folder === '' ? 'file' : 'directory') || !name.startsWith(before)) continue;
+        const end = behind === '' ? name.length : name.indexOf(behind, before.length);
+        const build = name.slice(before.length, Math.max(end, before.length));
+        if (pin.pattern.test(build)) found.add(build);
+      }
+    }
+  } catch (error) {
+    if (isNone(error)) return undefined;
+    throw error;
+  }
+  const builds = [...found];
+  if (builds.every((build) => /^\d+$/.test(build))) builds.sort((a, b) => Number(b) - Number(a));
+  else if (builds.length > 1) return undefined;
+  return builds[0];
+}
+
+/** Undefined where there is no folder yet, or no system to look into one safely. */
+async function inJail<T>(
+  root: string,
+  owner: FileOwner | undefined,
+  work: (jail: Jail) => Promise<T>,
+): Promise<T | undefined> {
+  let jail: Jail;
+  try {
+    jail = await openJail(root, { owner, secrets: 'open' });
+  } catch (error) {
+    if (isNone(error) || (error instanceof StatusError && error.reason === 'NOT_SUPPORTED')) return undefined;
+    throw error;
+  }
+  await using opened = jail;
+  return await work(opened);
+}
+
+function isNone(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION');
+}

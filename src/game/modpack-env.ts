@@ -1,0 +1,55 @@
+import { EngineError } from '../engines/engine.ts';
+import type { ServerRow } from '../servers/rows.ts';
+
+type Pack = Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
+
+/** What a pack's name may be made of to be handed to the image. */
+export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
+const NUMBER = /^[0-9]{1,12}$/;
+
+/**
+ * The game image's variables for a server's mod pack; nothing for a server without one. Only ids that the platform's
+ * registry gave us pass: the same variables also take URLs, paths and lists, which the container would fetch for whoever
+ * wrote them. Throws EngineError `install_failed` for anything else.
+ */
+export function modpackEnv(row: Pack): Record<string, string> {
+  if (row.modpackPlatform === '') return {};
+  // A pack with a fixed version brings its Minecraft version; without one, the server's version narrows the choice.
+  const VERSION = row.modpackVersion === '' && row.version !== '' ? row.version : 'LATEST';
+  switch (row.modpackPlatform.toLowerCase()) {
+    case 'modrinth':
+      return {
+        VERSION,
+        MODPACK_PLATFORM: 'MODRINTH',
+        MODRINTH_MODPACK: valid(row.modpackRef, SLUG),
+        ...optional('MODRINTH_VERSION', row.modpackVersion, SLUG),
+      };
+    case 'curseforge':
+      return {
+        VERSION,
+        MODPACK_PLATFORM: 'AUTO_CURSEFORGE',
+        CF_SLUG: valid(row.modpackRef, SLUG),
+        ...optional('CF_FILE_ID', row.modpackVersion, NUMBER),
+      };
+    case 'ftb':
+      return {
+        VERSION,
+        MODPACK_PLATFORM: 'FTBA',
+        FTB_MODPACK_ID: valid(row.modpackRef, NUMBER),
+        ...optional('FTB_MODPACK_VERSION_ID', row.modpackVersion, NUMBER),
+      };
+    default:
+      throw new EngineError('install_failed', `There is no mod pack platform called "${row.modpackPlatform}".`);
+  }
+}
+
+function optional(name: string, id: string, pattern: RegExp): Record<string, string> {
+  return id === '' ? {} : { [name]: valid(id, pattern) };
+}
+
+function valid(id: string, pattern: RegExp): string {
+  if (pattern.test(id)) return id;
+  throw new EngineError('install_failed', `"${id}" does not name a mod pack.`, {
+    suggestion: 'Choose the mod pack again from the catalogue.',
+  });
+}

@@ -1,0 +1,59 @@
+import { colorCode, nearestCode } from './colors.ts';
+import { FORMATS, FORMAT_CODES, type MotdSpan, type MotdStyle } from './style.ts';
+import { parseTags } from './tags.ts';
+
+/** More than the server list has room for. */
+export const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as const;
+
+/**
+ * A description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage tags
+ * (`tags.ts`), or all of it mixed. Whatever is none of these is text. Takes time in proportion to the text.
+ */
+export function parseMotd(text: string): MotdSpan[] {
+  return parseTags(text.slice(0, MOTD_LIMITS.characters));
+}
+
+/** What is wrong with a description, to be said after the field's name; undefined: nothing. */
+export function checkMotd(text: string): string | undefined {
+  const { characters, lines, lineCharacters } = MOTD_LIMITS;
+  if (text.length > characters) return `must have at most ${characters} characters`;
+  if (/[^\P{Cc}\n]/u.test(text)) return 'must not contain control characters';
+  const shown = motdText(parseMotd(text)).split('\n');
+  if (shown.length > lines) return `must have at most ${lines} lines`;
+  const isLong = shown.some((line) => line.length > lineCharacters);
+  return isLong ? `must show at most ${lineCharacters} characters a line` : undefined;
+}
+
+/** The words alone. */
+export function motdText(spans: readonly MotdSpan[]): string {
+  return spans.map(({ text }) => text).join('');
+}
+
+/**
+ * The description in `§` codes. With `anyColor`, a colour that is none of the sixteen is written as its nearest one and then
+ * as `§x…`, which takes effect where it is understood; without, the nearest must do.
+ */
+export function motdCodes(spans: readonly MotdSpan[], { anyColor }: { anyColor: boolean }): string {
+  let before: MotdStyle = {};
+  let codes = '';
+  for (const span of spans) {
+    codes += change(before, span, anyColor) + span.text;
+    before = span;
+  }
+  return codes;
+}
+
+/** Looks two spans have in common go on; a colour's code ends all formats before it, as the game reads the codes. */
+function change(before: MotdStyle, after: MotdStyle, anyColor: boolean): string {
+  const goesOn = before.color === after.color && FORMATS.every((format) => !before[format] || after[format]);
+  const wanted = FORMATS.filter((format) => after[format] && !(goesOn && before[format]));
+  const formats = wanted.map((format) => `§${FORMAT_CODES[format]}`).join('');
+  if (goesOn) return formats;
+  return (after.color === undefined ? '§r' : colorCodes(after.color, anyColor)) + formats;
+}
+
+function colorCodes(color: string, anyColor: boolean): string {
+  const code = colorCode(color);
+  if (code !== undefined) return `§${code}`;
+  return `§${nearestCode(color)}${anyColor ? `§x${color.slice(1).replaceAll(/./g, '§$&')}` : ''}`;
+}

@@ -1,0 +1,147 @@
+import type { Profile } from '../../engines/console/profile.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { entryOf, isInForce } from './files.ts';
+
+/** The files of the lists a game keeps of its players. */
+export const PLAYER_LISTS = {
+  whitelist: 'whitelist.json',
+  ops: 'ops.json',
+  banned: 'banned-players.json',
+  bannedIps: 'banned-ips.json',
+} as const;
+
+export type PlayerList = keyof typeof PLAYER_LISTS;
+
+/** A player who is to be on a list: as the game would know them. For one who is to go, `uuid` may be ''. */
+interface Listed {
+  who: Profile;
+  listed: boolean;
+}
+
+/** What somebody wants of a list. `reason` '' is the game's own. `ip` is written in the one way. */
+export type PlayerChange =
+  | (Listed & { list: 'whitelist' })
+  | (Listed & { list: 'ops'; level: number })
+  | (Listed & { list: 'banned'; reason: string })
+  | { list: 'bannedIps'; ip: string; listed: boolean; reason: string };
+
+/** What the game gives as the reason where nobody gives one. */
+const NO_REASON = 'Banned by an operator.';
+/** What it calls whoever speaks to it over its console. */
+const CONSOLE = 'Rcon';
+/** As in `banned-players.json` of the game: no end. */
+const FOREVER = 'forever';
+
+/** The one line by which a running game is told. */
+export function commandOf(change: PlayerChange): string {
+  switch (change.list) {
+    case 'whitelist':
+      return `whitelist ${change.listed ? 'add' : 'remove'} ${change.who.name}`;
+    case 'ops':
+      return `${change.listed ? 'op' : 'deop'} ${change.who.name}`;
+    case 'banned':
+      return change.listed ? withReason(`ban ${change.who.name}`, change.reason) : `pardon ${change.who.name}`;
+    case 'bannedIps':
+      return change.listed ? withReason(`ban-ip ${change.ip}`, change.reason) : `pardon-ip ${change.ip}`;
+    default:
+      return change satisfies never;
+  }
+}
+
+/** The same for throwing a player out. */
+export function kickCommand(name: string, reason: string): string {
+  return withReason(`kick ${name}`, reason);
+}
+
+/** Whether a list is as it was asked to be: as the game left it, which may know the player by another UUID than we do. */
+export function isAsWanted(list: readonly unknown[], change: PlayerChange, at: number): boolean {
+  return list.some((entry) => isAbout(entry, change) && (!isBan(change) || holds(entry, at))) === change.listed;
+}
+
+/**
+ * The list with the change: what is there already stays as it is, with all that is said of it; undefined where nothing
+ * changes. A ban that is over gives way to a new one.
+ */
+export function withChange(list: readonly unknown[], change: PlayerChange, at: number): unknown[] | undefined {
+  if (!change.listed) {
+    const rest = list.filter((entry) => !isAbout(entry, change));
+    return rest.length === list.length ? undefined : rest;
+  }
+  const there = list.findIndex((entry) => isExactly(entry, change));
+  if (there < 0) return [...list, entryFor(change, at)];
+  if (isBan(change) && !holds(list[there], at)) return list.with(there, entryFor(change, at));
+  if (change.list === 'bannedIps') return undefined;
+  const entry = list[there] as { name?: unknown };
+  // The account has another name by now.
+  return entry.name === change.who.name ? undefined : list.with(there, { ...entry, name: change.who.name });
+}
+
+/**
+ * The entries of a list's file. What the game would read as nothing is empty. FAILED_PRECONDITION LIST_UNREADABLE for what is
+ * no list, as writing it anew would lose what is in it.
+ */
+export function parseList(file: string, text: string): unknown[] {
+  if (text.trim() === '') return [];
+  try {
+    const list: unknown = JSON.parse(text);
+    if (Array.isArray(list)) return list;
+    throw new Error('not a list');
+  } catch (error) {
+    throw unreadable(
+      file,
+      `${file} is not a list in JSON. Mend or delete it in the file manager, then try again.`,
+      error,
+    );
+  }
+}
+
+export function formatList(list: readonly unknown[]): string {
+  return `${JSON.stringify(list, null, 2)}\n`;
+}
+
+/** FAILED_PRECONDITION: a file that is kept for the game cannot be worked with as it is. */
+export function unreadable(file: string, sentence: string, cause?: unknown): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'LIST_UNREADABLE', sentence, { metadata: { file }, cause });
+}
+
+/** A date as the game writes it: `2026-01-31 18:05:09 +0000`. */
+export function gameDate(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
+}
+
+function withReason(command: string, reason: string): string {
+  return reason === '' ? command : `${command} ${reason}`;
+}
+
+function isBan({ list }: PlayerChange): boolean {
+  return list === 'banned' || list === 'bannedIps';
+}
+
+function holds(entry: unknown, at: number): boolean {
+  return isInForce(entryOf(entry as object), at);
+}
+
+/** By UUID or by name: whom somebody wants off a list goes, whatever the game knows them by. */
+function isAbout(entry: unknown, change: PlayerChange): boolean {
+  if (typeof entry !== 'object' || entry === null) return false;
+  const { uuid, name, ip } = entryOf(entry);
+  if (change.list === 'bannedIps') return ip === change.ip;
+  return name === change.who.name.toLowerCase() || (uuid !== '' && uuid === change.who.uuid);
+}
+
+/** By what the game goes by. */
+function isExactly(entry: unknown, change: PlayerChange): boolean {
+  if (change.list === 'bannedIps' || typeof entry !== 'object' || entry === null) return isAbout(entry, change);
+  return entryOf(entry).uuid === change.who.uuid;
+}
+
+function entryFor(change: PlayerChange, at: number): object {
+  if (change.list === 'bannedIps') return { ip: change.ip, ...banOf(change, at) };
+  const { uuid, name } = change.who;
+  if (change.list === 'banned') return { uuid, name, ...banOf(change, at) };
+  return change.list === 'ops' ? { uuid, name, level: change.level, bypassesPlayerLimit: false } : { uuid, name };
+}
+
+function banOf({ reason }: { reason: string }, at: number) {
+  return { created: gameDate(at), source: CONSOLE, expires: FOREVER, reason: reason === '' ? NO_REASON : reason };
+}

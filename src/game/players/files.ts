@@ -1,0 +1,169 @@
+import { lstat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dataRoot } from '../../jail/data-root.ts';
+import { readPlain } from '../../jail/plain-files.ts';
+import { canonical } from '../../kernel/ip-address.ts';
+import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
+
+/** Who is knocking, as far as lists know players. `uuid` with hyphens, or null where the client named none. */
+export interface Knocker {
+  name: string;
+  uuid: string | null;
+  /** Without IPv4-mapping. */
+  ip: string;
+}
+
+/** A ban in force: the reason the game's own file gives, or ''. */
+export interface Ban {
+  reason: string;
+}
+
+/**
+ * The lists a game keeps of its players, read from its own files: they hold what was said in the game as well as over the API,
+ * and are there while it sleeps. A file is read anew only when it has changed; one that is missing, too large, or nothing of
+ * the kind is an empty list.
+ */
+export interface PlayerFiles {
+  banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
+  ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
+  /** On the whitelist, or an operator, whom no whitelist keeps out. */
+  isListed(serverId: string, player: Knocker): Promise<boolean>;
+  /** Has been in the game: it remembers the profile, or has kept what the player carried. */
+  hasPlayed(serverId: string, player: Knocker): Promise<boolean>;
+  /** What `server.properties` says; '' for nothing. */
+  property(serverId: string, name: string): Promise<string>;
+}
+
+/** What of a list's entry tells who it is about, and for how long. */
+export interface Entry {
+  name: string;
+  uuid: string;
+  ip: string;
+  expires: string;
+  reason: string;
+}
+
+interface Kept {
+  /** Tells one content of the file from the next. */
+  mark: string;
+  content: unknown;
+}
+
+/** Files kept in memory; the one asked for longest ago goes first. */
+const MOST_FILES = 512;
+const REASON_UNITS = 256;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export function createPlayerFiles(dataDir: string): PlayerFiles {
+  const files = new Map<string, Kept>();
+
+  async function read<T>(
+    serverId: string,
+    name: string,
+    parse: (text: string) => T,
+    empty: T,
+    maxBytes?: number,
+  ): Promise<T> {
+    const path = join(dataRoot(dataDir, serverId), name);
+    const mark = await markOf(path);
+    const known = files.get(path);
+    files.delete(path);
+    if (mark === undefined) return empty;
+    const kept = known?.mark === mark ? known : { mark, content: await contentOf(path, parse, empty, maxBytes) };
+    files.set(path, kept);
+    if (files.size > MOST_FILES) files.delete(files.keys().next().value ?? '');
+    return kept.content as T;
+  }
+
+  const list = (serverId: string, name: string) => read(serverId, name, entriesIn, []);
+  const properties = (serverId: string) =>
+    read(serverId, 'server.properties', parseProperties, new Map<string, string>(), MAX_PROPERTIES_BYTES);
+  const isOn = async (serverId: string, name: string, player: Knocker) =>
+    (await list(serverId, name)).some((entry) => isSame(entry, player));
+
+  return {
+    async banOf(serverId, player, at) {
+      const bans = await list(serverId, 'banned-players.json');
+      return bans.find((ban) => isSame(ban, player) && isInForce(ban, at));
+    },
+    async ipBanOf(serverId, ip, at) {
+      const bans = await list(serverId, 'banned-ips.json');
+      const address = canonical(ip);
+      return bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at));
+    },
+    isListed: async (serverId, player) =>
+      (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
+    async hasPlayed(serverId, player) {
+      if (await isOn(serverId, 'usercache.json', player)) return true;
+      // The game forgets profiles after a month, but never what a player carries.
+      if (player.uuid === null || !UUID.test(player.uuid)) return false;
+      const level = (await properties(serverId)).get('level-name') || 'world';
+      if (level.includes('/') || level.startsWith('.')) return false;
+      return (await markOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !== undefined;
+    },
+    property: async (serverId, name) => (await properties(serverId)).get(name) ?? '',
+  };
+}
+
+async function markOf(path: string): Promise<string | undefined> {
+  try {
+    const { ino, mtimeMs, ctimeMs, size } = await lstat(path);
+    return [ino, mtimeMs, ctimeMs, size].join(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+async function contentOf<T>(
+  path: string,
+  parse: (text: string) => T,
+  empty: T,
+  maxBytes: number | undefined,
+): Promise<T> {
+  try {
+    return parse(await readPlain(path, maxBytes));
+  } catch {
+    return empty;
+  }
+}
+
+function entriesIn(text: string): Entry[] {
+  const json: unknown = JSON.parse(text);
+  return Array.isArray(json) ? json.filter((entry) => typeof entry === 'object' && entry !== null).map(entryOf) : [];
+}
+
+/** Reads an entry of a list; what it lacks, or has in another type, is ''. Names and UUIDs in lower case, addresses written in the one way. */
+export function entryOf(entry: object): Entry {
+  const field = (name: string): string => {
+    const value: unknown = (entry as Record<string, unknown>)[name];
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    name: field('name').toLowerCase(),
+    uuid: field('uuid').toLowerCase(),
+    ip: canonical(field('ip')),
+    expires: field('expires'),
+    reason: field('reason').slice(0, REASON_UNITS),
+  };
+}
+
+/**
+ * A name counts only where one side has no account's UUID (version 4): names change hands, and who takes over somebody's
+ * old name is somebody else.
+ */
+function isSame(entry: Entry, { name, uuid }: Knocker): boolean {
+  if (uuid !== null && entry.uuid === uuid.toLowerCase()) return true;
+  return entry.name === name.toLowerCase() && !(isAccount(entry.uuid) && uuid !== null && isAccount(uuid));
+}
+
+function isAccount(uuid: string): boolean {
+  return uuid[14] === '4';
+}
+
+/** `2026-01-31 18:05:09 +0000` ends a ban; `forever`, and what is no date, does not. */
+export function isInForce({ expires }: Pick<Entry, 'expires'>, at: number): boolean {
+  const [, day = '', time = '', hours = '', minutes = ''] =
+    /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(expires) ?? [];
+  const end = Date.parse(`${day}T${time}${hours}:${minutes}`);
+  return Number.isNaN(end) || end > at;
+}

@@ -1,0 +1,90 @@
+import { EngineError } from '../../engines/engine.ts';
+import type { Files } from '../../files/files.ts';
+import type { ChangeLock } from '../../jail/change-lock.ts';
+import { dataRoot } from '../../jail/data-root.ts';
+import type { FileOwner } from '../../jail/plain-files.ts';
+import { createFolder } from '../../jail/server-folder.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
+import { formatList, parseList, unreadable } from './changes.ts';
+
+/** More would take the game itself long to read. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export interface PlayerListFilesOptions {
+  files: Pick<Files, 'read' | 'change'>;
+  dataDir: string;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+  /** The game's user, where this process is root. */
+  owner?: FileOwner | undefined;
+}
+
+/**
+ * The files in which a game keeps its lists of players, and the properties that go with them. Rejects with FAILED_PRECONDITION
+ * LIST_UNREADABLE for a file that is none of its kind, which then stays as it is.
+ */
+export interface PlayerListFiles {
+  /** Empty where there is no such file. */
+  read(serverId: string, file: string): Promise<unknown[]>;
+  /** Puts a list in place of the one that is there; only for a game that is down, as one that runs would write over it. */
+  write(serverId: string, file: string, list: readonly unknown[]): Promise<void>;
+  /** Those of a game that is up; with the row of one that is down, those it will have next. */
+  properties(serverId: string, row?: PropertiesRow): Promise<ReadonlyMap<string, string>>;
+  /** As `keepProperty` of `properties.ts`. */
+  keepProperty(serverId: string, property: { name: string; value?: string }): Promise<void>;
+}
+
+export function createPlayerListFiles({ files, dataDir, lock, owner }: PlayerListFilesOptions): PlayerListFiles {
+  return {
+    async read(serverId, file) {
+      try {
+        const { content, truncated } = await files.read(serverId, file, MAX_BYTES);
+        if (truncated) throw unreadable(file, `${file} is too large to be a list of players. Shorten or delete it.`);
+        return parseList(file, content.toString());
+      } catch (error) {
+        if (error instanceof StatusError && error.reason === 'PATH_NOT_FOUND') return [];
+        throw error;
+      }
+    },
+
+    async write(serverId, file, list) {
+      const content = Buffer.from(formatList(list));
+      if (content.length > MAX_BYTES) throw listFull(file);
+      await files.change(serverId, async (jail) => {
+        await using replacement = await jail.replace(file);
+        await replacement.write(content);
+        await replacement.commit();
+      });
+    },
+
+    async properties(serverId, row) {
+      const root = dataRoot(dataDir, serverId);
+      return await readable(() => (row ? nextProperties(root, row) : readProperties(root)));
+    },
+
+    async keepProperty(serverId, property) {
+      const root = dataRoot(dataDir, serverId);
+      await lock.change(serverId, async () => {
+        // A server that never started has none yet.
+        await createFolder(root, owner);
+        await readable(() => keepProperty(root, property, owner));
+      });
+    },
+  };
+}
+
+async function readable<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    throw unreadable('server.properties', `${error.message} ${error.suggestion}`, error);
+  }
+}
+
+function listFull(file: string): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', 'LIST_FULL', `${file} holds as many players as it may.`, {
+    metadata: { file },
+  });
+}

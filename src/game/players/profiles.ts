@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import type { Profile } from '../../engines/console/profile.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Profiles } from '../../players/minecraft-accounts.ts';
+import { entryOf, isInForce } from './files.ts';
+
+/**
+ * A name as players bear it: up to 16 letters, digits and underscores; with a dot before it, one of the Bedrock edition
+ * (Floodgate's usual prefix). Nothing in it ends a command or begins another.
+ */
+export const PLAYER_NAME = /^\.?[A-Za-z0-9_]{1,16}$/;
+
+/** What a server knows of the names it may be told. */
+export interface Names {
+  /** `online-mode`: players are who their accounts say, with those accounts' UUIDs. */
+  onlineMode: boolean;
+  /** `usercache.json`, in which the game remembers who has joined. */
+  remembered: readonly unknown[];
+  at: number;
+}
+
+/**
+ * Who a name is to a server: as its game would take it. NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE ACCOUNTS_UNAVAILABLE where
+ * that cannot be told now.
+ */
+export async function profileOf(name: string, names: Names, profiles: Profiles): Promise<Profile> {
+  const remembered = rememberedAs(name, names);
+  if (remembered) return remembered;
+  // Their UUIDs are made by a plugin, of what only their own network knows.
+  if (name.startsWith('.'))
+    throw unknown(name, `${name} has not played here yet: players of the Bedrock edition have to join once first.`);
+  if (!names.onlineMode) return { name, uuid: offlineUuid(name) };
+  const account = await profiles.find(name);
+  if (!account) throw unknown(name, `There is no Minecraft account named ${name}.`);
+  return account;
+}
+
+/** Who of this name has joined lately, by the kind of UUID that counts on this server. */
+export function rememberedAs(name: string, { onlineMode, remembered, at }: Names): Profile | undefined {
+  for (const entry of remembered) {
+    if (typeof entry !== 'object' || entry === null) continue;
+    const { name: named, uuid } = entryOf(entry);
+    const { name: spelled, expiresOn } = entry as { name?: unknown; expiresOn?: unknown };
+    if (named !== name.toLowerCase() || typeof spelled !== 'string' || !PLAYER_NAME.test(spelled)) continue;
+    const counts = UUID.test(uuid) && (name.startsWith('.') || (uuid[14] === '4') === onlineMode);
+    const expires = typeof expiresOn === 'string' ? expiresOn : '';
+    if (counts && isInForce({ expires }, at)) return { name: spelled, uuid };
+  }
+  return undefined;
+}
+
+/** The UUID of a player whom no account vouches for: version 3 (RFC 9562 §5.3) of `OfflinePlayer:<name>`, without namespace. */
+export function offlineUuid(name: string): string {
+  const hash = createHash('md5').update(`OfflinePlayer:${name}`).digest();
+  hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x30, 6);
+  hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
+  return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function unknown(name: string, sentence: string): StatusError {
+  return new StatusError('NOT_FOUND', 'PLAYER_NOT_FOUND', sentence, { metadata: { name } });
+}

@@ -1,0 +1,25 @@
+import { chown, mkdir } from 'node:fs/promises';
+import { dataRoot } from '../jail/data-root.ts';
+import { handOver } from '../jail/hand-over.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import { liftConnectionThrottle } from './connection-throttle.ts';
+import { acceptEula, writeProperties } from './properties/properties.ts';
+
+/** Makes the data root ready for a boot: the folder, the accepted licence, the properties. Idempotent. */
+export async function prepareDataRoot(
+  dataDir: string,
+  row: ServerRow,
+  rconPassword: string,
+  owner?: FileOwner,
+): Promise<void> {
+  const root = dataRoot(dataDir, row.id);
+  await mkdir(root, { recursive: true, mode: 0o750 });
+  const isRoot = process.getuid?.() === 0;
+  if (owner !== undefined) await handOver(root, owner);
+  // So that a later owner is seen to be another one.
+  else if (isRoot) await chown(root, 0, 0);
+  await acceptEula(root, owner);
+  await writeProperties(root, row, rconPassword, owner);
+  await liftConnectionThrottle(root, row.type, owner);
+}

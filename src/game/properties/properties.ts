@@ -1,0 +1,138 @@
+import { join } from 'node:path';
+import { type FileOwner, readPlain, replaceFile } from '../../jail/plain-files.ts';
+import type { ServerRow } from '../../servers/rows.ts';
+import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
+import { managementProperties } from '../management-settings.ts';
+import { motdCodes, parseMotd } from '../motd/motd.ts';
+import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
+
+/** What the server list shows where the owner set nothing. */
+export const DEFAULT_MOTD = 'A Minecraft Server';
+
+// The defaults we give where neither the owner nor the file says anything.
+const DEFAULTS = { 'max-players': '20' };
+
+// What we last wrote on the owner's behalf, so that a property the owner takes back returns to the game's default.
+const LEDGER = '.dormouse-properties';
+
+/** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
+export function ownedProperties(
+  row: Pick<ServerRow, 'motd' | 'type' | 'version'>,
+  rconPassword: string,
+): ReadonlyMap<string, string> {
+  const { motd, type } = row;
+  return new Map([
+    ['server-ip', ''],
+    ['server-port', String(GAME_PORT)],
+    ['enable-rcon', 'true'],
+    ['rcon.port', String(RCON_PORT)],
+    ['rcon.password', rconPassword],
+    ['broadcast-rcon-to-ops', 'false'],
+    ['enable-query', 'false'],
+    ['query.port', String(GAME_PORT)],
+    // The proxy asks for it, and answers the server list while the game sleeps.
+    ['enable-status', 'true'],
+    // Every player comes from the proxy's address, which is not the one Mojang has seen.
+    ['prevent-proxy-connections', 'false'],
+    // The game would open another port for each, which nobody asks.
+    ['enable-jmx-monitoring', 'false'],
+    ...managementProperties(row, rconPassword),
+    // Bukkit knows `§x…`, a colour beyond the sixteen.
+    ['motd', motdCodes(parseMotd(motd || DEFAULT_MOTD), { anyColor: BUKKIT_CORES.has(type) })],
+  ]);
+}
+
+/** The same by name. `motd` is a field of the server itself. */
+export const OWNED_PROPERTIES: ReadonlySet<string> = new Set(
+  ownedProperties({ motd: '', type: '', version: '' }, '').keys(),
+);
+
+/** What goes with them: ports, passwords and outside services that are not an owner's to set. */
+const OWNED_FAMILIES = /^(?:rcon|query|management-server|text-filtering|status-heartbeat)[.-]/;
+
+/** Whether an owner may not set a property of this name, as it is Dormouse's own. */
+export function isOwnedProperty(name: string): boolean {
+  return OWNED_PROPERTIES.has(name) || OWNED_FAMILIES.test(name);
+}
+
+/** The part of a server's row that decides its properties. */
+export type PropertiesRow = Pick<ServerRow, 'motd' | 'properties' | 'type' | 'version'>;
+
+/**
+ * The properties of the next boot: what the file holds, then the owner's, then ours. `before` is what the owner had set
+ * at the boot before this one: entries of it that are neither set any more nor changed in the file since are dropped.
+ */
+export function mergeProperties(
+  file: ReadonlyMap<string, string>,
+  before: ReadonlyMap<string, string>,
+  row: PropertiesRow,
+  rconPassword: string,
+): Map<string, string> {
+  const kept = [...file].filter(([key, value]) => before.get(key) !== value || Object.hasOwn(row.properties, key));
+  const onlineMode = row.type === SANDBOX ? 'false' : 'true';
+  return new Map([
+    ...Object.entries({ ...DEFAULTS, 'online-mode': onlineMode }),
+    ...kept,
+    ...Object.entries(row.properties),
+    ...ownedProperties(row, rconPassword),
+  ]);
+}
+
+/**
+ * Writes `server.properties` into a server's data root, to be called before each boot while the game is down. Atomic,
+ * mode 0640 (it holds the RCON password). Rejects with EngineError where a symbolic link or anything but a plain file of
+ * sane size lies in its place: a plugin could have put it there to have us read or write elsewhere.
+ */
+export async function writeProperties(
+  dataDir: string,
+  row: PropertiesRow,
+  rconPassword: string,
+  owner?: FileOwner,
+): Promise<void> {
+  const target = join(dataDir, 'server.properties');
+  const ledger = join(dataDir, LEDGER);
+  const file = parseProperties(await readText(target));
+  const before = parseProperties(await readText(ledger));
+  const merged = mergeProperties(file, before, row, rconPassword);
+  await replaceFile(target, `#Minecraft server properties\n${formatProperties(merged)}`, owner);
+  await replaceFile(ledger, formatProperties(new Map(Object.entries(row.properties))), owner);
+}
+
+/** What `server.properties` holds: what the game was last started with, and what it has changed since. Rejects as above. */
+export async function readProperties(dataDir: string): Promise<ReadonlyMap<string, string>> {
+  return parseProperties(await readText(join(dataDir, 'server.properties')));
+}
+
+/** What it will hold at the next boot, but for the password. Rejects as above. */
+export async function nextProperties(dataDir: string, row: PropertiesRow): Promise<ReadonlyMap<string, string>> {
+  const before = parseProperties(await readText(join(dataDir, LEDGER)));
+  return mergeProperties(await readProperties(dataDir), before, row, '');
+}
+
+/**
+ * Has the file keep what is said of a property in another way than through the owner's `properties`; with `value` it is
+ * written first, which is only for a game that is down. Rejects as above.
+ */
+export async function keepProperty(
+  dataDir: string,
+  { name, value }: { name: string; value?: string },
+  owner?: FileOwner,
+): Promise<void> {
+  const ledger = join(dataDir, LEDGER);
+  const before = parseProperties(await readText(ledger));
+  if (before.delete(name)) await replaceFile(ledger, formatProperties(before), owner);
+  if (value === undefined) return;
+  const target = join(dataDir, 'server.properties');
+  const file = parseProperties(await readText(target)).set(name, value);
+  await replaceFile(target, `#Minecraft server properties\n${formatProperties(file)}`, owner);
+}
+
+/** Accepts Minecraft's licence in the data root, as its owner did when the server was created. */
+export async function acceptEula(dataDir: string, owner?: FileOwner): Promise<void> {
+  const target = join(dataDir, 'eula.txt');
+  if (parseProperties(await readText(target)).get('eula') !== 'true') await replaceFile(target, 'eula=true\n', owner);
+}
+
+function readText(path: string): Promise<string> {
+  return readPlain(path, MAX_PROPERTIES_BYTES);
+}

@@ -1,0 +1,26 @@
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { GameSpec } from '../engines/engine.ts';
+import { LOADER_FILE } from '../kernel/loader-file.ts';
+
+const MAX_BYTES = 4_096;
+const version = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/);
+const Shape = z.object({ core: version, version, loader: version });
+
+/**
+ * The loader that a server's mod pack was made for, as its installation has left it in the server's folder; undefined where there
+ * is none, or where it is for another core or version of the game. A game may write there: what makes no sense is not taken.
+ */
+export async function loaderOf({ core, version, dataDir }: GameSpec): Promise<string | undefined> {
+  try {
+    const path = join(dataDir, LOADER_FILE);
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
+    const found = Shape.parse(JSON.parse(buffer.toString('utf8', 0, bytesRead)));
+    return found.core === core && found.version === version ? found.loader : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,8 +1,0 @@
-import { chown, mkdir } from 'node:fs/promises';
-import type { FileOwner } from './properties.ts';
-
-/** Makes a server's folder where it is not there yet, as one that never started has none. */
-export async function createFolder(root: string, owner: FileOwner | undefined): Promise<void> {
-  const made = await mkdir(root, { recursive: true, mode: 0o750 });
-  if (made !== undefined && owner) await chown(root, owner.uid, owner.gid);
-}

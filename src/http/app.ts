@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { Router } from '@koa/router';
+import Koa, { type Context, type Middleware } from 'koa';
+import { mountCheckoutCallback } from '../billing/checkout-api.ts';
+import { type Exposition, mountPrometheus } from '../insight/prometheus.ts';
+import { mountPublicStatus } from '../joining/public-status-api.ts';
+import { doing } from '../kernel/doing.ts';
+import type { Log } from '../kernel/log.ts';
+import { createFindBrowser } from '../operators/session.ts';
+import { mountDevice } from '../people/grants/api.ts';
+import type { DeviceDeps } from '../people/grants/replies.ts';
+import { type FindApp, type FindPrincipal, createAuthorize } from './auth.ts';
+import type { Declared } from './declared.ts';
+import { renderErrors } from './errors.ts';
+import { type Readiness, mountHealth } from './health.ts';
+import { keptBytes } from './kept-bytes.ts';
+import { answerMethods } from './methods.ts';
+import { declaredRoute, mount, plainColons } from './mount.ts';
+import { openapiDocument } from './openapi.ts';
+import { operations } from './operations.ts';
+import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
+import type { Services } from './services.ts';
+import { mountSession } from './session-mount.ts';
+import { sessionOperations } from './session-operations.ts';
+
+export interface ApiOptions {
+  log: Log;
+  services: Services;
+  findPrincipal: FindPrincipal;
+  findApp: FindApp;
+  /** What device grants need; without it none are handed out. */
+  device?: DeviceDeps;
+  readiness: Readiness;
+  /** What operators see at `/metrics`, and who counts the calls for it. Without it there is nothing there. */
+  telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
+  /** Of each API key, app token and session. */
+  rate?: RateLimit;
+}
+
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+/** What happens whenever a caller goes away in the middle of an answer; nobody has to act. */
+const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE', 'ECONNABORTED']);
+
+/**
+ * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
+ * middleware added behind it, such as pages.
+ */
+export function createApi({ log, services, readiness, rate = KEY_RATE, ...options }: ApiOptions): Koa {
+  const app = new Koa();
+  const router = new Router({ strict: true, sensitive: true });
+  const takeToken = createRateLimit(rate, services.clock);
+  const authorizing = (take: (credentialId: string) => void) =>
+    createAuthorize(options.findPrincipal, options.findApp, take, createFindBrowser(services));
+  const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
+  mountHealth(router, readiness, services.clock);
+  router.get(
+    '/openapi.json',
+    keptBytes('json', () => JSON.stringify(openapiDocument(services.config))),
+  );
+  mount(router, operations, gate, services);
+  mountSession(router, sessionOperations, takeToken, services);
+  mountCheckoutCallback(router, services.checkouts);
+  if (options.telemetry) mountPrometheus(router, options.telemetry, gate.authorize);
+  mountPublicStatus(router, services);
+  if (options.device) mountDevice(router, options.device);
+  app
+    .use(requestId)
+    .use(logRequests(log, options.telemetry?.answered))
+    .use(securityHeaders(services.config.baseUrl))
+    .use(renderErrors(log))
+    .use(plainColons)
+    .use(router.routes())
+    .use(answerMethods([...operations, ...sessionOperations]));
+  app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
+    const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
+    log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');
+  });
+  return app;
+}
+
+const requestId: Middleware = async function requestId(ctx, next) {
+  const given = ctx.get('x-request-id');
+  ctx.state.requestId = REQUEST_ID.test(given) ? given : randomUUID();
+  ctx.set('X-Request-Id', ctx.state.requestId as string);
+  await next();
+};
+
+/** A call that has been answered; `route` as it is declared, '' where none fits. */
+interface AnsweredRequest {
+  route: string;
+  method: string;
+  status: number;
+  ms: number;
+}
+
+/** One line a request. Its address only as the operation's template: ids and queries are the caller's own. */
+function logRequests(log: Log, answered: (request: AnsweredRequest) => void = () => {}): Middleware {
+  return async function logRequest(ctx, next) {
+    const begun = performance.now();
+    // For the watchdog; its id is known once it has been routed.
+    const name = () =>
+      `${(ctx.state.operation as Declared | undefined)?.id ?? 'request'} ${String(ctx.state.requestId)}`;
+    await doing(name, next);
+    const operation = ctx.state.operation as Declared | undefined;
+    const ms = performance.now() - begun;
+    answered({ route: operation?.path ?? declaredRoute(ctx), method: ctx.method, status: ctx.status, ms });
+    const fields = {
+      requestId: ctx.state.requestId as string,
+      op: operation?.id,
+      method: ctx.method,
+      path: operation?.path,
+      status: ctx.status,
+      reason: ctx.state.reason as string | undefined,
+      credential: ctx.state.credential as string | undefined,
+      ms: Math.round(ms),
+    };
+    log[operation ? 'info' : 'debug'](fields, 'request');
+  };
+}
+
+/** Nothing here is for a browser to guess at, frame, run or keep. Pages behind the API set their own. */
+function securityHeaders(baseUrl: string): Middleware {
+  const headers = {
+    'Cache-Control': 'no-store',
+    'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Frame-Options': 'DENY',
+    ...(baseUrl.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=31536000' }),
+  };
+  return async function secure(ctx, next) {
+    ctx.set(headers);
+    await next();
+  };
+}

@@ -1,0 +1,105 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { parseToken } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Operation } from './operation.ts';
+import {
+  type AppPrincipal,
+  type KeyPrincipal,
+  type Principal,
+  type SessionPrincipal,
+  credentialId,
+} from './principal.ts';
+import type { Scope } from './scopes.ts';
+
+/** Who an API key belongs to; undefined for one that is unknown, revoked or expired. */
+export type FindPrincipal = (apiKey: string) => Promise<KeyPrincipal | undefined>;
+
+/** Which app on whose behalf a token belongs to; undefined for one that is unknown or revoked. */
+export type FindApp = (token: string) => Promise<AppPrincipal | undefined>;
+
+/**
+ * Who is signed in with the browser that calls; undefined: no browser of ours. Throws PERMISSION_DENIED for a change that
+ * another site's page asks for.
+ */
+export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Promise<SessionPrincipal | undefined>;
+
+/** Decides whether a call may be made at all. Throws UNAUTHENTICATED, PERMISSION_DENIED or RESOURCE_EXHAUSTED. */
+export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
+
+/** What callers need for something. */
+export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'method'>;
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/**
+ * The credential, then its class, then the scope, then its rate. `x-api-key` decides alone where it is sent: a bad key is
+ * not rescued by a good token. A key in `Authorization`, or a header sent twice (joined by Node), is none. Only what is for
+ * operators also takes their session, and only where no other credential is sent.
+ */
+export function createAuthorize(
+  findPrincipal: FindPrincipal,
+  findApp: FindApp,
+  takeToken: (credentialId: string) => void,
+  findBrowser: FindBrowser = async () => undefined,
+): Authorize {
+  return async function authorize(headers, operation) {
+    if (operation.keyOnly && headers['x-api-key'] === undefined && headers.authorization !== undefined) {
+      throw new StatusError('UNAUTHENTICATED', 'API_KEY_REQUIRED', 'Only an API key will do here, in x-api-key.');
+    }
+    const principal = await identify(headers, operation);
+    requireNeeds(principal, operation);
+    takeToken(credentialId(principal));
+    return principal;
+  };
+
+  async function identify(headers: IncomingHttpHeaders, operation: Needs): Promise<Principal> {
+    const { 'x-api-key': key, authorization } = headers;
+    if (key === undefined && authorization === undefined) {
+      const signedIn = operation.scope === 'operator' && (await findBrowser(headers, operation));
+      if (signedIn) return signedIn;
+      throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_MISSING', 'Send an API key in the header x-api-key.');
+    }
+    const principal =
+      key === undefined ? await bearer(authorization ?? '') : typeof key === 'string' && (await keyOf(key));
+    if (!principal) throw invalidCredential();
+    return principal;
+  }
+
+  async function keyOf(key: string): Promise<KeyPrincipal | undefined> {
+    return parseToken(key) === 'key' ? findPrincipal(key) : undefined;
+  }
+
+  async function bearer(authorization: string): Promise<AppPrincipal | undefined> {
+    const [, token = ''] = BEARER.exec(authorization) ?? [];
+    return parseToken(token) === 'app' ? findApp(token) : undefined;
+  }
+}
+
+// One answer for all of them: whether a credential exists is nobody's business who does not have it.
+function invalidCredential(): StatusError {
+  return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
+}
+
+/** Refuses who lacks a scope: PERMISSION_DENIED SCOPE_MISSING. */
+export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scope): void {
+  if (scopes.has(needed)) return;
+  throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {
+    metadata: { scope: needed },
+  });
+}
+
+function requireNeeds(principal: Principal, operation: Needs): void {
+  const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
+  if (needed === undefined) {
+    throw new StatusError(
+      'PERMISSION_DENIED',
+      'APP_TOKEN_NOT_ALLOWED',
+      'Apps may only list servers and ask who is who.',
+    );
+  }
+  if (needed !== 'any') requireScope(principal, needed);
+  // A key keeps its scopes when its user is no operator any more.
+  if (needed === 'operator' && !principal.operator) {
+    throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+  }
+}

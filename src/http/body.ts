@@ -1,0 +1,144 @@
+import type { IncomingMessage } from 'node:http';
+import { PassThrough, type Transform, finished } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { StatusError } from '../kernel/status.ts';
+
+/** How long a caller may take to send a body. */
+const BODY_MS = 30_000;
+/** Read and thrown away past a limit, so that most callers get to see the refusal rather than a reset connection. */
+const DRAIN_BYTES = 1024 * 1024;
+const MAX_DEPTH = 100;
+/** How long an upload may stand still. */
+const IDLE_MS = 60_000;
+/** For how long the rest of a refused upload is read and thrown away. */
+const DRAIN_MS = 2_000;
+
+/**
+ * The bytes of a body, inflated where it is gzip. Counts what comes out, so that neither a missing Content-Length nor a
+ * gzip bomb passes `limitBytes`. Throws INVALID_ARGUMENT: BODY_TOO_LARGE (413), BODY_TIMEOUT (408), UNSUPPORTED_ENCODING
+ * (415), INVALID_BODY; CANCELLED where the caller went away.
+ */
+export async function readBody(request: IncomingMessage, limitBytes: number, withinMs = BODY_MS): Promise<Buffer> {
+  if (Number(request.headers['content-length']) > limitBytes + DRAIN_BYTES) throw tooLarge(limitBytes);
+  const body = decoded(request);
+  const timer = setTimeout(() => body.destroy(tooSlow()), withinMs);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size <= limitBytes) chunks.push(chunk);
+      else if (size > limitBytes + DRAIN_BYTES) break;
+    }
+  } catch (error) {
+    throw bodyError(error);
+  } finally {
+    clearTimeout(timer);
+  }
+  if (size > limitBytes) throw tooLarge(limitBytes);
+  return Buffer.concat(chunks);
+}
+
+/**
+ * A body of any length as it comes, inflated where it is gzip, and no faster than it is taken. Throws as `readBody`, for
+ * what takes too long only when nothing at all comes for a while. Who stops reading early can still answer: some of the
+ * rest is thrown away first.
+ */
+export async function* streamBody(request: IncomingMessage, idleMs = IDLE_MS): AsyncGenerator<Buffer> {
+  const body = decoded(request);
+  let timer = setTimeout(() => body.destroy(tooSlow()), idleMs);
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      yield chunk;
+      timer = setTimeout(() => body.destroy(tooSlow()), idleMs);
+    }
+  } catch (error) {
+    throw bodyError(error);
+  } finally {
+    clearTimeout(timer);
+    await drain(request);
+  }
+}
+
+/** A request's body without its encoding. Ends with CANCELLED where the caller goes away. */
+function decoded(request: IncomingMessage): Transform {
+  const decoder = decoderFor(request.headers['content-encoding']);
+  finished(request, { writable: false }, (error) => {
+    if (error) decoder.destroy(new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.', { cause: error }));
+  });
+  // Who reads it hears of errors; who has stopped reading need not.
+  return request.pipe(decoder).on('error', () => {});
+}
+
+function bodyError(error: unknown): StatusError {
+  if (error instanceof StatusError) return error;
+  return new StatusError('INVALID_ARGUMENT', 'INVALID_BODY', 'The body is not valid gzip.', { cause: error });
+}
+
+/** Callers that are still sending would take an answer for a broken connection. */
+async function drain(request: IncomingMessage): Promise<void> {
+  if (request.complete || request.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, DRAIN_MS);
+  let bytes = 0;
+  request.unpipe();
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > DRAIN_BYTES) resolve();
+  });
+  request.once('end', resolve).once('close', resolve);
+  await promise;
+  clearTimeout(timer);
+  request.removeAllListeners('data').pause();
+}
+
+/** One JSON object from a body whatever its content type; none at all is the empty one. Throws INVALID_JSON. */
+export function parseMessage(body: Buffer): object {
+  let value: unknown;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    value = text.trim() === '' ? {} : JSON.parse(text);
+  } catch (cause) {
+    throw invalidJson('The body must be one JSON object in UTF-8.', cause);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalidJson('The body must be a JSON object.');
+  }
+  if (deeperThan(MAX_DEPTH, value)) throw invalidJson(`The body is nested more than ${MAX_DEPTH} levels deep.`);
+  return value;
+}
+
+function decoderFor(encoding = 'identity'): Transform {
+  switch (encoding.trim().toLowerCase()) {
+    case 'identity':
+      return new PassThrough();
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    default:
+      throw new StatusError('INVALID_ARGUMENT', 'UNSUPPORTED_ENCODING', 'Send the body as it is, or as gzip.', {
+        httpStatus: 415,
+      });
+  }
+}
+
+function deeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner));
+}
+
+function tooLarge(limitBytes: number): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'BODY_TOO_LARGE', `The body may have at most ${limitBytes} bytes.`, {
+    httpStatus: 413,
+    metadata: { limitBytes: String(limitBytes) },
+  });
+}
+
+function tooSlow(): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'BODY_TIMEOUT', 'The body did not arrive in time.', { httpStatus: 408 });
+}
+
+function invalidJson(message: string, cause?: unknown): StatusError {
+  return new StatusError('INVALID_ARGUMENT', 'INVALID_JSON', message, { cause });
+}

@@ -1,0 +1,35 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { StatusError } from '../kernel/status.ts';
+import type { Secret } from '../store/secret.ts';
+
+/** What a page of ours must send along with each change: follows from the session and is stored nowhere. */
+export function csrfToken(secret: Secret, sessionId: string): string {
+  return secret.derive('csrf', sessionId);
+}
+
+/** Throws PERMISSION_DENIED CSRF_TOKEN_INVALID unless it is the session's token. */
+export function checkCsrfToken(secret: Secret, sessionId: string, given: string): void {
+  const expected = Buffer.from(csrfToken(secret, sessionId));
+  const sent = Buffer.from(given);
+  if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
+  throw new StatusError('PERMISSION_DENIED', 'CSRF_TOKEN_INVALID', 'Reload the page and try again.');
+}
+
+/**
+ * Refuses a change that a page of another site asks a browser for, whether or not somebody is signed in. Browsers that
+ * send `Sec-Fetch-Site` (W3C Fetch Metadata) have compared the origins themselves; of others the `Origin` must be ours
+ * (RFC 6454 §7). Neither comes with a call that no browser makes. Throws PERMISSION_DENIED CROSS_SITE.
+ *
+ * A page with a form needs `Referrer-Policy: same-origin`: under `no-referrer` browsers send the origin as `null`.
+ */
+export function refuseCrossSite(method: string, headers: IncomingHttpHeaders, baseUrl: string): void {
+  if (method === 'GET' || method === 'HEAD' || method === 'OPTIONS') return;
+  const site = headers['sec-fetch-site'];
+  if (site === 'same-origin' || site === 'none') return;
+  const { origin } = headers;
+  if (site !== 'cross-site' && (origin === undefined || origin === new URL(baseUrl).origin)) return;
+  throw new StatusError('PERMISSION_DENIED', 'CROSS_SITE', `This can only be done from ${baseUrl} itself.`, {
+    metadata: { baseUrl },
+  });
+}

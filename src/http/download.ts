@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream';
+import type { Context } from 'koa';
+import { StatusError } from '../kernel/status.ts';
+
+/** Who takes nothing for so long has gone. */
+export const STALLED_MS = 60_000;
+
+/** A file's content to be sent. */
+export interface Download {
+  /** What it is to be saved as. Anybody's choice: it is made harmless here. */
+  filename: string;
+  /** How large it is; undefined: shows when it ends, and only the whole of it can be had. */
+  sizeBytes?: number | undefined;
+  /** Another for each content, plain characters only; with it a part fits to what was got before. */
+  version?: string;
+  /** Epoch ms. */
+  modifiedAt?: number;
+  /** Further headers, e.g. a checksum. */
+  headers?: Record<string, string>;
+  /** From byte `start` to byte `end`, both with it; called once, or not at all. */
+  open: (range?: { start: number; end: number }) => Readable;
+  /** Called when the answer is over, whatever became of it. */
+  close: () => unknown;
+}
+
+/**
+ * Answers with a file: all of it, or the one range of bytes that was asked for (RFC 9110 §14), or that it has not changed.
+ * A range that is not understood, or several, are ignored; one that lies outside is OUT_OF_RANGE (416). What cannot be sent
+ * whole ends with a broken connection, so that nobody takes a part for the whole.
+ */
+export function sendDownload(ctx: Context, download: Download): void {
+  const { res } = ctx;
+  const close = () => void download.close();
+  if (res.closed) return close();
+  res.once('close', close);
+  const { sizeBytes } = download;
+  const range = sizeBytes === undefined ? undefined : wantedRange(ctx, download, sizeBytes);
+  describe(ctx, download);
+  ctx.status = isKnown(ctx, download) ? 304 : 200;
+  if (ctx.status === 304) return;
+  if (range) {
+    ctx.status = 206;
+    ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
+  }
+  const length = range ? range.end - range.start + 1 : sizeBytes;
+  if (ctx.method !== 'HEAD') {
+    res.setTimeout(STALLED_MS, () => res.destroy());
+    ctx.body = length === 0 ? Buffer.alloc(0) : bodyOf(ctx, download.open(range), length);
+  }
+  if (length !== undefined) ctx.length = length;
+}
+
+function describe(ctx: Context, { filename, sizeBytes, version, modifiedAt, headers = {} }: Download): void {
+  // Nothing of a server's files is for a browser to show.
+  ctx.type = 'application/octet-stream';
+  ctx.attachment(filename.toWellFormed().replaceAll(/[\p{Cc}/\\]/gu, '_'));
+  ctx.set('Accept-Ranges', sizeBytes === undefined ? 'none' : 'bytes');
+  if (version !== undefined) ctx.etag = quoted(version);
+  if (modifiedAt !== undefined) ctx.lastModified = new Date(modifiedAt);
+  ctx.set(headers);
+}
+
+function bodyOf({ res }: Context, bytes: Readable, length: number | undefined): Readable {
+  const body = Readable.from(whole(bytes, length), { objectMode: false });
+  return body.once('error', () => res.destroy());
+}
+
+/** Throws where the bytes are fewer than were announced: the client would wait for the rest. */
+async function* whole(bytes: Readable, length: number | undefined): AsyncGenerator<Buffer> {
+  let sent = 0;
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    sent += chunk.length;
+    yield chunk;
+  }
+  if (length !== undefined && sent < length) throw new Error(`the file had ${sent} bytes left, not ${length}`);
+}
+
+/** The range to be sent; undefined for everything. OUT_OF_RANGE RANGE_NOT_SATISFIABLE. */
+function wantedRange(ctx: Context, download: Download, sizeBytes: number): { start: number; end: number } | undefined {
+  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/.exec(ctx.get('range').replaceAll(/[ \t]/g, '')) ?? [];
+  if ((first === '' && last === '') || !isStill(ctx, download)) return undefined;
+  // Backwards is no range at all, and thus ignored.
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return undefined;
+  const start = first === '' ? Math.max(0, sizeBytes - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
+  if (start <= end) return { start, end };
+  ctx.set('Content-Range', `bytes */${sizeBytes}`);
+  throw new StatusError('OUT_OF_RANGE', 'RANGE_NOT_SATISFIABLE', `The file has ${sizeBytes} bytes.`, {
+    httpStatus: 416,
+    metadata: { sizeBytes: String(sizeBytes) },
+  });
+}
+
+/** Whether the caller has this already (RFC 9110 §13.1.2). */
+function isKnown(ctx: Context, { version }: Download): boolean {
+  const tags = ctx.get('if-none-match').split(',');
+  return version !== undefined && tags.some((tag) => tag.trim().replace(/^W\//, '') === quoted(version));
+}
+
+/** Whether what the caller has a part of is what is here now. Without `If-Range` that is its own affair. */
+function isStill(ctx: Context, { version, modifiedAt }: Download): boolean {
+  const wanted = ctx.get('if-range');
+  if (wanted === '') return true;
+  if (wanted.startsWith('"')) return version !== undefined && wanted === quoted(version);
+  return modifiedAt !== undefined && wanted === new Date(modifiedAt).toUTCString();
+}
+
+function quoted(version: string): string {
+  return `"${version}"`;
+}

@@ -1,0 +1,172 @@
+import { type Context, HttpError, type Middleware } from 'koa';
+import { z } from 'zod';
+import type { Log } from '../kernel/log.ts';
+import { CODES, type Code, type Detail, StatusError } from '../kernel/status.ts';
+import { reply } from './fields.ts';
+
+/** The `domain` of every ErrorInfo (AIP-193): reasons are unique within it. */
+export const ERROR_DOMAIN = 'dormouse';
+
+const TYPE = 'type.googleapis.com/google.rpc.';
+
+/** The body of every error, google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code. */
+export const ErrorStatus = z
+  .object({
+    code: reply.int32,
+    message: reply.text,
+    details: z.array(z.looseObject({ '@type': z.string() })).default([]),
+  })
+  .meta({ id: 'ErrorStatus', description: 'google.rpc.Status; the first detail is a google.rpc.ErrorInfo.' });
+
+/** An error as its caller gets it. `code` is the number of the google.rpc.Code. */
+export interface ErrorAnswer {
+  httpStatus: number;
+  body: { code: number; message: string; details: Detail[] };
+}
+
+/**
+ * Answers whatever is thrown further in, and the bare 404, 405 and 501 of the router, as a status object with exactly one
+ * ErrorInfo. What is no StatusError is INTERNAL: logged with the request id, never shown.
+ */
+export function renderErrors(log: Log): Middleware {
+  return async function errors(ctx, next) {
+    try {
+      await next();
+      const unserved = unservedError(ctx);
+      if (unserved) send(ctx, unserved);
+    } catch (thrown) {
+      const error = toStatusError(thrown);
+      if (error.code === 'INTERNAL') log.error({ requestId: ctx.state.requestId, err: thrown }, 'request failed');
+      else if (error.cause) log.debug({ requestId: ctx.state.requestId, err: error }, 'request refused');
+      send(ctx, error);
+    }
+  };
+}
+
+/** The answer to an error: its own details, and those that can be derived from it where it brings none of the kind. */
+export function errorAnswer(error: StatusError, requestId: string): ErrorAnswer {
+  const [number, httpStatus] = CODES[error.code];
+  const { metadata = {}, details = [] } = error.options;
+  const retryAfterSeconds = retryAfter(error);
+  const all: Detail[] = [
+    { '@type': `${TYPE}ErrorInfo`, reason: error.reason, domain: ERROR_DOMAIN, metadata },
+    ...details,
+    ...derived(error),
+  ];
+  if (retryAfterSeconds !== undefined) all.push({ '@type': `${TYPE}RetryInfo`, retryDelay: `${retryAfterSeconds}s` });
+  if (error.code === 'INTERNAL') all.push({ '@type': `${TYPE}RequestInfo`, requestId, servingData: '' });
+  return {
+    httpStatus: error.options.httpStatus ?? httpStatus,
+    body: { code: number, message: error.message, details: onePerType(all) },
+  };
+}
+
+/** What is wrong with one field: a dotted path in the body, or a parameter's name. */
+export interface FieldViolation {
+  field: string;
+  description: string;
+}
+
+/** A refusal of single fields: google.rpc.BadRequest. */
+export function invalidFields(violations: FieldViolation[]): StatusError {
+  const message = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
+  return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
+    metadata: { fields: violations.map(({ field }) => field).join(',') },
+    details: [{ '@type': `${TYPE}BadRequest`, fieldViolations: violations }],
+  });
+}
+
+/** A refusal for a used-up quota of `subject` (`account:acc_…`): google.rpc.QuotaFailure. */
+export function quotaExceeded(
+  reason: string,
+  subject: string,
+  message: string,
+  metadata: Record<string, string> = {},
+): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', reason, message, {
+    metadata,
+    details: [{ '@type': `${TYPE}QuotaFailure`, violations: [{ subject, description: message }] }],
+  });
+}
+
+/** There is nothing at this path. The same for paths whose id cannot be one. */
+export function routeNotFound(): StatusError {
+  return new StatusError('NOT_FOUND', 'ROUTE_NOT_FOUND', 'There is nothing at this address.');
+}
+
+function send(ctx: Context, error: StatusError): void {
+  const { httpStatus, body } = errorAnswer(error, ctx.state.requestId as string);
+  const retryAfterSeconds = retryAfter(error);
+  ctx.state.reason = error.reason;
+  ctx.status = httpStatus;
+  ctx.body = body;
+  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
+  if (error.code === 'UNAUTHENTICATED') ctx.set('WWW-Authenticate', challenge(ctx));
+  // What is left of such a body is not read, so the connection cannot be used again.
+  if (httpStatus === 408 || httpStatus === 413 || isCutShort(ctx)) ctx.set('Connection', 'close');
+}
+
+/** Some of the body was read, and some was not. */
+function isCutShort({ req }: Context): boolean {
+  return !req.complete && req.readableDidRead;
+}
+
+/** UNAVAILABLE is the one code that may be retried blindly (AIP-194), so it always says when. */
+function retryAfter({ code, options }: StatusError): number | undefined {
+  return options.retryAfterSeconds ?? (code === 'UNAVAILABLE' ? 1 : undefined);
+}
+
+/** RFC 9110 §11.6.1 wants a challenge; RFC 6750 §3 only names an error where a token was sent. */
+function challenge(ctx: Context): string {
+  return ctx.get('authorization') === '' || ctx.state.reason === 'API_KEY_REQUIRED'
+    ? 'ApiKey realm="dormouse"'
+    : 'ApiKey realm="dormouse", Bearer realm="dormouse", error="invalid_token"';
+}
+
+function toStatusError(thrown: unknown): StatusError {
+  if (thrown instanceof StatusError) return thrown;
+  if (thrown instanceof HttpError && thrown.status < 500) {
+    return new StatusError('INVALID_ARGUMENT', 'INVALID_REQUEST', 'The request cannot be read.', { cause: thrown });
+  }
+  // The caller has left, and what was done for them ended with it.
+  if (thrown instanceof Error && thrown.name === 'AbortError')
+    return new StatusError('CANCELLED', 'CALL_ENDED', 'The call ended before it was done.', { cause: thrown });
+  return new StatusError('INTERNAL', 'INTERNAL', 'Something went wrong here. Quote the request id to the operator.', {
+    cause: thrown,
+  });
+}
+
+/** The router leaves these without a body. */
+function unservedError(ctx: Context): StatusError | undefined {
+  if (ctx.body !== undefined && ctx.body !== null) return undefined;
+  if (ctx.status === 404) return routeNotFound();
+  if (ctx.status === 405) return unimplemented('METHOD_NOT_ALLOWED', 'This address does not take this method.', 405);
+  if (ctx.status === 501) return unimplemented('METHOD_UNKNOWN', 'This method is not known here.', 501);
+  return undefined;
+}
+
+function unimplemented(reason: string, message: string, httpStatus: number): StatusError {
+  return new StatusError('UNIMPLEMENTED', reason, message, { httpStatus });
+}
+
+function derived(error: StatusError): Detail[] {
+  const { reason, message } = error;
+  const make: Partial<Record<Code, Detail>> = {
+    FAILED_PRECONDITION: {
+      '@type': `${TYPE}PreconditionFailure`,
+      violations: [{ type: reason, subject: error.options.metadata?.['subject'] ?? '', description: message }],
+    },
+    RESOURCE_EXHAUSTED: {
+      '@type': `${TYPE}QuotaFailure`,
+      violations: [{ subject: error.options.metadata?.['subject'] ?? '', description: message }],
+    },
+  };
+  const detail = make[error.code];
+  return detail ? [detail] : [];
+}
+
+function onePerType(details: Detail[]): Detail[] {
+  const first = new Map<string, Detail>();
+  for (const detail of details) if (!first.has(detail['@type'])) first.set(detail['@type'], detail);
+  return [...first.values()];
+}

@@ -1,0 +1,63 @@
+import type { Router } from '@koa/router';
+import type { Clock } from '../kernel/clock.ts';
+
+/** Parts the service needs in order to serve; each check resolves while its part works, and rejects otherwise. */
+export type Readiness = Record<string, () => Promise<unknown>>;
+
+/** A part that does not answer within this is not ready. */
+const CHECK_MS = 2_000;
+/** Answers are kept this long, so that anybody may ask as often as they like. */
+const KEPT_MS = 1_000;
+
+interface ReadyAnswer {
+  ready: boolean;
+  parts: Record<string, 'ok' | 'unavailable'>;
+}
+
+/**
+ * `GET /healthz`: the process answers. `GET /readyz`: 200 when every part is ready, else 503; which ones are not, without
+ * the reason, as neither asks for a credential.
+ */
+export function mountHealth(router: Router, readiness: Readiness, clock: Clock): void {
+  const ready = remembered(() => checkAll(readiness, clock), clock);
+  router.get('/healthz', (ctx) => {
+    ctx.body = { status: 'ok' };
+  });
+  router.get('/readyz', async (ctx) => {
+    const answer = await ready();
+    ctx.status = answer.ready ? 200 : 503;
+    ctx.body = answer;
+  });
+}
+
+async function checkAll(readiness: Readiness, clock: Clock): Promise<ReadyAnswer> {
+  const parts = Object.fromEntries(
+    await Promise.all(
+      Object.entries(readiness).map(async ([name, check]) => [name, await outcome(check, clock)] as const),
+    ),
+  );
+  return { ready: Object.values(parts).every((part) => part === 'ok'), parts };
+}
+
+async function outcome(check: () => Promise<unknown>, clock: Clock): Promise<'ok' | 'unavailable'> {
+  const late = Promise.withResolvers<never>();
+  const cancel = clock.at(clock.now() + CHECK_MS, () => late.reject(new Error('late')));
+  try {
+    await Promise.race([check(), late.promise]);
+    return 'ok';
+  } catch {
+    return 'unavailable';
+  } finally {
+    cancel();
+  }
+}
+
+/** One check at a time, and its answer for a while. */
+function remembered(check: () => Promise<ReadyAnswer>, clock: Clock): () => Promise<ReadyAnswer> {
+  let answer: { at: number; value: Promise<ReadyAnswer> } | undefined;
+  return () => {
+    const now = clock.now();
+    if (!answer || Math.abs(now - answer.at) >= KEPT_MS) answer = { at: now, value: check() };
+    return answer.value;
+  };
+}

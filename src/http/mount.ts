@@ -1,0 +1,150 @@
+import type { Router } from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import type { Authorize } from './auth.ts';
+import { parseMessage, readBody, streamBody } from './body.ts';
+import type { Declared, Sent } from './declared.ts';
+import { STALLED_MS, sendDownload } from './download.ts';
+import type { DownloadOperation, MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
+import { type Principal, credentialId } from './principal.ts';
+import { WrittenReply } from './reply.ts';
+import type { Services } from './services.ts';
+import { sendEvents } from './sse.ts';
+
+/** Who may call: asked once a call, and, without counting as one, again as long as a stream is open. */
+export interface Gate {
+  authorize: Authorize;
+  authorizeAgain: Authorize;
+}
+
+/** Gives every operation its route. The router must be strict and sensitive. */
+export function mount(router: Router, operations: readonly Operation[], gate: Gate, services: Services): void {
+  for (const operation of operations) {
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, gate, services)));
+  }
+}
+
+function serve(operation: Operation, gate: Gate, services: Services): Middleware {
+  switch (operation.answers) {
+    case 'message':
+      return answer(operation, gate, services);
+    case 'events':
+      return stream(operation, gate, services);
+    case 'bytes':
+      return download(operation, gate, services);
+    default:
+      return operation satisfies never;
+  }
+}
+
+/** `/v1/servers/{id}:start` as the router wants it: a colon of the address escaped, lest it begin a parameter. */
+export function routePath(path: string): string {
+  return path.replaceAll(':', String.raw`\:`).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** The route by which something was served that is no operation, as `routePath` was given it; '' where there is none. */
+export function declaredRoute(ctx: Context): string {
+  const { _matchedRoute: route } = ctx as { _matchedRoute?: unknown };
+  return typeof route === 'string' ? route.replaceAll(/(?<!\\):(\w+)/g, '{$1}').replaceAll('\\', '') : '';
+}
+
+/**
+ * Clients may send the verb's colon escaped (RFC 3986 §2.1); the router, which compares the raw path, must see it plain.
+ */
+export const plainColons: Middleware = async function plainColons(ctx, next) {
+  if (/%3a/i.test(ctx.path)) ctx.path = ctx.path.replaceAll(/%3a/gi, ':');
+  await next();
+};
+
+/**
+ * Serves an operation at the addresses that can belong to it, and notes for the log which one it is. A call to any other goes
+ * on to what comes behind: `/v1/servers/abc:start` is no server.
+ */
+export function entering(operation: Declared, serve: Middleware): Middleware {
+  return async function enter(ctx, next) {
+    if (!operation.fits(ctx.params)) return next();
+    ctx.state.operation = operation;
+    return serve(ctx, next);
+  };
+}
+
+/** What the caller sent. The body is not read before it is asked for. */
+export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
+  const hasMessage = method === 'post' && takes === undefined;
+  return {
+    params: ctx.params as unknown,
+    query: queryFields(ctx.querystring),
+    body: async () => (hasMessage ? parseMessage(await readBody(ctx.req, bodyLimitBytes)) : {}),
+    upload: () => ({ chunks: streamBody(ctx.req), sizeBytes: sizeSaid(ctx) }),
+  };
+}
+
+// The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
+function answer(operation: MessageOperation, gate: Gate, services: Services): Middleware {
+  return async function serveMessage(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    const reply = await operation.run(callOf(ctx, operation, principal), services);
+    if (reply instanceof WrittenReply) sendWritten(ctx, reply);
+    else ctx.body = reply;
+  };
+}
+
+function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
+  const { res } = ctx;
+  if (res.closed) return sent();
+  res.once('close', sent);
+  res.setTimeout(STALLED_MS, () => res.destroy());
+  ctx.type = 'application/json';
+  ctx.body = json;
+}
+
+function stream(operation: StreamOperation, gate: Gate, services: Services): Middleware {
+  return async function serveStream(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    const release = services.streamSlots.take(principal, operation.id);
+    if (ctx.res.closed) release();
+    else ctx.res.once('close', release);
+    const { check, ...source } = await operation.open(callOf(ctx, operation, principal), services);
+    const watcher = {
+      principal,
+      check: async () => check(await gate.authorizeAgain(ctx.headers, operation)),
+    };
+    sendEvents(ctx, source, watcher, services);
+  };
+}
+
+function download(operation: DownloadOperation, gate: Gate, services: Services): Middleware {
+  return async function serveDownload(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    sendDownload(ctx, await operation.open(callOf(ctx, operation, principal), services));
+  };
+}
+
+async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
+  const principal = await authorize(ctx.headers, operation);
+  ctx.state.credential = credentialId(principal);
+  return principal;
+}
+
+function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {
+  const gone = new AbortController();
+  // After a whole answer there is nothing left to call off, and an abort costs an exception.
+  ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
+  return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal: gone.signal };
+}
+
+/** Of what is sent encoded, nobody knows how much it will be. */
+function sizeSaid(ctx: Context): number | undefined {
+  const length = ctx.get('content-length');
+  return length === '' || ctx.get('content-encoding') !== '' ? undefined : Number(length);
+}
+
+// A parameter given twice stays a list, which no schema takes; unknown ones are dropped by the schema.
+function queryFields(querystring: string): object {
+  const given = Object.groupBy(new URLSearchParams(querystring), ([name]) => name);
+  return Object.fromEntries(
+    Object.entries(given).map(([name, pairs = []]) => {
+      const values = pairs.map(([, value]) => value);
+      return [name, values.length === 1 ? values[0] : values];
+    }),
+  );
+}

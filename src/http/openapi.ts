@@ -1,0 +1,232 @@
+import { checkoutPaths } from '../billing/checkout-openapi.ts';
+import { PublicStatusReply } from '../joining/public-status-api.ts';
+import { devicePaths } from '../people/grants/openapi.ts';
+import type { Declared } from './declared.ts';
+import { ErrorStatus } from './errors.ts';
+import { Components } from './openapi-schemas.ts';
+import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
+import { sectionOf } from './sections.ts';
+import type { ApiConfig } from './services.ts';
+import { sessionCookieName } from './session-cookie.ts';
+import { CSRF_HEADER } from './session-mount.ts';
+import type { SessionOperation } from './session-operation.ts';
+import { sessionOperations } from './session-operations.ts';
+
+type Json = Record<string, unknown>;
+
+const TAGS = [
+  { name: 'control', description: 'What an API key may do, within its scopes.' },
+  { name: 'session', description: 'For the dashboard: by session cookie, never by API key.' },
+  { name: 'public', description: 'Needs no credential.' },
+  {
+    name: 'operator',
+    description: 'For operators of the installation: by a key with the scope `operator`, or signed in.',
+  },
+];
+
+const DESCRIPTION = [
+  'Minecraft servers that sleep until somebody joins.',
+  'Fields of format int64 are decimal strings. Request messages may use snake_case names; `null` is unset; unknown',
+  'fields are ignored. Errors are google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code, and the',
+  'first detail an ErrorInfo with a stable `reason`.',
+].join('\n');
+
+const BYTES = 'application/octet-stream';
+const EVENTS = 'text/event-stream';
+
+const RANGE: Json = {
+  name: 'Range',
+  in: 'header',
+  required: false,
+  description: 'One range of bytes (RFC 9110 §14.2), kept valid by `If-Range`.',
+  schema: { type: 'string', examples: ['bytes=0-1023'] },
+};
+
+/** What else can come of asking for a file's content. */
+const PARTS: Json = {
+  '206': {
+    description: 'The range asked for.',
+    content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } },
+  },
+  '304': { description: 'Not changed since the version that `If-None-Match` names.' },
+  '416': { description: 'No such range.' },
+};
+
+/** The API as OpenAPI 3.1, made from the operations themselves. */
+export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
+  const components = new Components();
+  const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
+  const paths: Record<string, Json> = {};
+  for (const operation of [...operations, ...sessionOperations]) {
+    (paths[operation.path] ??= {})[operation.method] = {
+      operationId: operation.id,
+      tags: [operation.tag],
+      ...(operation.tag === 'control' && { 'x-section': sectionOf(operation.path) }),
+      summary: operation.summary,
+      ...(operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation)),
+      parameters: [
+        ...components.parameters(operation.params, 'path'),
+        ...components.parameters(operation.query, 'query'),
+        ...('answers' in operation && operation.answers === 'bytes' ? [RANGE] : []),
+      ],
+      ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
+      responses: {
+        '200': { description: 'Done.', ...content(components, operation) },
+        ...(operation.precondition !== undefined && refusal(operation.precondition)),
+        ...('answers' in operation && operation.answers === 'bytes' && PARTS),
+        default: { $ref: '#/components/responses/Error' },
+      },
+    };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Dormouse',
+      version: 'v1',
+      description: DESCRIPTION,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    security: [{ apiKey: [] }],
+    paths: { ...paths, ...furtherPaths(components.reply(PublicStatusReply)) },
+    components: {
+      schemas: components.schemas,
+      responses: { Error: error },
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'An API key, `dmk_…`.' },
+        appToken: { type: 'http', scheme: 'bearer', description: 'An app token, `dma_…`.' },
+        session: { type: 'apiKey', in: 'cookie', name: sessionCookieName(baseUrl), description: 'Kept by SignIn.' },
+        csrf: { type: 'apiKey', in: 'header', name: CSRF_HEADER, description: 'The `csrfToken` of GetMe.' },
+      },
+    },
+  };
+}
+
+function keyAccess({ description, method, scope, appScope, keyOnly, role }: Operation): Json {
+  const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
+  if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
+  if (scope === 'operator') sentences.push("Takes an operator's session as well.");
+  if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
+  if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
+  return {
+    description: `${description}\n\n${sentences.join(' ')}`,
+    'x-required-scope': scope,
+    ...(role !== undefined && { 'x-required-role': role }),
+    ...(appScope !== undefined && { security: [{ apiKey: [] }, { appToken: [] }] }),
+    ...(scope === 'operator' && { security: [{ apiKey: [] }, sessionSecurity(method)] }),
+  };
+}
+
+function sessionAccess({ description, method, signedIn }: SessionOperation): Json {
+  if (!signedIn) return { description, security: [] };
+  return { description, security: [sessionSecurity(method)] };
+}
+
+function sessionSecurity(method: Operation['method']): Json {
+  return method === 'get' ? { session: [] } : { session: [], csrf: [] };
+}
+
+function requestBody(components: Components, { body, example, takes }: Declared): Json {
+  if (takes === 'bytes') return { content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } };
+  const content = { schema: components.request(body), ...(example !== undefined && { example }) };
+  return { required: !body.safeParse({}).success, content: { 'application/json': content } };
+}
+
+function content(components: Components, operation: Operation | SessionOperation): Json {
+  const schema = components.reply(operation.reply);
+  if (!('answers' in operation) || operation.answers === 'message') return json(schema);
+  if (operation.answers === 'bytes') return { content: { [BYTES]: { schema } } };
+  return { content: { [EVENTS]: eventsOf(components, operation, schema) } };
+}
+
+/** A stream, with the object in each kind of event's `data`. OpenAPI has a place for it from 3.2 on, which few programs read yet. */
+function eventsOf(components: Components, { events }: Declared, schema: Json): Json {
+  if (events === undefined) return { schema };
+  const kinds = mapValues(events, (event) => components.reply(event));
+  const schemas = Object.values(kinds);
+  const data = { type: 'array', items: schemas.length > 1 ? { anyOf: schemas } : schemas[0] };
+  return { schema: { ...schema, contentMediaType: EVENTS, contentSchema: data }, 'x-events': kinds };
+}
+
+/** What a call that is right in itself is told where the state of things does not allow it. */
+function refusal(precondition: string): Json {
+  return {
+    '400': {
+      description: `Not as it should be sent (INVALID_ARGUMENT); or FAILED_PRECONDITION: ${precondition}`,
+      ...json({ $ref: '#/components/schemas/ErrorStatus' }),
+    },
+  };
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
+}
+
+function json(schema: Json): Json {
+  return { content: { 'application/json': { schema } } };
+}
+
+/** What is no operation. */
+function furtherPaths(status: Json): Record<string, Json> {
+  const get = (operationId: string, summary: string, description: string, more: Json = {}): Json => ({
+    get: {
+      operationId,
+      tags: ['public'],
+      summary,
+      description,
+      security: [],
+      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...more },
+    },
+  });
+  return {
+    '/healthz': get('Health', 'The process answers', 'Asks no part of the service, so that it says nothing of them.'),
+    '/readyz': get('Readiness', 'Every part of the service works', 'Says part by part which does and which does not.', {
+      '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
+    }),
+    '/v1/public/status/{publicSlug}': publicStatusPath(status),
+    '/openapi.json': get(
+      'OpenApi',
+      'This document',
+      'Made from the operations themselves. The same for people: `/docs`.',
+    ),
+    '/metrics': {
+      get: {
+        operationId: 'Metrics',
+        tags: ['operator'],
+        summary: 'Figures for Prometheus',
+        description:
+          'In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.',
+        'x-required-scope': 'operator',
+        responses: {
+          '200': { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    },
+    ...devicePaths(),
+    ...checkoutPaths(),
+  };
+}
+
+function publicStatusPath(status: Json): Json {
+  return {
+    get: {
+      operationId: 'GetPublicStatus',
+      tags: ['public'],
+      summary: 'A server as its owner shows it to everybody',
+      description:
+        'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
+        'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
+      security: [],
+      parameters: [
+        { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
+      ],
+      responses: {
+        '200': { description: 'Done.', ...json(status) },
+        default: { $ref: '#/components/responses/Error' },
+      },
+    },
+  };
+}

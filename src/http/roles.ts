@@ -1,0 +1,14 @@
+import type { MemberRole } from '../people/member-rows.ts';
+
+/**
+ * What somebody is on a server. `owner` may do everything; `member` all but delete it, see to its members, its bill, its
+ * database password and SFTP; `limited` read, start, stop, and see logs and players.
+ */
+export type Role = 'owner' | MemberRole;
+
+const RANK: Record<Role, number> = { limited: 1, member: 2, owner: 3 };
+
+/** Whether a role includes all that another may do. */
+export function isAtLeast(role: Role, least: Role): boolean {
+  return RANK[role] >= RANK[least];
+}

@@ -1,0 +1,64 @@
+import { StatusError } from '../kernel/status.ts';
+import { type Principal, credentialId } from './principal.ts';
+
+/** How many streams of one kind may be open at once. */
+export interface StreamLimits {
+  perKey: number;
+  perAccount: number;
+}
+
+export const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
+/** File managers move several files at once. */
+export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
+
+/** By then a stream whose client has gone has been found out, as a rule. */
+const RETRY_AFTER_SECONDS = 15;
+
+/** Counts open streams, each kind for itself. */
+export interface StreamSlots {
+  /**
+   * Takes a slot of the caller's key and one of its account, at once, and gives what frees both (a second time does
+   * nothing). RESOURCE_EXHAUSTED TOO_MANY_STREAMS.
+   */
+  take(principal: Principal, kind: string): () => void;
+  /** Slots taken now, of keys and accounts together. */
+  taken(): number;
+}
+
+export function createStreamSlots({ perKey, perAccount }: StreamLimits = STREAM_LIMITS): StreamSlots {
+  const open = new Map<string, number>();
+
+  function free(holder: string): void {
+    const left = (open.get(holder) ?? 0) - 1;
+    if (left > 0) open.set(holder, left);
+    else open.delete(holder);
+  }
+
+  return {
+    take(principal, kind) {
+      const holders = [
+        [`credential:${credentialId(principal)}`, perKey],
+        [`account:${principal.accountId}`, perAccount],
+      ] as const;
+      const slots = holders.map(([subject, most]) => {
+        const holder = `${kind} ${subject}`;
+        if ((open.get(holder) ?? 0) >= most) throw tooMany(subject, most);
+        return holder;
+      });
+      for (const holder of slots) open.set(holder, (open.get(holder) ?? 0) + 1);
+      return () => {
+        for (const holder of slots.splice(0)) free(holder);
+      };
+    },
+    taken: () => [...open.values()].reduce((sum, count) => sum + count, 0),
+  };
+}
+
+function tooMany(subject: string, most: number): StatusError {
+  return new StatusError(
+    'RESOURCE_EXHAUSTED',
+    'TOO_MANY_STREAMS',
+    `At most ${most} such streams may be open at once here. Close one first.`,
+    { metadata: { subject, limit: String(most) }, retryAfterSeconds: RETRY_AFTER_SECONDS },
+  );
+}

@@ -1,0 +1,102 @@
+import type { Log } from '../../kernel/log.ts';
+import type { Tx } from '../../store/store.ts';
+import type { ServerEvents } from '../events.ts';
+import { listSamples } from '../metric-rows.ts';
+import { type MetricSample, type Minute, SAMPLE_MS } from '../metrics.ts';
+import type { WebhookOutbox } from './outbox.ts';
+import { deleteIncident, insertIncident, listIncidents, listWebhookServers } from './rows.ts';
+import { READINGS, incidentStep } from './tps-incident.ts';
+
+/** Tells owners what they would want to be told of at once. */
+export interface Alerts {
+  /**
+   * Looks at a minute of all running servers, in the write of their readings: opens and ends incidents of those that are
+   * too slow, and ends those of servers that run no more. The function it gives tells the watchers, once that is stored.
+   */
+  minute: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
+  /** Tells the webhooks of an account's servers, each once, that its spend cap is reached. */
+  spendCapReached: (
+    tx: Tx,
+    cap: { accountId: string; capMicros: number; action: 'notify' | 'stop'; at: number },
+  ) => Promise<void>;
+}
+
+export interface AlertsOptions {
+  outbox: Pick<WebhookOutbox, 'add'>;
+  serverEvents: Pick<ServerEvents, 'publish'>;
+  log: Log;
+}
+
+/** A minute may be this late and still follow the one before. */
+const SLACK_MS = SAMPLE_MS / 2;
+
+export function createAlerts({ outbox, serverEvents, log }: AlertsOptions): Alerts {
+  async function judge(tx: Tx, { serverId, readyAt, sample }: Minute, openedAt: number | null) {
+    const since = Math.max(readyAt, sample.at - (READINGS - 1) * SAMPLE_MS - SLACK_MS);
+    // Most minutes are good, and decide nothing by themselves.
+    const mayDecide = incidentStep(
+      Array.from({ length: READINGS }, () => sample),
+      { openedAt, readyAt },
+    );
+    if (mayDecide === undefined) return undefined;
+    const recent = (await listSamples(tx, serverId, since, READINGS)).map(({ at, figures }) => {
+      const [, , , , tps, players] = figures;
+      return { at, tps, players };
+    });
+    return incidentStep(recent, { openedAt, readyAt });
+  }
+
+  async function open(tx: Tx, serverId: string, { at, tps, mspt, players }: MetricSample): Promise<() => void> {
+    await insertIncident(tx, { serverId, openedAt: at });
+    await outbox.add(tx, serverId, { event: 'tps.low', at, tps, mspt, players });
+    return () => {
+      log.info({ server: serverId, tps, mspt, players }, 'server too slow');
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.low', tps, mspt, players });
+    };
+  }
+
+  async function end(tx: Tx, serverId: string, sample: MetricSample, openedAt: number): Promise<() => void> {
+    const { at, tps, mspt, players } = sample;
+    await deleteIncident(tx, serverId);
+    await outbox.add(tx, serverId, { event: 'tps.recovered', at, tps, mspt, players, openedAt });
+    return () => {
+      const slowMs = at - openedAt;
+      log.info({ server: serverId, tps, mspt, players, slowMs }, 'server keeps its pace again');
+      const slowSeconds = Math.round(slowMs / 1_000);
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.recovered', tps, mspt, players, slowSeconds });
+    };
+  }
+
+  /** A new run is no recovery of the one that was slow, but who was told to wait for one waits no longer. */
+  async function stop(tx: Tx, serverId: string, at: number, openedAt: number): Promise<() => void> {
+    await deleteIncident(tx, serverId);
+    await outbox.add(tx, serverId, { event: 'tps.ended', at, openedAt });
+    return () => {
+      const slowMs = at - openedAt;
+      log.info({ server: serverId, slowMs }, 'a server that was too slow has stopped');
+      serverEvents.publish(serverId, 'alert', { alert: 'tps.ended', slowSeconds: Math.round(slowMs / 1_000) });
+    };
+  }
+
+  return {
+    async minute(tx, at, minutes) {
+      const incidents = new Map((await listIncidents(tx)).map(({ serverId, openedAt }) => [serverId, openedAt]));
+      const told: (() => void)[] = [];
+      for (const each of minutes) {
+        const { serverId, sample } = each;
+        const openedAt = incidents.get(serverId) ?? null;
+        const step = await judge(tx, each, openedAt);
+        if (step === 'open') told.push(await open(tx, serverId, sample));
+        else if (step === 'close' && openedAt !== null) told.push(await end(tx, serverId, sample, openedAt));
+        else if (step === 'forget' && openedAt !== null) told.push(await stop(tx, serverId, at, openedAt));
+        incidents.delete(serverId);
+      }
+      for (const [serverId, openedAt] of incidents) told.push(await stop(tx, serverId, at, openedAt));
+      return () => told.forEach((tell) => tell());
+    },
+    async spendCapReached(tx, { accountId, capMicros, action, at }) {
+      for (const serverId of await listWebhookServers(tx, accountId))
+        await outbox.add(tx, serverId, { event: 'spendCap.reached', at, capMicros, action });
+    },
+  };
+}

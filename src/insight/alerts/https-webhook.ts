@@ -1,0 +1,124 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { type LookupFunction, isIP } from 'node:net';
+import { type Webhook, type WebhookCall, WebhookError } from './webhook.ts';
+
+type Resolve = (
+  hostname: string,
+  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void;
+
+export interface WebhookOptions {
+  /** Whether an address may be called. Every address of a name must be. */
+  isAllowed: (address: string) => boolean;
+  /** Default: that of https. */
+  port?: number;
+  /** Whose certificates are believed. Default: the well-known authorities'. */
+  ca?: string;
+  /** All addresses of a name. Default: as this machine finds them. */
+  resolve?: Resolve;
+  /** From the first look at the name to the end of the answer. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 5_000;
+/** Of the answer's body; no more is read, and nothing of it is looked at. */
+const MAX_BODY_BYTES = 4_096;
+const MAX_HEADER_BYTES = 8_192;
+const USER_AGENT = 'Dormouse-Webhook/1';
+
+/**
+ * Calls webhooks over https. The addresses of a name are judged in the very lookup of the connection, so that a name that
+ * led elsewhere when it was checked gains nothing; redirects are answers like any other. Nothing is kept between calls.
+ */
+export function createWebhook(options: WebhookOptions): Webhook {
+  const { isAllowed, port, ca, resolve = resolveAll, timeoutMs = TIMEOUT_MS } = options;
+  const agent = new Agent({ keepAlive: false });
+  const lookup = allowedOnly(resolve, isAllowed);
+
+  function send({ url, id, body }: WebhookCall, target: URL, signal: AbortSignal): Promise<IncomingMessage> {
+    const payload = Buffer.from(JSON.stringify(body));
+    return new Promise((resolve, reject) => {
+      request(url, {
+        method: 'POST',
+        agent,
+        lookup,
+        signal,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headers: {
+          Host: target.host,
+          'Content-Type': 'application/json',
+          'Content-Length': payload.length,
+          'Idempotency-Key': id,
+          'User-Agent': USER_AGENT,
+        },
+        ...(port !== undefined && { port }),
+        ...(ca !== undefined && { ca }),
+      })
+        .on('response', resolve)
+        .on('error', reject)
+        // A connection that is upgraded or ends before an answer; after one this changes nothing.
+        .on('close', () => reject(new Error('no answer')))
+        .end(payload);
+    });
+  }
+
+  return {
+    async post(call) {
+      const target = URL.parse(call.url);
+      if (target?.protocol !== 'https:' || target.port !== '' || target.username !== '' || target.password !== '')
+        throw new WebhookError('refused', 'This is no URL of a webhook.');
+      const host = target.hostname.replace(/^\[|\]$/g, '');
+      // Nothing is looked up for an address.
+      if (isIP(host) !== 0 && !isAllowed(host)) throw notPublic();
+      const signal = AbortSignal.timeout(timeoutMs);
+      try {
+        const response = await send(call, target, signal);
+        await drain(response);
+        return { status: response.statusCode ?? 0, retryAfterSeconds: retryAfter(response) };
+      } catch (error) {
+        if (error instanceof WebhookError) throw error;
+        if (signal.aborted) throw new WebhookError('timeout', 'There was no answer in time.', error);
+        throw new WebhookError('unreachable', 'The webhook could not be reached.', error);
+      }
+    },
+  };
+}
+
+/** Reads what a decent receiver says, so that its connection ends well; whatever goes wrong here, it has answered. */
+async function drain(response: IncomingMessage): Promise<void> {
+  let left = MAX_BODY_BYTES;
+  try {
+    for await (const chunk of response) {
+      left -= (chunk as Buffer).length;
+      // Leaving the loop destroys the connection.
+      if (left < 0) return;
+    }
+  } catch {
+    response.destroy();
+  }
+}
+
+/** RFC 9110 §10.2.3, in the form that says a number of seconds. */
+function retryAfter({ headers }: IncomingMessage): number | null {
+  const text = headers['retry-after'] ?? '';
+  return /^\d{1,6}$/.test(text) ? Number(text) : null;
+}
+
+const resolveAll: Resolve = (hostname, callback) => lookup(hostname, { all: true }, callback);
+
+function allowedOnly(resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction {
+  return (hostname, options, callback) =>
+    resolve(hostname, (error, found) => {
+      if (error !== null) return callback(error, '');
+      const [first] = found;
+      if (first === undefined || !found.every(({ address }) => isAllowed(address))) callback(notPublic(), '');
+      else if (options.all) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+}
+
+function notPublic(): WebhookError {
+  return new WebhookError('refused', 'The webhook is not at a public address.');
+}

@@ -1,0 +1,147 @@
+import { createCallLimit } from '../../kernel/call-limit.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { timeOrderedId } from '../../kernel/ids.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Sql, Store, Tx } from '../../store/store.ts';
+import { type Notice, webhookBody } from './body.ts';
+import {
+  type DueMessage,
+  countMessages,
+  deleteMessage,
+  insertWebhookMessage,
+  listDueMessages,
+  postponeMessage,
+} from './rows.ts';
+import { checkWebhookUrl } from './webhook-url.ts';
+import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
+
+/**
+ * What the webhooks of servers are told. A message is kept in the write of what it tells of and sent until its receiver has
+ * taken it: at least once, those of a server in their order, each with an id by which a repetition is known. After some
+ * eighty minutes in vain, or where the receiver says that it never will, it is given up and the owner's audit log says so.
+ */
+export interface WebhookOutbox {
+  /** Keeps a message to the server's webhook, if it has one, in the caller's write. */
+  add(tx: Tx, serverId: string, notice: Notice): Promise<void>;
+  /** Messages that wait. */
+  waiting(db: Sql): Promise<number>;
+  /** Ends the sending, and resolves once what was under way is noted; the rest is sent by the next process. */
+  close(): Promise<void>;
+}
+
+export interface WebhookOutboxOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  webhook: Pick<Webhook, 'post'>;
+  /** Writes into the audit log, in the write that gives a message up. */
+  record: (
+    tx: Tx,
+    deed: { action: string; accountId: string; serverId: string; detail: string; at: number },
+  ) => Promise<void>;
+}
+
+const LOOK_MS = 2_000;
+const MESSAGES_A_LOOK = 200;
+const MESSAGES_A_SERVER = 20;
+const AT_ONCE = 8;
+const MINUTE_MS = 60_000;
+const CALLS_A_MINUTE = { server: 6, host: 120 };
+const FULL_MS = 10_000;
+/** From one try to the next; after the last of these a message is given up. */
+const DELAYS_MS = [15_000, MINUTE_MS, 4 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
+const LONGEST_MS = 60 * MINUTE_MS;
+/** Answers that may be others the next time; all others outside of 2xx are final (RFC 9110 §15.5, RFC 6585 §4). */
+const PASSING = new Set([408, 425, 429]);
+
+type Outcome = { taken: true } | { taken: false; why: string; final: boolean; afterMs: number };
+
+/** Looks for due messages every two seconds until closed. One process of an installation may do so. */
+export function createWebhookOutbox({ store, clock, log, webhook, record }: WebhookOutboxOptions): WebhookOutbox {
+  const takeOfServer = createCallLimit({ most: CALLS_A_MINUTE.server, spanMs: MINUTE_MS, clock });
+  const takeOfHost = createCallLimit({ most: CALLS_A_MINUTE.host, spanMs: MINUTE_MS, clock });
+  let closed = false;
+  let looking: Promise<void> | undefined;
+  let cancel = clock.at(clock.now() + LOOK_MS, beat);
+
+  function beat(): void {
+    cancel = clock.at(clock.now() + LOOK_MS, beat);
+    looking ??= look()
+      .catch(wait)
+      .finally(() => (looking = undefined));
+  }
+
+  function wait(error: unknown): void {
+    log.warn({ err: error }, 'messages to webhooks have to wait');
+  }
+
+  async function look(): Promise<void> {
+    const waiting = (await listDueMessages(store, clock.now(), MESSAGES_A_LOOK)).values();
+    const worker = async () => {
+      for (const message of waiting) if (!closed) await handle(message).catch(wait);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  }
+
+  async function handle(message: DueMessage): Promise<void> {
+    const { id, serverId, url, tries } = message;
+    if (url === '') return store.write((tx) => deleteMessage(tx, id));
+    if (!takeOfServer(serverId) || !takeOfHost(URL.parse(url)?.hostname ?? ''))
+      return store.write((tx) => postponeMessage(tx, id, clock.now() + FULL_MS, tries));
+    const outcome = await attempt(message);
+    if (outcome.taken) return store.write((tx) => deleteMessage(tx, id));
+    const delayMs = DELAYS_MS[tries];
+    if (outcome.final || delayMs === undefined) return giveUp(message, outcome.why);
+    log.debug({ server: serverId, message: id, why: outcome.why, tries: tries + 1 }, 'a webhook is tried again later');
+    const dueAt = clock.now() + Math.max(delayMs, Math.min(outcome.afterMs, LONGEST_MS));
+    await store.write((tx) => postponeMessage(tx, id, dueAt, tries + 1));
+  }
+
+  async function attempt({ id, serverId, serverName, url, notice }: DueMessage): Promise<Outcome> {
+    // The rule may be younger than the URL.
+    if (checkWebhookUrl(url) !== undefined) return failed('not a URL that is called', true);
+    const body = webhookBody(url, { id, serverId, serverName, notice: JSON.parse(notice) as Notice });
+    try {
+      return judge(await webhook.post({ url, id, body }));
+    } catch (error) {
+      const why = error instanceof WebhookError ? error.reason : 'failed';
+      log.debug({ server: serverId, message: id, why }, 'a webhook was not reached');
+      // One word for the owner, as the reason tells which names there are inside this network, and which of them answer.
+      return failed('unreachable', false);
+    }
+  }
+
+  async function giveUp({ id, serverId, accountId, notice, url }: DueMessage, why: string): Promise<void> {
+    const { event } = JSON.parse(notice) as Notice;
+    log.warn({ server: serverId, message: id, event, host: URL.parse(url)?.hostname, why }, 'a webhook was given up');
+    const detail = `${event}: ${why}`;
+    await store.write(async (tx) => {
+      await deleteMessage(tx, id);
+      await record(tx, { action: 'server.alertGivenUp', accountId, serverId, detail, at: clock.now() });
+    });
+  }
+
+  return {
+    async add(tx, serverId, notice) {
+      const id = timeOrderedId('dlv', notice.at);
+      const row = { id, serverId, notice: JSON.stringify(notice), createdAt: notice.at, dueAt: notice.at, tries: 0 };
+      await insertWebhookMessage(tx, row, MESSAGES_A_SERVER);
+    },
+    waiting: countMessages,
+    async close() {
+      closed = true;
+      cancel();
+      await looking;
+    },
+  };
+}
+
+function judge({ status, retryAfterSeconds }: WebhookAnswer): Outcome {
+  if (status >= 200 && status < 300) return { taken: true };
+  const final = status < 500 && !PASSING.has(status);
+  return failed(`answered ${status}`, final, (retryAfterSeconds ?? 0) * 1_000);
+}
+
+function failed(why: string, final: boolean, afterMs = 0): Outcome {
+  return { taken: false, why, final, afterMs };
+}

@@ -1,0 +1,31 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../../kernel/public-address.ts';
+
+/** Longer ones are no webhook of any chat platform. */
+const MAX_CHARS = 2_048;
+
+/**
+ * What is wrong with the URL of a webhook, as a sentence for its owner; undefined: nothing. Only what the text shows: where
+ * a name leads is looked at whenever something is sent, as it may lead elsewhere by then.
+ */
+export function checkWebhookUrl(text: string): string | undefined {
+  if (text.length > MAX_CHARS) return `A webhook URL has at most ${MAX_CHARS} characters.`;
+  // The parser also writes an address one way, whatever it was written like: in octal, as one number, in full width.
+  const url = URL.parse(text);
+  if (url === null) return 'This is no URL; a webhook looks like https://example.com/hook.';
+  if (url.protocol !== 'https:') return 'A webhook URL begins with https://.';
+  if (url.username !== '' || url.password !== '') return 'A webhook URL holds no user name or password.';
+  if (url.port !== '') return 'A webhook is called at port 443; leave the port out.';
+  const host = hostOf(url);
+  if (isIP(host) !== 0) return isPublicAddress(host) ? undefined : 'A webhook must be at a public address.';
+  if (!host.includes('.') || LOCAL_NAME.test(host)) return 'A webhook must have a public host name.';
+  return undefined;
+}
+
+/** Names that lead nowhere on the public internet (RFC 6761, RFC 6762 §3, RFC 8375, and ICANN's reserved `internal`). */
+const LOCAL_NAME = /\.(?:localhost|local|internal|home\.arpa|test|invalid)$/;
+
+/** The host of a URL, an IPv6 address without its brackets, a name without the root's dot. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname.replace(/\.$/, '');
+}

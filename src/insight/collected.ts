@@ -1,0 +1,153 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What is read where it lies whenever somebody asks; nothing is counted for Prometheus alone. */
+export interface TelemetrySources {
+  serversByState: () => Promise<{ state: string; count: number }[]>;
+  playersOnline: () => number;
+  /** Since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
+  proxy: () => {
+    accepted: number;
+    unrouted: number;
+    held: number;
+    piped: number;
+    statusAnswers: number;
+    joins: number;
+    kicks: Readonly<Record<string, number>>;
+    bytesUp: number;
+    bytesDown: number;
+  };
+  /** Writes that wait for the store. */
+  storeWrites: () => number;
+  webhookMessages: () => Promise<number>;
+  /** Ticks and what they have cost since the process began. */
+  charged: () => Promise<{ ticks: number; micros: number }>;
+  /** How long ago the last minute was charged. */
+  meterAgeMs: () => number;
+}
+
+const STATES = [
+  'hibernated',
+  'starting',
+  'running',
+  'stopping',
+  'installing',
+  'deleting',
+  'install_failed',
+  'start_failed',
+];
+
+type Labels = Record<string, string>;
+type Reading = readonly [value: number, labels?: Labels];
+
+interface Collected {
+  name: string;
+  help: string;
+  labelNames?: string[];
+  read: () => Reading[] | Promise<Reading[]>;
+}
+
+/** Adds the figures that are read when somebody asks. One that cannot be read is missing from that answer. */
+export function registerCollected(registry: Registry, sources: TelemetrySources): void {
+  const { proxy } = sources;
+  const gauges: Collected[] = [
+    {
+      name: 'dormouse_servers',
+      help: 'Servers by state.',
+      labelNames: ['state'],
+      read: async () => {
+        const counts = new Map((await sources.serversByState()).map(({ state, count }) => [state, count]));
+        return STATES.map((state) => [counts.get(state) ?? 0, { state }]);
+      },
+    },
+    {
+      name: 'dormouse_players_online',
+      help: 'Players that running games count.',
+      read: () => [[sources.playersOnline()]],
+    },
+    {
+      name: 'dormouse_proxy_sockets',
+      help: 'Connections at the proxy now: not yet routed, held while a server wakes, piped to a game.',
+      labelNames: ['phase'],
+      read: () => {
+        const { unrouted, held, piped } = proxy();
+        return Object.entries({ unrouted, held, piped }).map(([phase, value]) => [value, { phase }]);
+      },
+    },
+    {
+      name: 'dormouse_queue_depth',
+      help: 'What waits: writes for the store, messages for webhooks.',
+      labelNames: ['queue'],
+      read: async () => [
+        [sources.storeWrites(), { queue: 'store' }],
+        [await sources.webhookMessages(), { queue: 'webhooks' }],
+      ],
+    },
+    {
+      name: 'dormouse_meter_age_seconds',
+      help: 'Since the meter last charged a minute; above 60 it is late.',
+      read: () => [[sources.meterAgeMs() / 1_000]],
+    },
+  ];
+  const counters: Collected[] = [
+    {
+      name: 'dormouse_proxy_connections_total',
+      help: 'Connections the proxy has taken.',
+      read: () => [[proxy().accepted]],
+    },
+    {
+      name: 'dormouse_proxy_status_answers_total',
+      help: 'Server-list requests answered.',
+      read: () => [[proxy().statusAnswers]],
+    },
+    {
+      name: 'dormouse_proxy_joins_total',
+      help: 'Players who came in.',
+      read: () => [[proxy().joins]],
+    },
+    {
+      name: 'dormouse_proxy_kicks_total',
+      help: 'Joins that were not served, by the rule.',
+      labelNames: ['rule'],
+      read: () => Object.entries(proxy().kicks).map(([rule, value]) => [value, { rule }]),
+    },
+    {
+      name: 'dormouse_relay_bytes_total',
+      help: 'Bytes relayed: up from players to games, down from games to players.',
+      labelNames: ['direction'],
+      read: () => {
+        const { bytesUp: up, bytesDown: down } = proxy();
+        return Object.entries({ up, down }).map(([direction, value]) => [value, { direction }]);
+      },
+    },
+    {
+      name: 'dormouse_ticks_total',
+      help: 'Minutes charged to metered servers.',
+      read: async () => [[(await sources.charged()).ticks]],
+    },
+    {
+      name: 'dormouse_charged_micros_total',
+      help: 'What these minutes cost, in millionths of the currency.',
+      read: async () => [[(await sources.charged()).micros]],
+    },
+  ];
+  for (const each of gauges) register(Gauge, registry, each);
+  for (const each of counters) register(Counter, registry, each);
+}
+
+function register(Kind: typeof Gauge | typeof Counter, registry: Registry, collected: Collected): void {
+  const { name, help, labelNames = [], read } = collected;
+  const metric: Gauge | Counter = new Kind({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    async collect() {
+      metric.reset();
+      try {
+        for (const [value, labels = {}] of await read()) metric.inc(labels, value);
+      } catch {
+        if (labelNames.length === 0) metric.remove();
+      }
+    },
+  });
+}

@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { reply } from '../http/fields.ts';
+import { ServerParams } from '../servers/api/messages.ts';
+import { serverOperation } from '../servers/api/operation.ts';
+import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/diagnostic-rows.ts';
+
+const Insight = z
+  .object({
+    code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
+    subject: reply.text.describe('The mod, plugin, file or version it is about; empty where there is none.'),
+    summary: reply.text.describe('Title, then detail.'),
+    suggestion: reply.text,
+    evidence: z.array(z.string()).default([]).describe('The lines of the log that show it, at most five.'),
+  })
+  .meta({ id: 'Insight' });
+
+const Diagnostic = z
+  .object({
+    at: reply.timestamp,
+    kind: reply.text.describe('`install`, `start`, `crash` or `stop`.'),
+    code: reply.text.describe('As in `startErrorCode` and `installErrorCode`.'),
+    summary: reply.text.describe('Title, then detail.'),
+    suggestion: reply.text,
+    evidence: z.array(z.string()).default([]).describe('The lines of the log around what shows it.'),
+    insights: z
+      .array(Insight)
+      .default([])
+      .describe(
+        'Everything that the log shows, weightiest first: each missing mod, say. Empty where nothing was recognised.',
+      ),
+  })
+  .meta({ id: 'Diagnostic' });
+
+export const listServerDiagnostics = serverOperation({
+  id: 'ListDiagnostics',
+  method: 'get',
+  path: '/v1/servers/{id}/diagnostics',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: 'List past failures',
+  description:
+    'Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.',
+  params: ServerParams,
+  reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
+}).handle(async ({ params }, { store }) => ({
+  entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
+}));
+
+function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<typeof Diagnostic> {
+  const { at, kind, code, summary, suggestion } = row;
+  const lines = evidence === '' ? [] : evidence.split('\n');
+  return { at, kind, code, summary, suggestion, evidence: lines, insights: JSON.parse(insights) as StoredInsight[] };
+}

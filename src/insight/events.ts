@@ -1,0 +1,174 @@
+import type { Failure } from '../../machines/server-types.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+
+/** What can happen to a server that its watchers are told. */
+export type ServerEventType = 'gap' | 'state' | 'progress' | 'players' | 'tick' | 'quota' | 'backup' | 'alert';
+
+/** One thing that happened. Its id says where a watcher who was away goes on. */
+export interface TypedEvent {
+  /** '' for a `gap`: whoever is cut off before the state behind it is told of it again. */
+  id: string;
+  type: ServerEventType;
+  data: object;
+}
+
+/** What a server's machine does not know and its watchers are told at first. */
+export interface Besides {
+  /** As of its last `quota`. */
+  quota: object;
+  /** Its open alert. */
+  alert: { alert: string; at: string } | null;
+}
+
+/** What happens to servers, told live and kept for a while for those who come back. In memory only. */
+export interface ServerEvents {
+  /** Tells something that is not read off the machine. */
+  publish(serverId: string, type: ServerEventType, data: object): void;
+  /**
+   * Gives what came after the event of that id, or, where that is not known (any more), a `gap` and the server's state,
+   * `besides` included; then everything new, and null once the server is gone. `now` and `besides` are of a moment ago. Returns the
+   * cancellation.
+   */
+  follow(
+    now: ServerNow,
+    besides: Besides,
+    lastEventId: string,
+    listener: (event: TypedEvent | null) => void,
+  ): () => void;
+  close(): void;
+}
+
+const KEPT_EVENTS = 200;
+const KEPT_SERVERS = 2_000;
+
+type Listener = (event: TypedEvent | null) => void;
+
+interface History {
+  /** The newest events, with their numbers. */
+  events: { nth: number; event: TypedEvent }[];
+  /** Events up to this number may have been forgotten. */
+  floor: number;
+  /** As last seen; undefined: not since it is watched here. */
+  now: ServerNow | undefined;
+  /** The alert that is open after the last one told; undefined: none was told. */
+  alert: Besides['alert'] | undefined;
+}
+
+/** The events of all servers. Ids are of this run of the service: one from an earlier run is not known. */
+export function createServerEvents(servers: Pick<Servers, 'observe'>, clock: Clock): ServerEvents {
+  const run = clock.now().toString(36);
+  const histories = new Map<string, History>();
+  const listeners = new Map<string, Set<Listener>>();
+  let newest = 0;
+  /** The newest event that went with a history nobody keeps any more. */
+  let forgotten = 0;
+  const close = servers.observe((id, now) => (now === null || now.state === 'deleting' ? remove(id) : compare(now)));
+
+  /** The one that nothing has happened to for longest goes first. */
+  function historyOf(id: string): History {
+    const history = histories.get(id) ?? { events: [], floor: forgotten, now: undefined, alert: undefined };
+    histories.delete(id);
+    histories.set(id, history);
+    const [oldest] = histories.keys();
+    if (oldest !== undefined && histories.size > KEPT_SERVERS) forget(oldest);
+    return history;
+  }
+
+  function forget(id: string): void {
+    forgotten = Math.max(forgotten, histories.get(id)?.events.at(-1)?.nth ?? 0);
+    histories.delete(id);
+  }
+
+  function publish(id: string, type: ServerEventType, data: object): void {
+    const history = historyOf(id);
+    newest += 1;
+    const event = { id: `${run}.${newest}`, type, data: { at: instant(clock.now()), ...data } };
+    // Each tick says all that the ones before said; hours of them would push out what happened.
+    if (type === 'tick') history.events = history.events.filter((kept) => kept.event.type !== 'tick');
+    if (type === 'alert') history.alert = openAlert(event.data);
+    history.events.push({ nth: newest, event });
+    if (history.events.length > KEPT_EVENTS) history.floor = history.events.shift()!.nth;
+    for (const listener of listeners.get(id) ?? []) listener(event);
+  }
+
+  function compare(now: ServerNow): void {
+    const { id } = now.row;
+    const history = historyOf(id);
+    const before = history.now;
+    history.now = now;
+    const { phase, percent, players } = now.context.live;
+    const seen = before?.context.live;
+    if (before?.state !== now.state || failureOf(before) !== failureOf(now)) publish(id, 'state', stateOf(now));
+    else if (seen?.phase !== phase || seen.percent !== percent) publish(id, 'progress', { phase, percent });
+    if (seen?.players !== players && players !== null) publish(id, 'players', { online: players });
+  }
+
+  function remove(id: string): void {
+    forget(id);
+    for (const listener of listeners.get(id) ?? []) listener(null);
+  }
+
+  /** What came after an event; undefined where that cannot be told for sure. */
+  function after(id: string, lastEventId: string): TypedEvent[] | undefined {
+    const [, ofRun, number] = EVENT_ID.exec(lastEventId) ?? [];
+    const history = histories.get(id);
+    const last = Number(number);
+    if (ofRun !== run || last > newest || last < (history?.floor ?? forgotten)) return undefined;
+    return (history?.events ?? []).filter(({ nth }) => nth > last).map(({ event }) => event);
+  }
+
+  return {
+    publish,
+    follow(given, besides, lastEventId, listener) {
+      const { id } = given.row;
+      const history = historyOf(id);
+      const now = (history.now ??= given);
+      // One that was told since `besides` was looked up is the newer.
+      const { alert = besides.alert } = history;
+      const data = { at: instant(clock.now()), ...stateOf(now), quota: besides.quota, alert };
+      const whole = [{ id: `${run}.${newest}`, type: 'state' as const, data }];
+      const first =
+        after(id, lastEventId) ??
+        (lastEventId === '' ? whole : [{ id: '', type: 'gap' as const, data: { at: data.at } }, ...whole]);
+      for (const event of first) listener(event);
+      const ofServer = listeners.get(id) ?? new Set();
+      listeners.set(id, ofServer.add(listener));
+      return () => {
+        ofServer.delete(listener);
+        if (ofServer.size === 0 && listeners.get(id) === ofServer) listeners.delete(id);
+      };
+    },
+    close,
+  };
+}
+
+const EVENT_ID = /^(\w{1,16})\.(\d{1,15})$/;
+
+function failureOf(now: ServerNow | undefined): Failure | null {
+  if (now?.state === 'start_failed') return now.context.startFailure;
+  return now?.state === 'install_failed' ? now.context.installFailure : null;
+}
+
+function stateOf(now: ServerNow): object {
+  const failure = failureOf(now);
+  const { cause, live } = now.context;
+  return {
+    state: now.state,
+    cause,
+    phase: now.state === 'starting' ? live.phase : '',
+    percent: now.state === 'starting' ? live.percent : 0,
+    players: now.state === 'running' ? live.players : null,
+    error: failure && { code: failure.code, summary: failure.summary, suggestion: failure.suggestion },
+  };
+}
+
+/** Everything but the beginning of an alert is its end. */
+function openAlert({ at, alert }: { at: string; alert?: unknown }): Besides['alert'] {
+  return alert === 'tps.low' ? { alert, at } : null;
+}
+
+function instant(at: number): string {
+  return new Date(at).toISOString();
+}

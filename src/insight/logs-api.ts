@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
+import { int32, message, reply } from '../http/fields.ts';
+import type { Services } from '../http/services.ts';
+import { dataFrame } from '../http/sse.ts';
+import { StatusError } from '../kernel/status.ts';
+import { ServerParams } from '../servers/api/messages.ts';
+import { serverOperation, serverStream } from '../servers/api/operation.ts';
+import { MAX_TAIL } from './log-streams.ts';
+
+const LINE_CHARS = 8192;
+const READ_MS = 10_000;
+
+const GetServerLogsResponse = z
+  .object({
+    lines: z.array(z.string()).default([]).describe('Oldest first.'),
+    cursor: reply.text.describe('Pass it back to receive only lines newer than these.'),
+    containerMissing: reply.flag.describe('There is no running container.'),
+  })
+  .meta({ id: 'GetServerLogsResponse' });
+
+export const getServerLogs = serverOperation({
+  id: 'GetServerLogs',
+  method: 'get',
+  path: '/v1/servers/{id}/logs',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: 'Read the log',
+  description:
+    'The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.',
+  params: ServerParams,
+  query: message({
+    cursor: z.string().max(1024).default('').describe('Of the reply before: only lines behind it.'),
+    tail: int32().default(100).describe('Clamped to 0..1000.'),
+  }),
+  reply: GetServerLogsResponse,
+}).handle(async ({ params, query, signal }, services) => {
+  const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+  const after = positionOf(query.cursor, params.id);
+  try {
+    const game = await services.engine.inspect(params.id);
+    const page = await readPage(
+      services,
+      params.id,
+      after,
+      tail,
+      AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]),
+    );
+    return {
+      lines: page.lines.map(plainLine),
+      cursor: cursorOf(params.id, page.position),
+      containerMissing: !game?.up,
+    };
+  } catch (error) {
+    throw unavailable(error);
+  }
+});
+
+export const streamServerLogs = serverStream({
+  id: 'StreamServerLogs',
+  method: 'get',
+  path: '/v1/servers/{id}/logs/stream',
+  scope: 'servers:read',
+  keyOnly: true,
+  role: 'limited',
+  tag: 'control',
+  summary: 'Follow the log',
+  description: [
+    'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
+    'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
+    'once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.',
+  ].join('\n'),
+  params: ServerParams,
+  query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
+  reply: z.string().describe('Frames `data: <line>`.'),
+}).handle(async ({ params, query }, { logStreams }) => {
+  const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+  try {
+    const follow = await logStreams.open(params.id);
+    return { play: (sink) => follow(sink, tail), overflow: leftOut };
+  } catch (error) {
+    throw unavailable(error);
+  }
+});
+
+function leftOut(lines: number): string {
+  return dataFrame(`[${lines} lines are missing here: they came faster than they were read]`);
+}
+
+function unavailable(error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error;
+  return new StatusError('UNAVAILABLE', 'LOGS_UNAVAILABLE', 'The log cannot be read now. Try again.', { cause: error });
+}
+
+/** Lines, and the place in the log behind them; '' is the place before the first line. */
+interface Page {
+  lines: LogLine[];
+  position: string;
+}
+
+async function readPage(
+  { engine }: Services,
+  id: string,
+  after: string | undefined,
+  tail: number,
+  signal: AbortSignal,
+): Promise<Page> {
+  if (after === undefined) {
+    // One line is read even where none is wanted: its position is where the next call goes on.
+    const newest = await take(engine.logs(id, { tail: Math.max(1, tail), signal }), MAX_TAIL);
+    return {
+      lines: newest.slice(newest.length - Math.min(tail, newest.length)),
+      position: newest.at(-1)?.position ?? '',
+    };
+  }
+  const query: LogQuery = after === '' ? { signal } : { after, signal };
+  const lines = tail === 0 ? [] : await take(engine.logs(id, query), tail);
+  return { lines, position: lines.at(-1)?.position ?? after };
+}
+
+async function take(lines: AsyncIterable<LogLine>, most: number): Promise<LogLine[]> {
+  const taken: LogLine[] = [];
+  for await (const line of lines) {
+    taken.push(line);
+    if (taken.length >= most) break;
+  }
+  return taken;
+}
+
+/** Colours stay; line ends inside a line do not, and nothing without bound leaves. */
+function plainLine({ text }: LogLine): string {
+  return text.replaceAll(/[\r\n]/g, '').slice(0, LINE_CHARS);
+}
+
+/** Bound to its server: positions of one log mean nothing in another. */
+function cursorOf(id: string, position: string): string {
+  return Buffer.from(JSON.stringify([id, position])).toString('base64url');
+}
+
+function positionOf(cursor: string, id: string): string | undefined {
+  try {
+    const [server, position] = Cursor.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+    return server === id ? position : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const Cursor = z.tuple([z.string(), z.string()]);

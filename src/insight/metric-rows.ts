@@ -1,0 +1,55 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, ofServer, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** One minute of one server. */
+export interface MetricSampleRow {
+  serverId: string;
+  at: number;
+  /** JSON text of `Figures` (metrics.ts). */
+  figures: string;
+}
+
+export const metricSamples = new EntitySchema<MetricSampleRow>({
+  name: 'metric_samples',
+  columns: { serverId: id, at: { ...bigint, primary: true }, figures: text },
+  indices: [{ columns: ['at'] }],
+  foreignKeys: [ofServer],
+});
+
+/** Figures of one minute, in the order in which they are stored. */
+export type Figures = readonly [
+  cpuPercent: number,
+  memUsedMb: number,
+  memLimitMb: number,
+  mspt: number,
+  tps: number,
+  players: number,
+];
+
+/** One minute of a server. */
+export interface StoredSample {
+  at: number;
+  figures: Figures;
+}
+
+/** Keeps a minute of a server; nothing happens for one that is gone. */
+export async function insertSample(tx: Tx, serverId: string, { at, figures }: StoredSample): Promise<void> {
+  const sql = `INSERT INTO "metric_samples" ("serverId", "at", "figures")
+    SELECT CAST($1 AS text), CAST($2 AS bigint), CAST($3 AS text)
+    WHERE EXISTS (SELECT 1 FROM "servers" WHERE "id" = $1)`;
+  await tx.run(sql, [serverId, at, JSON.stringify(figures)]);
+}
+
+/** The newest samples since an instant, oldest first. */
+export async function listSamples(db: Sql, serverId: string, since: number, limit: number): Promise<StoredSample[]> {
+  const sql = `SELECT "at", "figures" FROM "metric_samples" WHERE "serverId" = $1 AND "at" >= $2
+    ORDER BY "at" DESC LIMIT $3`;
+  const rows = await db.query<{ at: number; figures: string }>(sql, [serverId, since, limit]);
+  return rows.toReversed().map(({ at, figures }) => ({ at, figures: JSON.parse(figures) as Figures }));
+}
+
+/** Forgets what is older, of all servers. */
+export async function deleteSamplesBefore(tx: Tx, at: number): Promise<void> {
+  await tx.run('DELETE FROM "metric_samples" WHERE "at" < $1', [at]);
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { reply, rfc3339 } from '../http/fields.ts';
+import { ServerParams } from '../servers/api/messages.ts';
+import { serverOperation } from '../servers/api/operation.ts';
+import type { MetricSample as Sample } from './metrics.ts';
+
+const figure = z.number().default(0).meta({ format: 'double' });
+
+const figures = {
+  cpuPercent: z.number().default(-1).meta({ format: 'double' }).describe('-1: unknown.'),
+  memUsedMb: figure,
+  memLimitMb: figure.describe('0: there is no reading.'),
+  mspt: figure.describe('Milliseconds a tick takes; 0: the game did not say.'),
+  tps: figure.describe('Ticks a second, at most 20; 0: the game did not say.'),
+  players: reply.int32,
+};
+
+const MetricSample = z.object({ ts: reply.text.describe('RFC 3339.'), ...figures }).meta({ id: 'MetricSample' });
+
+const ServerMetrics = z
+  .object({
+    ...figures,
+    live: reply.flag.describe('The game itself answered of late.'),
+    series: z
+      .array(MetricSample)
+      .default([])
+      .describe('One a minute for which it ran, of the last 24 h, oldest first.'),
+  })
+  .meta({ id: 'ServerMetrics' });
+
+export const getServerMetrics = serverOperation({
+  id: 'GetServerMetrics',
+  method: 'get',
+  path: '/v1/servers/{id}/metrics',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: 'Read what it needs and how it runs',
+  description: 'The newest reading of a running server, taken every minute, and those of the last 24 hours.',
+  params: ServerParams,
+  reply: ServerMetrics,
+}).handle(async ({ params, server }, { metrics }) => {
+  const series = (await metrics.series(params.id)).map(sampleView);
+  const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
+  const players = server.context.live.players ?? 0;
+  return { ...latest?.sample, players, live: latest?.live ?? false, series };
+});
+
+function sampleView({ at, ...sample }: Sample): z.input<typeof MetricSample> {
+  return { ts: rfc3339(at) ?? '', ...sample };
+}

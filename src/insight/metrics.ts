@@ -1,0 +1,188 @@
+import type { Console } from '../engines/console/console.ts';
+import type { Engine } from '../engines/engine.ts';
+import { type TickStats, readTickStats, tickCommands } from '../game/tick-stats.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { ServerEvents } from './events.ts';
+import { type StoredSample, deleteSamplesBefore, insertSample, listSamples } from './metric-rows.ts';
+
+/** What a running server needed, and how it kept its pace, at an instant. */
+export interface MetricSample {
+  at: number;
+  /** -1: unknown. */
+  cpuPercent: number;
+  memUsedMb: number;
+  /** 0: the engine has no reading. */
+  memLimitMb: number;
+  /** 0, like `tps`: the game did not say. */
+  mspt: number;
+  tps: number;
+  players: number;
+}
+
+/** The figures of an instant, of which nothing is stored but the sample. */
+export interface Reading {
+  sample: MetricSample;
+  /** Whether the game itself answered. */
+  live: boolean;
+}
+
+/** A minute of a running server, as it is stored. */
+export interface Minute {
+  serverId: string;
+  /** Since when this run of the game takes players. */
+  readyAt: number;
+  sample: MetricSample;
+}
+
+/** The figures of running servers: read every minute, kept for 24 hours. */
+export interface Metrics {
+  /** The newest reading of a server that runs since an instant; undefined where there is none of late, or of this run. */
+  latest(serverId: string, since: number): Reading | undefined;
+  /** One sample a minute for which the server ran, at most 24 h of them, oldest first. */
+  series(serverId: string): Promise<MetricSample[]>;
+  close(): void;
+}
+
+export interface MetricsOptions {
+  servers: Pick<Servers, 'live'>;
+  engine: Pick<Engine, 'stats'>;
+  console: Pick<Console, 'run'>;
+  clock: Clock;
+  store: Store;
+  log: Log;
+  rconPassword: (serverId: string) => string;
+  /** Told each reading. */
+  serverEvents: Pick<ServerEvents, 'publish'>;
+  /**
+   * Looks at each minute, with all servers that run, in the write that stores it; what it gives is called once it is
+   * stored. After the last server has stopped it is called once more.
+   */
+  onMinute?: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
+}
+
+export const SAMPLE_MS = 60_000;
+const SERIES = 1_440;
+const SERIES_MS = SERIES * SAMPLE_MS;
+const PURGE_MS = 3_600_000;
+/** A reading older than this is none: two in a row are missing. */
+const FRESH_MS = 2.5 * SAMPLE_MS;
+/** Servers asked at the same time: an engine may take a second or two for each, and there may be hundreds. */
+const AT_ONCE = 64;
+/** Who has not answered by then has no figures in this minute. Longer than the console's own patience. */
+const PATIENCE_MS = 15_000;
+
+/** Reads every running server each minute, over the console that is kept open anyway, until closed. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { servers, engine, console, clock, store, log, serverEvents, onMinute = async () => () => {} } = options;
+  let readings = new Map<string, Reading>();
+  /** The last minute that was stored had servers in it. */
+  let hadServers = false;
+  let purgedAt = 0;
+  let reading = false;
+  let closed = false;
+  let cancel = clock.at(clock.now() + SAMPLE_MS, beat);
+
+  function beat(): void {
+    cancel = clock.at(clock.now() + SAMPLE_MS, beat);
+    if (reading) return log.warn('metrics left out a minute: the one before is not read yet');
+    reading = true;
+    void round()
+      .catch((error: unknown) => log.warn({ err: error }, 'metrics could not be stored'))
+      .finally(() => (reading = false));
+  }
+
+  async function round(): Promise<void> {
+    const at = clock.now();
+    const running = servers.live().filter(({ state }) => state === 'running');
+    const next: typeof readings = new Map();
+    const waiting = running.values();
+    const worker = async () => {
+      for (const now of waiting) next.set(now.row.id, await read(now, at));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    readings = next;
+    const isPurge = at - purgedAt >= PURGE_MS;
+    if (closed || (next.size === 0 && !hadServers && !isPurge)) return;
+    hadServers = true;
+    publish(next);
+    const minutes = running.flatMap(({ row, context }) => {
+      const found = next.get(row.id);
+      return found === undefined ? [] : [{ serverId: row.id, readyAt: context.readyAt ?? 0, sample: found.sample }];
+    });
+    const tell = await store.write(async (tx) => {
+      for (const { serverId, sample } of minutes) await insertSample(tx, serverId, stored(sample));
+      if (isPurge) await deleteSamplesBefore(tx, at - SERIES_MS);
+      return onMinute(tx, at, minutes);
+    });
+    hadServers = next.size > 0;
+    tell();
+    if (isPurge) purgedAt = at;
+  }
+
+  /** One that has stopped while others were read has said so; figures would contradict it. */
+  function publish(next: typeof readings): void {
+    for (const { row, state, context } of servers.live()) {
+      const found = next.get(row.id);
+      if (state !== 'running' || found === undefined || found.sample.at < (context.readyAt ?? 0)) continue;
+      const { tps, mspt, cpuPercent, memUsedMb, memLimitMb, players } = found.sample;
+      const figures = { tps, mspt, cpuPercent, memUsedMb, memLimitMb, players, live: found.live };
+      serverEvents.publish(row.id, 'tick', figures);
+    }
+  }
+
+  async function read(now: ServerNow, at: number): Promise<Reading> {
+    const [stats, ticks] = await Promise.all([inTime(engine.stats(now.row.id)), inTime(ticksOf(now))]);
+    const { cpuPercent = -1, memUsedMb = 0, memLimitMb = 0 } = stats ?? {};
+    const { mspt = 0, tps = 0 } = ticks ?? {};
+    const players = now.context.live.players ?? 0;
+    return { sample: { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }, live: ticks !== undefined };
+  }
+
+  /** Undefined for what fails or takes too long: nobody's figures wait for a game that hangs. */
+  async function inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const cancelWait = clock.at(clock.now() + PATIENCE_MS, () => resolve(undefined));
+    try {
+      return await Promise.race([work, promise]);
+    } catch {
+      return undefined;
+    } finally {
+      cancelWait();
+    }
+  }
+
+  async function ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {
+    if (context.rcon === null) return undefined;
+    const replies: string[] = [];
+    for (const command of tickCommands({ core: row.type, version: row.version }))
+      replies.push(await console.run(context.rcon, options.rconPassword(row.id), command));
+    return readTickStats(replies);
+  }
+
+  return {
+    latest(id, since) {
+      const found = readings.get(id);
+      return found && found.sample.at >= Math.max(since, clock.now() - FRESH_MS) ? found : undefined;
+    },
+    async series(id) {
+      return (await listSamples(store, id, clock.now() - SERIES_MS, SERIES)).map(sampleOf);
+    },
+    close() {
+      closed = true;
+      cancel();
+    },
+  };
+}
+
+function stored({ at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players }: MetricSample): StoredSample {
+  return { at, figures: [cpuPercent, memUsedMb, memLimitMb, mspt, tps, players] };
+}
+
+function sampleOf({ at, figures }: StoredSample): MetricSample {
+  const [cpuPercent, memUsedMb, memLimitMb, mspt, tps, players] = figures;
+  return { at, cpuPercent, memUsedMb, memLimitMb, mspt, tps, players };
+}

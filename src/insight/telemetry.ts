@@ -1,0 +1,109 @@
+import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { type TelemetrySources, registerCollected } from './collected.ts';
+
+/** A call of the API that has been answered. */
+export interface AnsweredRequest {
+  /** The route as it is declared (`/v1/servers/{id}:start`), never what the caller wrote; '' where none fits. */
+  route: string;
+  method: string;
+  status: number;
+  ms: number;
+}
+
+/** A step of a server's machine, as far as it is counted. */
+export interface CountedStep {
+  from: string;
+  to: string;
+  cause: { kind: string; id: string };
+}
+
+/**
+ * The figures of this process for Prometheus, in a registry of their own. Labels take values that the program names, so that
+ * nobody outside decides how many series there are.
+ */
+export interface Telemetry {
+  answered: (request: AnsweredRequest) => void;
+  /** Counts what a step means for starts and crashes; `startMs` is how long a start that is through has taken. */
+  stepped: (step: CountedStep, startMs: number | null) => void;
+  /** Somebody or something wanted to wake a server, and a rule (the stable reason of its error) did not let them. */
+  refusedWake: (reason: string) => void;
+  /** Says where the figures come from that are read when somebody asks. */
+  watch(sources: TelemetrySources): void;
+  /** All figures in Prometheus' text format, whose media type is `contentType`. */
+  expose(): Promise<string>;
+  readonly contentType: string;
+}
+
+const START_SECONDS = [0.5, 1, 2, 5, 10, 20, 30, 45, 60, 90, 120, 300, 600];
+const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']);
+/** How often the event loop is looked at; each look is a timer of its own. */
+const LOOP_MS = 50;
+
+/** Gauges of prom-client's that are named like counters; Prometheus adds up what they are the sums of. */
+const SUMS = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+export function createTelemetry(): Telemetry {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_MS });
+  for (const name of SUMS) registry.removeSingleMetric(name);
+
+  const requests = new Counter({
+    name: 'dormouse_http_requests_total',
+    help: 'Calls of the API and of pages, by route, method and HTTP status.',
+    labelNames: ['route', 'method', 'code'],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: 'dormouse_http_request_duration_seconds',
+    help: 'From the first byte of a call to its answer; streams to their beginning.',
+    labelNames: ['route', 'method'],
+    buckets: REQUEST_SECONDS,
+    registers,
+  });
+  const starts = new Counter({
+    name: 'dormouse_starts_total',
+    help: 'Starts of servers, by who asked for them and what became of them: ready, failed, called_off.',
+    labelNames: ['cause', 'outcome'],
+    registers,
+  });
+  const startSeconds = new Histogram({
+    name: 'dormouse_start_duration_seconds',
+    help: 'From the wish for a server to the instant in which it takes players.',
+    buckets: START_SECONDS,
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'dormouse_wake_refusals_total',
+    help: 'Wakes that a rule refused, by the reason of the error.',
+    labelNames: ['reason'],
+    registers,
+  });
+  const crashes = new Counter({
+    name: 'dormouse_crashes_total',
+    help: 'Running servers that ended by themselves.',
+    registers,
+  });
+
+  return {
+    contentType: registry.contentType,
+    answered({ route: given, method: used, status, ms }) {
+      const route = given === '' ? 'other' : given;
+      const method = METHODS.has(used) ? used : 'OTHER';
+      requests.inc({ route, method, code: status });
+      requestSeconds.observe({ route, method }, ms / 1_000);
+    },
+    stepped({ from, to, cause }, startMs) {
+      if (from === to) return;
+      if (from === 'starting') starts.inc({ cause: cause.kind, outcome: OUTCOMES[to] ?? 'called_off' });
+      if (from === 'starting' && to === 'running' && startMs !== null) startSeconds.observe(startMs / 1_000);
+      if (from === 'running' && (to === 'start_failed' || cause.id === 'crash')) crashes.inc();
+    },
+    refusedWake: (reason) => refusals.inc({ reason }),
+    watch: (sources) => registerCollected(registry, sources),
+    expose: () => registry.metrics(),
+  };
+}
+
+const OUTCOMES: Record<string, string> = { running: 'ready', start_failed: 'failed' };

@@ -1,0 +1,72 @@
+import { type Cell, inDirectory, requireVisible, requireWritable } from './cell.ts';
+import { kindOf, look, openDirectory } from './descriptors.ts';
+import { refused } from './errors.ts';
+import { type JailFile, openFile, openMet } from './files.ts';
+import { makeDirectoryAt, requireOutside } from './moves.ts';
+import { type Names, joinNames, splitLast } from './path.ts';
+import { spaceOf } from './space.ts';
+import { openStage } from './stage.ts';
+import { requireNameable, walk } from './tree.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+
+export interface CopyOptions {
+  /** Called before each piece with the bytes it takes beside its entry (0 for a directory); what it throws ends the copy. */
+  beforePiece?: (bytes: number) => Promise<void>;
+}
+
+/**
+ * Copies a file or a directory with all below it to a path where nothing is, and says how many bytes that took. There at
+ * once and whole, or not at all. Links and the like are left out, and secrets are copied as they are shown.
+ */
+export async function copyPath(cell: Cell, from: Names, to: Names, options: CopyOptions = {}): Promise<number> {
+  requireVisible(cell, from);
+  requireWritable(cell, to);
+  requireOutside(from, to);
+  const target = splitLast(to);
+  await inDirectory(cell, target.parent, async (dir) => {
+    if (await look(dir, target.name)) throw refused('EEXIST', joinNames(to));
+  });
+  const { parent, name } = splitLast(from);
+  // The copy itself is out of sight: a job on the files need not wait for it.
+  await using stage = await openStage(cell);
+  const copied = await inDirectory(cell, parent, async (dir) => {
+    const stats = await look(dir, name);
+    if (!stats) throw refused('ENOENT', joinNames(from));
+    const kind = kindOf(stats);
+    if (kind === 'link') throw refused('ELOOP', joinNames(from));
+    if (kind !== 'directory') return await copyFile(stage.cell, await openMet(cell, dir, name, from), [name], options);
+    await makeDirectoryAt(stage.cell, [name]);
+    await using inside = await openDirectory(dir, name);
+    let bytes = 0;
+    for await (const met of walk(inside)) {
+      requireNameable(to, met.path);
+      await options.beforePiece?.(0);
+      const names = [name, ...met.path.split('/')];
+      if (met.kind === 'directory') await makeDirectoryAt(stage.cell, names);
+      else {
+        const file = await openMet(cell, met.dir, met.name, [...from, ...met.path.split('/')]);
+        bytes += await copyFile(stage.cell, file, names, options);
+      }
+    }
+    return bytes;
+  });
+  await cell.change(() => stage.placeAt(name, to));
+  return copied;
+}
+
+/** As much as the file held when it was opened, so that one that grows all the time has an end. */
+async function copyFile(into: Cell, file: JailFile, names: Names, options: CopyOptions): Promise<number> {
+  await using source = file;
+  const { sizeBytes, mode } = await source.stat();
+  await using copy = await openFile(into, names, { write: true, create: true, exclusive: true, mode });
+  let done = 0;
+  while (done < sizeBytes) {
+    const chunk = await source.read(done, Math.min(CHUNK_BYTES, sizeBytes - done));
+    if (chunk.length === 0) break;
+    await options.beforePiece?.(spaceOf(done + chunk.length) - spaceOf(done));
+    await copy.write(done, chunk);
+    done += chunk.length;
+  }
+  return done;
+}

@@ -1,0 +1,12 @@
+import { join } from 'node:path';
+import { removeTree } from './remove-tree.ts';
+
+/** Where a server's files lie: `DATA_DIR/servers/<id>`. Ids are slugs, so this never leaves the folder. */
+export function dataRoot(dataDir: string, serverId: string): string {
+  return join(dataDir, 'servers', serverId);
+}
+
+/** Removes the data root with all that is in it; links are removed, never followed. */
+export async function eraseDataRoot(dataDir: string, serverId: string): Promise<void> {
+  await removeTree(dataRoot(dataDir, serverId));
+}

@@ -1,0 +1,50 @@
+import { type Code, StatusError } from '../kernel/status.ts';
+import { shown } from './path.ts';
+
+type Refusal = readonly [code: Code, reason: string, sentence: string];
+
+const REFUSALS: Record<string, Refusal> = {
+  ENOENT: ['NOT_FOUND', 'PATH_NOT_FOUND', 'There is nothing there.'],
+  EEXIST: ['ALREADY_EXISTS', 'PATH_EXISTS', 'There is something of that name already.'],
+  ENOTEMPTY: ['ALREADY_EXISTS', 'PATH_EXISTS', 'There is something of that name already.'],
+  ENOTDIR: ['FAILED_PRECONDITION', 'NOT_A_DIRECTORY', 'A part of the path is no directory, or is a link.'],
+  ELOOP: ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It is a symbolic link; these are not followed.'],
+  EISDIR: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is a directory.'],
+  ENXIO: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
+  ENODEV: ['FAILED_PRECONDITION', 'NOT_A_FILE', 'It is no plain file.'],
+  EACCES: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
+  EPERM: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
+  EROFS: ['PERMISSION_DENIED', 'PATH_NOT_ACCESSIBLE', 'The file system does not let the service do that.'],
+  ENAMETOOLONG: ['INVALID_ARGUMENT', 'INVALID_PATH', 'The name is too long for the file system.'],
+  EINVAL: ['FAILED_PRECONDITION', 'PATH_NOT_POSSIBLE', 'The file system refuses it.'],
+  EFBIG: ['RESOURCE_EXHAUSTED', 'DISK_FULL', 'The file is too large for the file system.'],
+  ENOSPC: ['RESOURCE_EXHAUSTED', 'DISK_FULL', "The machine's disk is full."],
+  EDQUOT: ['RESOURCE_EXHAUSTED', 'DISK_FULL', "The machine's disk is full."],
+  EMFILE: ['UNAVAILABLE', 'TOO_MANY_FILES', 'Too many files are open here. Try again.'],
+  ENFILE: ['UNAVAILABLE', 'TOO_MANY_FILES', 'Too many files are open here. Try again.'],
+  EBUSY: ['UNAVAILABLE', 'PATH_BUSY', 'The file system is busy with it. Try again.'],
+};
+
+/** What the file system said about a path, as its caller is told; anything else stays as it is. */
+export function fileError(error: unknown, path: string): unknown {
+  const refusal = error instanceof Error && 'syscall' in error && REFUSALS[(error as NodeJS.ErrnoException).code ?? ''];
+  return refusal ? refuse(refusal, path, error) : error;
+}
+
+/** A refusal in the file system's own terms: `refused('EEXIST', 'world/level.dat')`. */
+export function refused(code: string, path: string): StatusError {
+  return refuse(REFUSALS[code]!, path);
+}
+
+/** A hard link: the same file may be somebody else's under another name. */
+export function hardLinked(path: string): StatusError {
+  return refuse(
+    ['FAILED_PRECONDITION', 'PATH_IS_LINK', 'It has a second name (a hard link), so it is not written to.'],
+    path,
+  );
+}
+
+function refuse([code, reason, sentence]: Refusal, path: string, cause?: unknown): StatusError {
+  const metadata = { path: shown(path) };
+  return new StatusError(code, reason, `${metadata.path || '/'}: ${sentence}`, { metadata, cause });
+}

@@ -1,0 +1,244 @@
+/**
+ * The one way to a server's files. A game may run any plugin, and a plugin may put links, pipes and devices wherever it
+ * likes, at any moment, also between a check and what follows it. So no path is ever handed to the kernel whole: each
+ * component is opened by the descriptor of the one before (`descriptors.ts`), and what is checked is what is open.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Log } from '../kernel/log.ts';
+import { type Cell, type Entry, entryOf, inDirectory, makeParents, requireVisible } from './cell.ts';
+import type { Change } from './change-lock.ts';
+import { type CopyOptions, copyPath } from './copy.ts';
+import { foundIn, look, openPath, requireProc } from './descriptors.ts';
+import { fileError, refused } from './errors.ts';
+import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
+import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
+import { type Names, parsePath, splitLast } from './path.ts';
+import type { FileOwner } from './plain-files.ts';
+import { type ReplaceOptions, type Replacement, replaceFile } from './replace.ts';
+import { guardOfName } from './secrets.ts';
+import { openStage } from './stage.ts';
+import { sweepTemps } from './temps.ts';
+import { type Met, type WalkOptions, walk } from './tree.ts';
+
+export type { Entry } from './cell.ts';
+export type { Attributes, JailFile, OpenOptions } from './files.ts';
+export type { Replacement } from './replace.ts';
+
+export interface JailOptions {
+  /** Whom new files belong to at once: the game's user. Needed only where this process is root. */
+  owner?: FileOwner | undefined;
+  /** `open`: shows and changes what is kept from owners (`secrets.ts`), for the service's own work, e.g. backups. */
+  secrets?: 'guarded' | 'open';
+  /** Runs each change, or refuses it; see `ChangeLock`. Default: it is run. */
+  change?: Change | undefined;
+  /** Told of each file that is opened. */
+  opened?: ((file: FileHandle) => void) | undefined;
+  /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
+  enter?: (() => Promise<void>) | undefined;
+  /** Where it says what it could not clear away. */
+  log?: Pick<Log, 'warn'> | undefined;
+}
+
+/** A file or directory within a tree; `path` is relative to where the walk began. */
+export interface TreeEntry extends Entry, Pick<Met, 'path' | 'bytes'> {
+  /** Opens a file to read it. To be called before the next entry is asked for; it need not have resolved by then. */
+  open(): Promise<JailFile>;
+}
+
+/** Whether the lists of this service (`secrets.ts`) are among what is met. */
+export type TreeOptions = Pick<WalkOptions, 'withLists'>;
+
+/** A directory that stays open until it is disposed of. */
+export interface OpenDirectory extends AsyncDisposable {
+  readonly descriptor: number;
+  readonly guarded: boolean;
+}
+
+/** What is staged out of sight and put in its place whole. */
+export interface Staging extends AsyncDisposable {
+  mkdir(path: string): Promise<void>;
+  /** Makes a file, with the directories above it; the last of one name wins. */
+  create(path: string, mode?: number): Promise<JailFile>;
+  /** Joins all that is staged with what is at a path of the jail (`stage.ts`); the bytes of the files that gave way. */
+  mergeInto(path: string): Promise<number>;
+}
+
+/**
+ * A server's data root. Paths are '/'-separated and relative to it (`path.ts`). Rejects with StatusError, of which the
+ * commonest are INVALID_PATH, PATH_NOT_FOUND, PATH_EXISTS, NOT_A_FILE, NOT_A_DIRECTORY, PATH_IS_LINK and PATH_PROTECTED.
+ * Changes are on disk when they resolve, but for those of an open file, which has `sync`.
+ */
+export interface Jail extends AsyncDisposable {
+  /** A link itself, not what it points to. */
+  stat(path: string): Promise<Entry>;
+  /** What is in a directory, in batches and no order, as a stream of any length. */
+  entries(path: string): AsyncGenerator<Entry[]>;
+  /** An open directory for a worker to list. `guarded`: what is hidden in it is not to be shown. */
+  directory(path: string): Promise<OpenDirectory>;
+  open(path: string, options?: OpenOptions): Promise<JailFile>;
+  replace(path: string, options?: ReplaceOptions): Promise<Replacement>;
+  mkdir(path: string): Promise<void>;
+  rename(from: string, to: string, options?: RenameOptions): Promise<void>;
+  /** Bytes copied. */
+  copy(from: string, to: string, options?: CopyOptions): Promise<number>;
+  remove(path: string): Promise<void>;
+  /** Removes a directory if nothing is in it. */
+  rmdir(path: string): Promise<void>;
+  setAttributes(path: string, attributes: Attributes): Promise<void>;
+  /** All below a directory, each directory before what is in it. Links and the like are left out. */
+  tree(path: string, options?: TreeOptions): AsyncGenerator<TreeEntry>;
+  stage(): Promise<Staging>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the jail of a data root, which must be there: NOT_FOUND otherwise. Removes what an earlier process left unfinished
+ * in it. UNIMPLEMENTED NOT_SUPPORTED where there is no /proc to walk by.
+ */
+export async function openJail(
+  root: string,
+  { owner, secrets = 'guarded', log, change = (work) => work(), opened, enter }: JailOptions = {},
+): Promise<Jail> {
+  requireProc();
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const handle = await named('', () => open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  try {
+    await sweepTemps(handle);
+  } catch (error) {
+    // It keeps nobody from the rest.
+    log?.warn({ root, err: error }, 'what an earlier run left in a server’s files could not be removed');
+  }
+  return jailOf({ root: handle, owner, guarded: secrets === 'guarded', durable: true, change, opened, enter });
+}
+
+/** Removes what an earlier process left unfinished in a data root. One that is not there, or no folder, is passed over. */
+export async function sweepJail(root: string): Promise<void> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+  const gone = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+  const handle = await open(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: NodeJS.ErrnoException) => {
+    if (!gone.has(error.code ?? '')) throw error;
+  });
+  if (!handle) return;
+  try {
+    await sweepTemps(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+function jailOf(cell: Cell): Jail {
+  const close = () => cell.root.close();
+  /** Does something at a path, and says of errors that it is about this path. */
+  const on = async <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
+    await named(path, async () => work(parsePath(path)));
+  const changing = <T>(path: string, work: (names: Names) => Promise<T>): Promise<T> =>
+    on(path, (names) => cell.change(() => work(names)));
+  return {
+    stat: (path) => on(path, (names) => statPath(cell, names)),
+    entries: (path) => namedEach(path, () => entriesAt(cell, parsePath(path))),
+    directory: (path) => on(path, (names) => directoryAt(cell, names)),
+    open: (path, options) =>
+      (options?.write || options?.create ? changing : on)(path, (names) => openFile(cell, names, options)),
+    replace: (path, options) =>
+      changing(path, async (names) => {
+        const replacement = await replaceFile(cell, names, options);
+        const write = (chunk: Uint8Array) => changing(path, () => replacement.write(chunk));
+        return { ...replacement, write, commit: () => changing(path, () => replacement.commit()) };
+      }),
+    mkdir: (path) => changing(path, (names) => makeDirectoryAt(cell, names)),
+    rename: (from, to, options) => changing(to, (names) => renamePath(cell, parsePath(from), names, options)),
+    copy: (from, to, options) => on(to, (names) => copyPath(cell, parsePath(from), names, options)),
+    remove: (path) => changing(path, (names) => removePath(cell, names)),
+    rmdir: (path) => changing(path, (names) => removeEmptyDirectory(cell, names)),
+    setAttributes: (path, attributes) => changing(path, (names) => setAttributes(cell, names, attributes)),
+    tree: (path, options) => namedEach(path, () => treeAt(cell, parsePath(path), options)),
+    stage: () => named('', () => stagingOf(cell)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function statPath(cell: Cell, names: Names): Promise<Entry> {
+  if (names.length === 0) return entryOf('', await cell.root.stat());
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  return await inDirectory(cell, parent, async (dir) => {
+    const stats = await look(dir, name);
+    if (!stats) throw refused('ENOENT', names.join('/'));
+    return entryOf(name, stats);
+  });
+}
+
+async function* entriesAt(cell: Cell, names: Names): AsyncGenerator<Entry[]> {
+  requireVisible(cell, names);
+  const inRoot = cell.guarded && names.length === 0;
+  await using dir = await openPath(cell.root, names);
+  for await (const batch of foundIn(dir)) {
+    yield batch.flatMap(({ name: bytes, stats }) => {
+      const name = bytes.toString();
+      return inRoot && guardOfName(name) === 'hidden' ? [] : [entryOf(name, stats)];
+    });
+  }
+}
+
+async function directoryAt(cell: Cell, names: Names): Promise<OpenDirectory> {
+  requireVisible(cell, names);
+  const dir = await openPath(cell.root, names);
+  const guarded = cell.guarded && names.length === 0;
+  return { descriptor: dir.fd, guarded, [Symbol.asyncDispose]: () => dir.close() };
+}
+
+async function* treeAt(cell: Cell, names: Names, options: TreeOptions = {}): AsyncGenerator<TreeEntry> {
+  requireVisible(cell, names);
+  await using dir = await openPath(cell.root, names);
+  const guarded = cell.guarded && names.length === 0;
+  const opening = new Set<Promise<unknown>>();
+  const leaving = () => Promise.allSettled(opening);
+  for await (const { path, bytes, stats, dir: inside, name } of walk(dir, { ...options, guarded, leaving })) {
+    yield {
+      ...entryOf(name.toString(), stats),
+      path,
+      ...(bytes && { bytes }),
+      open() {
+        const file = openMet(cell, inside, name, [...names, ...path.split('/')]);
+        opening.add(file);
+        const forget = () => void opening.delete(file);
+        file.then(forget, forget);
+        return file;
+      },
+    };
+  }
+}
+
+async function stagingOf(cell: Cell): Promise<Staging> {
+  const stage = await cell.change(() => openStage(cell));
+  const changing = <T>(path: string, work: () => Promise<T>) => named(path, () => cell.change(work));
+  return {
+    mkdir: (path) => changing(path, async () => makeParents(stage.cell, parsePath(path))),
+    create: (path, mode) =>
+      changing(path, async () => {
+        const names = parsePath(path);
+        await makeParents(stage.cell, splitLast(names).parent);
+        return await openFile(stage.cell, names, { write: true, create: true, truncate: true, mode });
+      }),
+    mergeInto: (path) => changing(path, () => stage.mergeInto(parsePath(path))),
+    [Symbol.asyncDispose]: () => stage[Symbol.asyncDispose](),
+  };
+}
+
+async function named<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}
+
+async function* namedEach<T>(path: string, items: () => AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield* items();
+  } catch (error) {
+    throw fileError(error, path);
+  }
+}

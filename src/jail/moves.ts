@@ -1,0 +1,108 @@
+import { type FileHandle, rename, rmdir, unlink } from 'node:fs/promises';
+import { StatusError } from '../kernel/status.ts';
+import {
+  type Cell,
+  guardIn,
+  inDirectory,
+  makeDirectoryIn,
+  makeParents,
+  requireVisible,
+  requireWritable,
+} from './cell.ts';
+import { at, look, openDirectory } from './descriptors.ts';
+import { refused } from './errors.ts';
+import { type Names, isWithin, joinNames, shown, splitLast } from './path.ts';
+import { protectedPath } from './secrets.ts';
+import { erase, moveDirectory, moveToFree, openTemps, tempName } from './temps.ts';
+import { requireNameable, walk } from './tree.ts';
+
+export interface RenameOptions {
+  /** A file that is there already gives way. Else ALREADY_EXISTS PATH_EXISTS. */
+  replace?: boolean;
+}
+
+/** Makes a directory, and those above it. ALREADY_EXISTS PATH_EXISTS. */
+export async function makeDirectoryAt(cell: Cell, names: Names): Promise<void> {
+  requireWritable(cell, names);
+  const { parent, name } = splitLast(names);
+  await makeParents(cell, parent);
+  await inDirectory(cell, parent, async (dir) => {
+    await makeDirectoryIn(cell, dir, name);
+  });
+}
+
+/** Gives something another name or place, itself if it is a link. What holds a secret stays where it is masked. */
+export async function renamePath(cell: Cell, from: Names, to: Names, { replace = false }: RenameOptions = {}) {
+  const [source, target] = [splitLast(from), splitLast(to)];
+  requireVisible(cell, from);
+  requireWritable(cell, to);
+  if (guardIn(cell, from) === 'masked' && guardIn(cell, to) !== 'masked') throw protectedPath(from);
+  requireOutside(from, to);
+  await inDirectory(cell, source.parent, async (fromDir) => {
+    const moved = await look(fromDir, source.name);
+    if (!moved) throw refused('ENOENT', joinNames(from));
+    await inDirectory(cell, target.parent, async (toDir) => {
+      const there = await look(toDir, target.name);
+      const same = there?.ino === moved.ino && there.dev === moved.dev;
+      if (there && !same && !(replace && there.isFile() && moved.isFile())) throw refused('EEXIST', joinNames(to));
+      if (moved.isDirectory() && to.length > from.length) await requireNameableIn(fromDir, source.name, to);
+      if (there) await rename(at(fromDir, source.name), at(toDir, target.name));
+      else await moveToFree(fromDir, source.name, toDir, target.name);
+      await toDir.sync();
+      await fromDir.sync();
+    });
+  });
+}
+
+/** A walk through all of it, so only for what goes deeper than it was. */
+async function requireNameableIn(dir: FileHandle, name: string, to: Names): Promise<void> {
+  await using inside = await openDirectory(dir, name);
+  for await (const { path } of walk(inside)) requireNameable(to, path);
+}
+
+/** Removes a file, a link itself, or a directory with all below it. A directory is out of sight at once, then erased. */
+export async function removePath(cell: Cell, names: Names): Promise<void> {
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  await inDirectory(cell, parent, async (dir) => {
+    const there = await look(dir, name);
+    if (!there) throw refused('ENOENT', joinNames(names));
+    if (there.isDirectory()) {
+      await using temps = await openTemps(cell.root, cell.owner);
+      const moved = tempName();
+      await moveDirectory(dir, name, temps, moved);
+      await dir.sync();
+      await erase(temps, moved, temps);
+    } else {
+      await unlink(at(dir, name));
+      await dir.sync();
+    }
+  });
+}
+
+/** Removes a directory in which nothing is. FAILED_PRECONDITION DIRECTORY_NOT_EMPTY. */
+export async function removeEmptyDirectory(cell: Cell, names: Names): Promise<void> {
+  requireVisible(cell, names);
+  const { parent, name } = splitLast(names);
+  await inDirectory(cell, parent, async (dir) => {
+    await rmdir(at(dir, name)).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOTEMPTY' ? notEmpty(names) : error;
+    });
+    await dir.sync();
+  });
+}
+
+/** FAILED_PRECONDITION PATH_WITHIN_ITSELF: a directory cannot go into itself. */
+export function requireOutside(from: Names, to: Names): void {
+  if (to.length <= from.length || !isWithin(to, from)) return;
+  throw new StatusError('FAILED_PRECONDITION', 'PATH_WITHIN_ITSELF', 'A directory cannot go into itself.', {
+    metadata: { from: joinNames(from), to: joinNames(to) },
+  });
+}
+
+function notEmpty(names: Names): StatusError {
+  const path = shown(joinNames(names));
+  return new StatusError('FAILED_PRECONDITION', 'DIRECTORY_NOT_EMPTY', `${path}: There is something in it.`, {
+    metadata: { path },
+  });
+}

@@ -1,0 +1,34 @@
+import { StatusError } from '../kernel/status.ts';
+import type { Room } from './space.ts';
+
+/**
+ * What is asked before each piece: is there room for it, and is there still somebody who wants it. By then, the piece before
+ * has been written.
+ */
+export function patiently(
+  { grow, landed }: Pick<Room, 'grow' | 'landed'>,
+  { signal }: { signal?: AbortSignal | undefined } = {},
+  taken: (bytes: number) => void = () => {},
+): (bytes: number) => Promise<void> {
+  let last = 0;
+  return async (bytes) => {
+    landed(last);
+    last = bytes;
+    if (signal?.aborted) throw callerGone();
+    if (bytes > 0) await grow(bytes);
+    taken(bytes);
+  };
+}
+
+/** Does something; when its signal has fired, whatever it then fails with is CANCELLED CALLER_GONE. */
+export async function unlessGone<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw signal?.aborted ? callerGone() : error;
+  }
+}
+
+function callerGone(): StatusError {
+  return new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.');
+}

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { open, rename, unlink } from 'node:fs/promises';
+import { EngineError } from '../engines/engine.ts';
+
+/** Files of other kinds, lists for example, are read up to here. */
+const MAX_BYTES = 1024 * 1024;
+
+/** Who the game runs as: files we write for it must be readable to that user. Needed only where we are root. */
+export interface FileOwner {
+  uid: number;
+  gid: number;
+}
+
+/** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
+export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<string> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error.code === 'ELOOP' ? notPlain(path, error) : error;
+  });
+  if (!file) return '';
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile() || stat.size > maxBytes) throw notPlain(path);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+/** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
+export async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
+  // The usual case, and two syncs of the disk less between a join and its game.
+  if ((await readPlain(path)) === text) return;
+  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const file = await open(
+    temp,
+    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
+    0o640,
+  );
+  try {
+    if (owner) await file.chown(owner.uid, owner.gid);
+    await file.writeFile(text);
+    await file.sync();
+    await rename(temp, path);
+  } catch (error) {
+    await unlink(temp).catch(() => undefined);
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+function notPlain(path: string, cause?: Error): EngineError {
+  return new EngineError(
+    'unknown',
+    `${path.slice(path.lastIndexOf('/') + 1)} is not a plain file, or too large for one of its kind.`,
+    {
+      suggestion: 'Delete it in the file manager, then start again.',
+      cause,
+    },
+  );
+}

@@ -1,0 +1,33 @@
+import { constants } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { look, unlockDirectory } from './descriptors.ts';
+import { erase } from './temps.ts';
+
+/**
+ * Removes a file or a folder with all that is in it; nothing where it is not there. Links are removed, never followed.
+ * However large or deep the tree, few of its files are at work at once.
+ */
+export async function removeTree(path: string): Promise<void> {
+  // Where nothing can be reached by descriptors, no files of servers are served either.
+  if (process.platform !== 'linux') return await rm(path, { recursive: true, force: true, maxRetries: 3 });
+  const name = basename(path);
+  const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(absent);
+  if (parent === undefined) return;
+  try {
+    const found = await look(parent, name);
+    if (!found?.isDirectory()) return await erase(parent, name, parent);
+    // What lies deep is moved up into the folder itself, so that a process that dies leaves nothing beside it.
+    await using top = await unlockDirectory(parent, name);
+    await erase(parent, name, top);
+    // In a deep one the last of these was moved up after the folder was last looked at.
+    if (await look(parent, name)) await erase(parent, name, top);
+    if (await look(parent, name)) throw new Error(`${path} is filled while it is removed`);
+  } finally {
+    await parent.close();
+  }
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}

@@ -1,0 +1,71 @@
+import { type FileHandle, rename, unlink } from 'node:fs/promises';
+import { type Cell, type Entry, entryOf, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
+import { at, look } from './descriptors.ts';
+import { refused } from './errors.ts';
+import { type Names, joinNames, splitLast } from './path.ts';
+import { makeFile, moveToFree, openTemps, tempName } from './temps.ts';
+
+export interface ReplaceOptions {
+  /** Nothing may be at the path yet: ALREADY_EXISTS PATH_EXISTS. */
+  exclusive?: boolean;
+  /** Of a file that is new; one that is replaced passes on its own. */
+  mode?: number;
+}
+
+/** A file on its way in: seen by nobody until `commit`, gone if that is never called. */
+export interface Replacement extends AsyncDisposable {
+  write(chunk: Uint8Array): Promise<void>;
+  /** Puts it in its place, on disk and in one step. Says how large what it replaced was; undefined where nothing was. */
+  commit(): Promise<{ entry: Entry; replacedBytes: number | undefined }>;
+}
+
+/**
+ * Begins to write the file at a path, with its directories where they are missing. Looks at what is there now and once more
+ * at the end; in between, and after a crash, the old file stands as it was.
+ */
+export async function replaceFile(cell: Cell, names: Names, options: ReplaceOptions = {}): Promise<Replacement> {
+  requireWritable(cell, names);
+  const { parent, name } = splitLast(names);
+  await makeParents(cell, parent);
+  await inDirectory(cell, parent, (dir) => replaceable(dir));
+  // Held open, so that it does not matter where the game moves the directory meanwhile.
+  const temps = await openTemps(cell.root, cell.owner);
+  const temp = tempName();
+  const file = await makeFile(temps, temp, cell.owner, options.mode).catch(async (error: unknown) => {
+    await temps.close();
+    throw error;
+  });
+  let inPlace = false;
+
+  /** What would be replaced; refuses where that may not be. */
+  async function replaceable(dir: FileHandle) {
+    const there = await look(dir, name);
+    if (there && options.exclusive) throw refused('EEXIST', joinNames(names));
+    if (there) requirePlainFile(there, names);
+    return there;
+  }
+
+  return {
+    async write(chunk) {
+      for (let done = 0; done < chunk.byteLength;) done += (await file.write(chunk, done)).bytesWritten;
+    },
+    async commit() {
+      return await inDirectory(cell, parent, async (dir) => {
+        const there = await replaceable(dir);
+        if (there) await file.chmod(there.mode & 0o777);
+        await file.sync();
+        const entry = entryOf(name, await file.stat());
+        if (options.exclusive) await moveToFree(temps, temp, dir, name);
+        else await rename(at(temps, temp), at(dir, name));
+        inPlace = true;
+        await dir.sync();
+        return { entry, replacedBytes: there?.size };
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await file.close();
+      if (!inPlace) await unlink(at(temps, temp)).catch(() => undefined);
+      await temps.close();
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { LOADER_FILE } from '../kernel/loader-file.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type Names, joinNames, shown } from './path.ts';
+
+/**
+ * What of a data root is not simply its owner's. Whoever may read files may not thereby use the console, so nothing that
+ * opens it is shown:
+ * - hidden: not there for anybody. What only Dormouse or the image reads: the console's password (`.rcon-cli.*`), our own
+ *   files (`.dormouse-*`);
+ * - masked: shown with the secrets in it blotted out. `server.properties`, by any ending, as copies and temporary files
+ *   bear them;
+ * - read-only: shown, and may be deleted. What the image's scripts run as shell: installers' results and its health check;
+ * - plain: everything else, among it `eula.txt`, `ops.json` and the other lists, which are the owner's to edit.
+ */
+export type Guard = 'hidden' | 'masked' | 'readOnly' | 'plain';
+
+const GUARDED: readonly [RegExp, Guard][] = [
+  [/^\.rcon-cli\./, 'hidden'],
+  [/^\.dormouse-/, 'hidden'],
+  [/^server\.properties/, 'masked'],
+  [/^\.(?:install|run)-.*\.env$/, 'readOnly'],
+  [/^\.(?:paper|mc-health)\.env$/, 'readOnly'],
+];
+
+/** How a name directly in a data root is guarded. */
+export function guardOfName(name: string): Guard {
+  return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
+}
+
+/** What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they go with the files. */
+export const LISTS = [
+  '.dormouse-mods.json',
+  '.dormouse-pack.json',
+  '.dormouse-properties',
+  '.dormouse-build.json',
+  LOADER_FILE,
+] as const;
+
+/** Whether a name directly in a data root is that of such a list. */
+export function isList(name: string): boolean {
+  return LISTS.some((list) => list === name);
+}
+
+/** How a path is guarded: by its first name where that is hidden, else only directly in the root. */
+export function guardOf(names: Names): Guard {
+  const guard = guardOfName(names[0] ?? '');
+  return names.length === 1 || guard === 'hidden' ? guard : 'plain';
+}
+
+/** Refuses what would put something else in a protected place. PERMISSION_DENIED PATH_PROTECTED. */
+export function protectedPath(names: Names): StatusError {
+  const path = shown(joinNames(names));
+  return new StatusError('PERMISSION_DENIED', 'PATH_PROTECTED', `${path} belongs to the service.`, {
+    metadata: { path },
+  });
+}
+
+/** Properties that open the console or the management port, or could. */
+const SECRET_PROPERTIES = new Set([
+  'rcon.password',
+  'management-server-secret',
+  'management-server-tls-keystore-password',
+]);
+/** No entry of these has fewer characters, however it is spelled. */
+const SHORTEST = Math.min(...[...SECRET_PROPERTIES].map((name) => name.length));
+/** What a line has in it that spells one of them: as it is, or by escapes. */
+const TELLING = /\\|password|secret/;
+const [STAR, NEWLINE, RETURN] = [0x2a, 0x0a, 0x0d];
+
+/**
+ * The bytes of a `server.properties` with each secret value starred out, of the same length. Reads the format as Java does
+ * (`game/properties/format.ts`); an entry that is spelled in an odd way (escapes or a continued line in the key) is starred whole.
+ */
+export function maskProperties(bytes: Buffer): Buffer {
+  const masked = Buffer.from(bytes);
+  // One character a byte, so that places in the text are places in the file.
+  const text = bytes.toString('latin1');
+  for (const { start, end } of logicalLines(text)) {
+    if (end - start < SHORTEST) continue;
+    const raw = text.slice(start, end);
+    if (!TELLING.test(raw)) continue;
+    const plain = /^[ \t\f]*([^\\=: \t\f\r\n]+)[ \t\f]*[=: \t\f][ \t\f]*/.exec(raw);
+    const joined = raw.replaceAll(/\\(?:\r\n|\r|\n)[ \t\f]*/g, '');
+    const spelled = /^[ \t\f]*((?:\\[^]|[^\\=: \t\f\r\n])*)/.exec(joined)?.[1] ?? '';
+    const key = spelled.replaceAll(/\\(?:u([0-9a-fA-F]{4})|([^]))/g, (_, hex?: string, char = '') =>
+      hex === undefined ? char : String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    if (!SECRET_PROPERTIES.has(key)) continue;
+    for (let at = start + (plain?.[1] === key ? plain[0].length : 0); at < end; at++) {
+      if (bytes[at] !== NEWLINE && bytes[at] !== RETURN) masked[at] = STAR;
+    }
+  }
+  return masked;
+}
+
+/** Where each entry's line lies with the lines that continue it; comments, which nothing continues, are left out. */
+function* logicalLines(text: string): Generator<{ start: number; end: number }> {
+  let start: number | undefined;
+  for (let at = 0; at < text.length;) {
+    const end = endOfLine(text, at);
+    const next = text.startsWith('\r\n', end) ? end + 2 : end + 1;
+    if (start !== undefined || isEntry(text, at, end)) {
+      start ??= at;
+      if (!endsOpen(text, at, end) || end === text.length) {
+        yield { start, end };
+        start = undefined;
+      }
+    }
+    at = next;
+  }
+  if (start !== undefined) yield { start, end: text.length };
+}
+
+function endOfLine(text: string, from: number): number {
+  let end = from;
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end);
+    if (code === NEWLINE || code === RETURN) break;
+  }
+  return end;
+}
+
+/** Whether a line is neither blank nor a comment. */
+function isEntry(text: string, from: number, end: number): boolean {
+  let at = from;
+  while (at < end && ' \t\f'.includes(text[at]!)) at += 1;
+  return at < end && text[at] !== '#' && text[at] !== '!';
+}
+
+// Counted from the end: a pattern for it would take quadratic time on a line full of backslashes.
+function endsOpen(text: string, from: number, end: number): boolean {
+  let at = end;
+  while (at > from && text[at - 1] === '\\') at -= 1;
+  return (end - at) % 2 === 1;
+}

@@ -1,0 +1,122 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type Cell, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
+import { SAFELY, at, eachOf, look, namesIn, openDirectory } from './descriptors.ts';
+import { refused } from './errors.ts';
+import { type Names, joinNames, splitLast } from './path.ts';
+import { erase, makeDirectory, moveToFree, openTemps, tempName } from './temps.ts';
+import { walk } from './tree.ts';
+
+const SYNCS_AT_ONCE = 8;
+
+/** A tree on its way in: a directory out of sight, in which `cell` works as in a data root of its own. */
+export interface Stage extends AsyncDisposable {
+  cell: Cell;
+  /** Puts the one thing staged under `name` at a path where nothing may be yet: ALREADY_EXISTS PATH_EXISTS. */
+  placeAt(name: string, names: Names): Promise<void>;
+  /**
+   * Puts all that is staged into the directory at a path, which is made where it is missing: files replace files,
+   * directories are joined. Refused before anything is moved where a name is protected, or taken by another kind of thing.
+   * Says how many bytes the replaced files had.
+   */
+  mergeInto(names: Names): Promise<number>;
+}
+
+/** Opens a stage. What was not placed is removed with it, or after a crash with the next use of the jail. */
+export async function openStage(cell: Cell): Promise<Stage> {
+  const temps = await openTemps(cell.root, cell.owner);
+  const name = tempName();
+  try {
+    await makeDirectory(temps, name, cell.owner);
+    const root = await openDirectory(temps, name);
+    return { ...stageIn(cell, temps, root), [Symbol.asyncDispose]: () => dispose(temps, name, root) };
+  } catch (error) {
+    await temps.close();
+    throw error;
+  }
+}
+
+function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, typeof Symbol.asyncDispose> {
+  return {
+    // Names are guarded where they are placed, not here.
+    cell: { ...cell, root, guarded: false, durable: false },
+    async placeAt(staged, names) {
+      requireWritable(cell, names);
+      const { parent, name } = splitLast(names);
+      await syncTree(root);
+      await inDirectory(cell, parent, async (dir) => {
+        await moveToFree(root, staged, dir, name);
+        await dir.sync();
+      });
+    },
+    async mergeInto(names) {
+      const replacedBytes = await check(names);
+      await syncTree(root);
+      await makeParents(cell, names);
+      await merge(root, names);
+      return replacedBytes;
+    },
+  };
+
+  async function check(into: Names): Promise<number> {
+    let replacedBytes = 0;
+    for await (const { kind, path } of walk(root)) {
+      const names = [...into, ...path.split('/')];
+      const { parent, name } = splitLast(names);
+      requireWritable(cell, names);
+      const there = await inDirectory(cell, parent, (dir) => look(dir, name)).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ENOENT') throw error;
+      });
+      if (!there) continue;
+      if (kind === 'file') requirePlainFile(there, names);
+      else if (!there.isDirectory()) throw refused('ENOTDIR', joinNames(names));
+      if (kind === 'file') replacedBytes += there.size;
+    }
+    return replacedBytes;
+  }
+
+  /** Whole directories where there is none yet, else what is in them. */
+  async function merge(from: FileHandle, into: Names): Promise<void> {
+    await inDirectory(cell, into, async (dir) => {
+      for await (const names of namesIn(from)) {
+        for (const name of names) await mergeOne(from, dir, name, into);
+      }
+      await dir.sync();
+    });
+  }
+
+  async function mergeOne(from: FileHandle, dir: FileHandle, name: Buffer, into: Names): Promise<void> {
+    const isDirectory = (await look(from, name))?.isDirectory() ?? false;
+    if (!isDirectory || !(await look(dir, name))) return await rename(at(from, name), at(dir, name));
+    await using inside = await openDirectory(from, name);
+    await merge(inside, [...into, name.toString()]);
+  }
+}
+
+async function dispose(temps: FileHandle, name: string, root: FileHandle): Promise<void> {
+  try {
+    await root.close();
+    await erase(temps, name, temps);
+  } finally {
+    await temps.close();
+  }
+}
+
+/** Everything staged onto the disk, several at once: file systems commit these together. */
+async function syncTree(dir: FileHandle): Promise<void> {
+  for await (const names of namesIn(dir)) {
+    await eachOf(names, SYNCS_AT_ONCE, async (name) => {
+      const stats = await look(dir, name);
+      if (stats?.isFile()) {
+        await using file = await open(at(dir, name), constants.O_RDONLY | SAFELY);
+        await file.sync();
+      }
+    });
+    for (const name of names) {
+      if (!(await look(dir, name))?.isDirectory()) continue;
+      await using inside = await openDirectory(dir, name);
+      await syncTree(inside);
+    }
+  }
+  await dir.sync();
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
+import type { FileOwner } from './plain-files.ts';
+
+/**
+ * Where what is not finished lies: uploads not yet complete, trees on their way in or out. In the data root itself, since
+ * only within one file system can a rename put it in place or out of sight in one step.
+ */
+export const TEMPS = '.dormouse-tmp';
+
+// Tells what this process is still at from what an earlier one left.
+const RUN = randomBytes(6).toString('hex');
+
+const ENTRIES_AT_ONCE = 8;
+/** Directories that are held open one below the other; what lies deeper is moved up first. */
+const LEVELS_OPEN = 16;
+/** What a file system says that gives no file a second name, or no more of them. */
+const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
+/** Passes over a directory that the game keeps filling while it is removed. */
+const MAX_PASSES = 50;
+
+/** The directory of temporary things, made where it is not there. The caller closes it. */
+export async function openTemps(root: FileHandle, owner: FileOwner | undefined): Promise<FileHandle> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await unlockDirectory(root, TEMPS);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (tries > 2 || !['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) throw error;
+      // A link or file that somebody has put in its place.
+      if (code !== 'ENOENT') await unlink(at(root, TEMPS)).catch(ignore('ENOENT'));
+    }
+    await makeDirectory(root, TEMPS, owner, 0o700).catch(ignore('EEXIST'));
+  }
+}
+
+/** A name of its own for a temporary thing of this process. */
+export function tempName(): string {
+  return `${RUN}-${randomBytes(6).toString('hex')}`;
+}
+
+/** Makes a directory that belongs to the game at once. Rejects with EEXIST. */
+export async function makeDirectory(dir: FileHandle, name: Name, owner: FileOwner | undefined, mode = 0o750) {
+  await mkdir(at(dir, name), mode);
+  if (!owner) return;
+  await using made = await openDirectory(dir, name);
+  await made.chown(owner.uid, owner.gid);
+}
+
+/**
+ * Moves something to a name that is free, whoever else would like to have it: EEXIST, ENOTEMPTY where it is taken. A file
+ * has both names for a moment, and for good if this process is killed in it.
+ */
+export async function moveToFree(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  const [source, target] = [at(fromDir, from), at(toDir, to)];
+  if (await isDirectory(fromDir, from)) {
+    // An empty directory gives way to another: this one of ours keeps the name until then.
+    await mkdir(target, 0o700);
+    return await rename(source, target).catch(async (error: unknown) => {
+      await rmdir(target).catch(ignore('ENOENT', 'ENOTEMPTY', 'ENOTDIR'));
+      throw error;
+    });
+  }
+  try {
+    await link(source, target);
+  } catch (error) {
+    // Some file systems have no hard links: there the game may come in between.
+    if (!NO_LINKS.has((error as NodeJS.ErrnoException).code ?? '') || (await look(toDir, to))) throw error;
+    return await rename(source, target);
+  }
+  await unlink(source);
+}
+
+/** Moves a directory, which its user must be let into for that. */
+export async function moveDirectory(fromDir: FileHandle, from: Name, toDir: FileHandle, to: Name): Promise<void> {
+  await (await unlockDirectory(fromDir, from)).close();
+  await rename(at(fromDir, from), at(toDir, to));
+}
+
+/** Makes a file that belongs to the game at once, open for reading and writing. Rejects with EEXIST. */
+export async function makeFile(
+  dir: FileHandle,
+  name: Name,
+  owner: FileOwner | undefined,
+  mode = 0o640,
+): Promise<FileHandle> {
+  const { O_RDWR, O_CREAT, O_EXCL } = constants;
+  const file = await open(at(dir, name), O_RDWR | O_CREAT | O_EXCL | SAFELY, mode);
+  try {
+    if (owner) await file.chown(owner.uid, owner.gid);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Removes what an earlier process left unfinished. Rejects with the first error, when all the rest is gone. */
+export async function sweepTemps(root: FileHandle): Promise<void> {
+  const temps = await unlockDirectory(root, TEMPS).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+  if (!temps) return;
+  const failures: unknown[] = [];
+  try {
+    for await (const names of namesIn(temps)) {
+      for (const name of names) {
+        if (name.toString('latin1').startsWith(RUN)) continue;
+        await erase(temps, name, temps).catch((error: unknown) => failures.push(error));
+      }
+    }
+  } finally {
+    await temps.close();
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Removes whatever bears the name in the directory, with all below it; a link is removed, never followed. Nothing there is
+ * fine. However deep a tree, few of its levels are open at once: those below are first moved into `temps`.
+ */
+export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Promise<void> {
+  const deep: string[] = [];
+  await eraseTree(dir, name, 0);
+  for (let moved = deep.pop(); moved !== undefined; moved = deep.pop()) await eraseTree(temps, moved, 0);
+
+  async function eraseTree(dir: FileHandle, name: Name, level: number): Promise<void> {
+    if (!(await isDirectory(dir, name))) return unlink(at(dir, name)).catch(ignore('ENOENT'));
+    if (level >= LEVELS_OPEN) {
+      const moved = tempName();
+      await moveDirectory(dir, name, temps, moved).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+      return void deep.push(moved);
+    }
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
+      const inside = await unlockDirectory(dir, name).catch(ignore('ENOENT', 'ENOTDIR', 'ELOOP'));
+      if (inside) await eraseAllIn(inside, level + 1);
+      const left = await rmdir(at(dir, name)).catch((error: NodeJS.ErrnoException) => error);
+      if (left === undefined || left.code === 'ENOENT') return;
+      if (left.code !== 'ENOTEMPTY') throw left;
+    }
+  }
+
+  async function eraseAllIn(inside: FileHandle, level: number): Promise<void> {
+    try {
+      for await (const names of namesIn(inside)) {
+        const directories: Buffer[] = [];
+        await eachOf(names, ENTRIES_AT_ONCE, async (child) => {
+          if (await isDirectory(inside, child)) directories.push(child);
+          else await unlink(at(inside, child)).catch(ignore('ENOENT'));
+        });
+        // One at a time, lest descriptors multiply with the levels.
+        for (const child of directories) await eraseTree(inside, child, level);
+      }
+    } finally {
+      await inside.close();
+    }
+  }
+}
+
+async function isDirectory(dir: FileHandle, name: Name): Promise<boolean> {
+  return (await look(dir, name))?.isDirectory() ?? false;
+}
+
+function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
+  return (error) => {
+    if (!codes.includes(error.code ?? '')) throw error;
+  };
+}

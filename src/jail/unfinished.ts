@@ -1,0 +1,26 @@
+import { lstat, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '../kernel/log.ts';
+import { dataRoot } from './data-root.ts';
+import { openJail } from './jail.ts';
+import { TEMPS } from './temps.ts';
+
+/**
+ * Removes what the process before this one left unfinished in servers' files, one server after the other, so that nobody's quota
+ * bears it until somebody looks at the server. Never rejects; ends early when `signal` fires.
+ */
+export async function sweepUnfinished(dataDir: string, log: Log, signal: AbortSignal): Promise<void> {
+  const ids = await readdir(join(dataDir, 'servers')).catch(() => []);
+  for (const id of ids) {
+    if (signal.aborted) return;
+    const root = dataRoot(dataDir, id);
+    const temps = await lstat(join(root, TEMPS)).catch(() => undefined);
+    if (!temps?.isDirectory()) continue;
+    try {
+      // Opening it is what removes them.
+      await using _ = await openJail(root, { log });
+    } catch (error) {
+      log.warn({ server: id, err: error }, 'what was left unfinished in the files of a server could not be removed');
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { JoinRefused, type Player } from '../../proxy/ports.ts';
+import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import type { Ban, PlayerFiles } from '../game/players/files.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { WakeCheck } from '../servers/wake-checks.ts';
+import type { Sql } from '../store/store.ts';
+import { listWakeCauses } from './rows.ts';
+import type { WakePolicies, WakePolicy } from './wake-policies.ts';
+
+export interface DoorOptions {
+  files: PlayerFiles;
+  policies: WakePolicies;
+  clock: Clock;
+  store: Sql;
+}
+
+/** Who may come in, as far as it is not the game itself that says so. */
+export interface Door {
+  policyOf(serverId: string): WakePolicy;
+  /**
+   * For a game that is up. It sees all players come from the proxy's address, so that bans of addresses are kept here. Rejects
+   * with JoinRefused.
+   */
+  admit(serverId: string, player: Player): Promise<void>;
+  /** For a sleeping server, by the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
+  mayWake(row: ServerRow, player: Player): Promise<void>;
+  /** The cap on a day's wakes by players, to be asked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
+  wakeCap: WakeCheck;
+}
+
+const DAY_MS = 86_400_000;
+
+export function createDoor({ files, policies, clock, store }: DoorOptions): Door {
+  /** Who wakes it today, in the order of the rules: what is cheapest and says most to the player first. */
+  async function refusal(row: ServerRow, player: Player): Promise<string | undefined> {
+    const { mode, maintenanceText } = policies.of(row.id);
+    const { id, name } = row;
+    const ban = await files.banOf(id, player, clock.now());
+    if (ban) return banText(`You are banned from ${name}.`, ban);
+    if (maintenanceText !== '') return motdCodes(parseMotd(maintenanceText), { anyColor: true });
+    if (mode === 'nobody') return `${name} is asleep, and only its owner wakes it.`;
+    if (mode === 'verified' && !player.verified)
+      return `${name} is asleep. Join again to show who you are, and to wake it.`;
+    if (mode === 'known' && !(await isKnown(id, player)))
+      return `${name} is asleep. Who has played here before can wake it.`;
+    const isListed = (mode === 'whitelist' || (await isWhitelistOn(row))) && !(await files.isListed(id, player));
+    return isListed ? `${name} is asleep. Who is on its whitelist can wake it.` : undefined;
+  }
+
+  async function isKnown(id: string, player: Player): Promise<boolean> {
+    return (await files.isListed(id, player)) || files.hasPlayed(id, player);
+  }
+
+  /** What the owner set takes the place of the file's at the next boot; otherwise the game itself may have switched it. */
+  async function isWhitelistOn({ id, properties }: ServerRow): Promise<boolean> {
+    return (properties['white-list'] ?? (await files.property(id, 'white-list'))) === 'true';
+  }
+
+  async function admit(serverId: string, { ip }: Player): Promise<void> {
+    const ban = await files.ipBanOf(serverId, ip, clock.now());
+    if (ban) throw new JoinRefused(banText('Your address is banned from this server.', ban));
+  }
+
+  return {
+    policyOf: (serverId) => policies.of(serverId),
+    admit,
+    async mayWake(row, player) {
+      await admit(row.id, player);
+      const text = await refusal(row, player);
+      if (text !== undefined) throw new JoinRefused(text);
+    },
+    async wakeCap(row) {
+      const { maxWakesPerDay } = policies.of(row.id);
+      if (maxWakesPerDay === 0) return () => {};
+      const at = clock.now();
+      const causes = await listWakeCauses(store, row.id, at - (at % DAY_MS));
+      const byPlayers = causes.filter((cause) => (JSON.parse(cause) as { kind?: unknown }).kind === 'player').length;
+      return () => {
+        if (byPlayers >= maxWakesPerDay) throw usedUp(row.id, maxWakesPerDay);
+      };
+    },
+  };
+}
+
+function banText(sentence: string, { reason }: Ban): string {
+  return reason === '' ? sentence : `${sentence}\nReason: ${reason}`;
+}
+
+function usedUp(server: string, limit: number): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', 'WAKES_USED_UP', `Players may wake it ${limit} times a day.`, {
+    metadata: { server, limit: String(limit) },
+  });
+}

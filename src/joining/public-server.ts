@@ -1,0 +1,117 @@
+import { DEFAULT_MOTD } from '../game/properties/properties.ts';
+import { addressKey } from '../http/client-address.ts';
+import { createRateLimit } from '../http/rate-limit.ts';
+import type { Services } from '../http/services.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import { addressOf } from '../servers/api/view.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+
+/** A server as strangers may see it. Nothing in here is an id, but for the slug they asked by. */
+export interface PublicServer {
+  slug: string;
+  name: string;
+  state: string;
+  version: string;
+  /** Undefined without a live reading. */
+  playersOnline: number | undefined;
+  playersMax: number;
+  /** As its owner wrote it: plain, `§` codes or MiniMessage. */
+  motd: string;
+  /** While its owner works on it, what they say about that; ''. */
+  maintenance: string;
+  /** '' unless the owner shows it. */
+  address: string;
+  /** The icon of the server list as PNG; undefined for none. */
+  icon: Buffer | undefined;
+}
+
+/** What strangers ask of servers whose owners allow it. It wakes nothing, and asks no game. */
+export interface PublicBoard {
+  /** Throws RATE_LIMITED for an address that asks too much, then NOT_FOUND STATUS_NOT_FOUND, whatever the reason. */
+  look(slug: string, address: string): Promise<PublicServer>;
+}
+
+/** How old an answer may be. */
+const KEPT_MS = 3_000;
+/** Of one address (IPv6: one /64). */
+const RATE = { perSecond: 5, burst: 60 };
+const DEFAULT_MAX_PLAYERS = 20;
+const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
+const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
+
+export type BoardDeps = Pick<Services, 'publicStatuses' | 'wakePolicies' | 'servers' | 'config' | 'playersPort'> & {
+  clock: Clock;
+};
+
+export function createPublicBoard(deps: BoardDeps): PublicBoard {
+  const { publicStatuses, servers, clock } = deps;
+  const limit = createRateLimit(RATE, clock, 'address');
+  /** By slug; only of statuses that are shown, and dropped with the first look after their time. */
+  const kept = new Map<string, { at: number; server: Promise<PublicServer | undefined> }>();
+
+  async function read(slug: string, id: string): Promise<PublicServer | undefined> {
+    const now = await servers.get(id);
+    return now && publicServer(slug, now, deps);
+  }
+
+  return {
+    async look(slug, address) {
+      limit(addressKey(address));
+      const id = publicStatuses.find(slug);
+      if (id === undefined) {
+        kept.delete(slug);
+        throw notFound();
+      }
+      let answer = kept.get(slug);
+      if (!answer || Math.abs(clock.now() - answer.at) >= KEPT_MS) {
+        answer = { at: clock.now(), server: read(slug, id) };
+        kept.set(slug, answer);
+        answer.server.catch(() => kept.delete(slug));
+      }
+      const server = await answer.server;
+      if (!server) {
+        kept.delete(slug);
+        throw notFound();
+      }
+      // Switched only now: the address is what its owner may have thought better of.
+      return publicStatuses.of(id).showAddress ? server : { ...server, address: '' };
+    },
+  };
+}
+
+function notFound(): StatusError {
+  return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'There is no public status here.');
+}
+
+function publicServer(slug: string, { row, state, context }: ServerNow, deps: BoardDeps): PublicServer {
+  return {
+    slug,
+    name: row.name,
+    state,
+    version: row.version,
+    playersOnline: state === 'running' ? (context.live.players ?? undefined) : 0,
+    playersMax: Number(row.properties['max-players']) || DEFAULT_MAX_PLAYERS,
+    motd: row.motd || DEFAULT_MOTD,
+    maintenance: deps.wakePolicies.of(row.id).maintenanceText,
+    address: addressOf(row.hostname, deps),
+    icon: iconOf(row.lastStatus),
+  };
+}
+
+/** The game wrote it, so that it may be anything. */
+function iconOf(lastStatus: string): Buffer | undefined {
+  const [, base64 = ''] = ICON.exec(faviconOf(lastStatus)) ?? [];
+  const icon = Buffer.from(base64, 'base64');
+  return icon.subarray(0, PNG.length).equals(PNG) ? icon : undefined;
+}
+
+function faviconOf(lastStatus: string): string {
+  try {
+    const status: unknown = JSON.parse(lastStatus);
+    const favicon = typeof status === 'object' && status !== null && 'favicon' in status ? status.favicon : '';
+    return typeof favicon === 'string' ? favicon : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,212 @@
+import type { Cause, ServerState } from '../../machines/server-types.ts';
+import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
+import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { RouteRow } from '../servers/rows.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Door } from './bans.ts';
+import type { WakePolicy } from './wake-policies.ts';
+
+export interface RoutingOptions {
+  servers: Servers;
+  clock: Clock;
+  log: Log;
+  /** A server's name is `<hostname>.<publicHost>`. */
+  publicHost: string;
+  door: Pick<Door, 'admit' | 'mayWake' | 'policyOf'>;
+  /** All servers as they are stored. */
+  sleepers: RouteRow[];
+}
+
+const DEFAULT_MAX_PLAYERS = 20;
+/** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
+const SILENT_MS = 25_000;
+/** Whoever comes now wakes nobody; the game itself decides. */
+const AWAKE = new Set<ServerState>(['starting', 'running']);
+/** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
+const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
+
+/**
+ * The proxy's two ports, answered from live actors. Every server's route lies ready in memory and is replaced when the
+ * server changes, so that a lookup costs one map access.
+ */
+export function createRouting({
+  servers,
+  clock,
+  log,
+  publicHost,
+  door,
+  sleepers,
+}: RoutingOptions): Routes & Wake & { close(): void } {
+  const routes = new Map<string, Route>();
+  const names = new Map<string, string>();
+  const ages = new Map<string, number>();
+  const nameOf = (hostname: string) => `${hostname}.${publicHost}`.toLowerCase();
+
+  for (const sleeper of sleepers) {
+    names.set(sleeper.id, nameOf(sleeper.hostname));
+    ages.set(sleeper.id, sleeper.createdAt);
+    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, door.policyOf(sleeper.id)));
+  }
+  const unobserve = servers.observe((id, now) => {
+    const name = names.get(id);
+    if (name !== undefined) routes.delete(name);
+    if (now === null || now.state === 'deleting') {
+      names.delete(id);
+      ages.delete(id);
+      return;
+    }
+    names.set(id, nameOf(now.row.hostname));
+    ages.set(id, now.row.createdAt);
+    routes.set(nameOf(now.row.hostname), routeOf(now, door.policyOf(id), clock.now()));
+  });
+
+  /** The oldest server, for players on this very machine who typed no server's name. */
+  function oldest(): Route | undefined {
+    let first: string | undefined;
+    for (const [id, at] of ages) if (first === undefined || at < (ages.get(first) ?? 0)) first = id;
+    return first === undefined ? undefined : routes.get(names.get(first) ?? '');
+  }
+
+  return {
+    lookup: (host) => routes.get(host) ?? (publicHost === 'localhost' && OWN_MACHINE.has(host) ? oldest() : undefined),
+
+    admit: (serverId, player) => door.admit(serverId, player),
+
+    async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
+      const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
+      const known = await servers.get(serverId);
+      if (known && !AWAKE.has(known.state)) await door.mayWake(known.row, player);
+      try {
+        await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
+      } catch (error) {
+        throw refusalOf(error);
+      }
+      log.info({ server: serverId, player: player.name, protocol: player.protocol }, 'a player joins');
+      const now = await servers.until(serverId, settled, signal);
+      if (now?.context.address) return now.context.address;
+      throw new JoinRefused(now === null ? 'This server is no more.' : kickText(now));
+    },
+
+    close: unobserve,
+  };
+}
+
+/** A wake has come to its end: the game is ready, or will not be. A stop and a job go on to the start queued behind them. */
+function settled(now: ServerNow | null): boolean {
+  if (now === null) return true;
+  if (now.state === 'starting') return false;
+  return now.context.queued === null;
+}
+
+function kickText({ row, state, context }: ServerNow): string {
+  if (state === 'start_failed') {
+    const title = context.startFailure?.summary.split('\n')[0] ?? '';
+    return `${row.name} could not start.\n${title}\nIts owner can see why and start it again.`;
+  }
+  if (state === 'installing') return `${row.name} is being set up. Come back in a few minutes.`;
+  return `${row.name} was put to sleep. Join again to wake it.`;
+}
+
+function refusalOf(error: unknown): JoinRefused {
+  const reason = error instanceof StatusError ? error.reason : '';
+  const text = REFUSALS[reason] ?? 'This server cannot be woken right now. Try again in a minute.';
+  return new JoinRefused(text, { cause: error });
+}
+
+const REFUSALS: Record<string, string> = {
+  MAX_SERVERS: 'Too many servers of this owner are awake. Try again when one of them sleeps.',
+  MAX_RAM: 'The other servers of this owner use all its memory. Try again when one of them sleeps.',
+  NODE_CAPACITY: 'All places here are taken right now. Try again in a few minutes.',
+  INSUFFICIENT_FUNDS: 'This server has to rest: its owner has to top up first.',
+  SPEND_CAP_REACHED: 'This server rests for this month; its owner can wake it sooner.',
+  QUOTA_EXCEEDED: 'The disk of this server is full: its owner has to make room before it can wake.',
+  ACCOUNT_DISK_EXCEEDED: 'The servers of this owner fill their disk: room has to be made before this one can wake.',
+  UPLOADED_CODE_NOT_ALLOWED: 'Servers of this type are not run here; its owner knows more.',
+  SERVER_SUSPENDED: 'This server is closed for now by those who run this place; its owner knows more.',
+  NODE_DRAINED: 'Servers are not started here right now. Try again later.',
+  WAKES_USED_UP: 'This server has been woken often enough for today. Come back tomorrow, or ask its owner.',
+  SERVER_NOT_FOUND: 'This server is no more.',
+  SERVER_INSTALLING: 'This server is being set up. Come back in a few minutes.',
+  SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
+  SERVER_START_FAILED: 'This server has a problem and needs its owner.',
+};
+
+function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
+  return {
+    serverId: sleeper.id,
+    state: sleeper.state as Route['state'],
+    address: null,
+    readyAt: null,
+    motd: codes(sleeper.motd),
+    versionName: sleeper.version,
+    maxPlayers: maxPlayers(sleeper.properties),
+    phase: '',
+    percent: 0,
+    etaSeconds: null,
+    lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
+    refusal: '',
+    ...asleep(policy, sleeper.state),
+  };
+}
+
+function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
+  const { row, context } = now;
+  const state = now.state === 'deleting' ? 'stopping' : now.state;
+  const passing = state === 'starting' || state === 'installing';
+  return {
+    serverId: row.id,
+    state,
+    address: context.address,
+    readyAt: context.readyAt,
+    motd: codes(row.motd),
+    versionName: row.version,
+    maxPlayers: maxPlayers(row.properties),
+    phase: passing ? context.live.phase : '',
+    percent: passing ? context.live.percent : 0,
+    etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
+    lastStatus: row.lastStatus === '' ? null : row.lastStatus,
+    refusal: refusalText(now, at),
+    ...asleep(policy, state),
+  };
+}
+
+/** What of the policy players meet before they knock. */
+function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | 'asleepLine' | 'verifies'> {
+  const { mode, asleepMotd, maintenanceText } = policy;
+  const isClosed = maintenanceText !== '' || mode === 'nobody';
+  return {
+    asleepMotd: maintenanceText === '' ? codes(asleepMotd) : '',
+    asleepLine: codes(maintenanceText).split('\n', 1)[0] || (mode === 'nobody' ? '§7Asleep' : ''),
+    verifies: mode === 'verified' && !isClosed && !AWAKE.has(state as ServerState),
+  };
+}
+
+function codes(motd: string): string {
+  return motd === '' ? '' : motdCodes(parseMotd(motd), { anyColor: true });
+}
+
+function maxPlayers(properties: Record<string, string>): number {
+  return Number(properties['max-players']) || DEFAULT_MAX_PLAYERS;
+}
+
+/** What whoever comes now is told; '' where they may come in, or wake it. */
+function refusalText(now: ServerNow, at: number): string {
+  const { row, state, context } = now;
+  if (state === 'installing') return kickText(now);
+  if (state === 'install_failed') return REFUSALS['SERVER_INSTALL_FAILED'] ?? '';
+  const { silentSince = null } = context.live;
+  if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
+  return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;
+}
+
+/** What is left by this server's own median cold start; null for a first start or one that takes longer than usual. */
+function etaSeconds(coldStartsMs: number[], wokenAt: number | null, at: number): number | null {
+  const usual = coldStartsMs.toSorted((a, b) => a - b)[Math.floor(coldStartsMs.length / 2)];
+  if (usual === undefined || wokenAt === null) return null;
+  const left = Math.ceil((wokenAt + usual - at) / 1_000);
+  return left > 0 ? left : null;
+}

@@ -1,0 +1,88 @@
+import { EntitySchema } from 'typeorm';
+import { boolean, id, ofServer, text } from '../store/columns.ts';
+import { exact } from '../store/exact.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** What strangers may see of a server. */
+export interface PublicStatusRow {
+  serverId: string;
+  /** The last part of the page's address; null until it was enabled for the first time, and the same ever after. */
+  slug: string | null;
+  enabled: boolean;
+  showAddress: boolean;
+}
+
+/** Whose login may wake a server. */
+export type WakeMode = 'anyone' | 'known' | 'whitelist' | 'verified' | 'nobody';
+
+/** Who may wake a server by joining, and what it shows while it sleeps. No row: anyone, and Dormouse's own words. */
+export interface WakePolicyRow {
+  serverId: string;
+  mode: WakeMode;
+  /** By players, counted from midnight UTC; 0: no cap. */
+  maxWakesPerDay: number;
+  /** What the server list shows while it sleeps; '' for the usual. */
+  asleepMotd: string;
+  /** Not '': nobody wakes it by joining, and all who try read this. */
+  maintenanceText: string;
+}
+
+export const publicStatuses = new EntitySchema<PublicStatusRow>({
+  name: 'public_statuses',
+  columns: { serverId: id, slug: { ...text, nullable: true }, enabled: boolean, showAddress: boolean },
+  uniques: [{ columns: ['slug'] }],
+  foreignKeys: [ofServer],
+});
+
+export const wakePolicies = new EntitySchema<WakePolicyRow>({
+  name: 'wake_policies',
+  columns: {
+    serverId: id,
+    mode: text,
+    maxWakesPerDay: { type: 'integer', transformer: { to: exact, from: <T>(value: T): T => value } },
+    asleepMotd: text,
+    maintenanceText: text,
+  },
+  foreignKeys: [ofServer],
+});
+
+/** All public statuses, those that are switched off too. */
+export async function listPublicStatuses(db: Sql): Promise<PublicStatusRow[]> {
+  return (await db.query<StoredStatus>('SELECT * FROM "public_statuses"')).map(statusRow);
+}
+
+export async function getPublicStatus(db: Sql, serverId: string): Promise<PublicStatusRow | undefined> {
+  const sql = 'SELECT * FROM "public_statuses" WHERE "serverId" = $1';
+  return (await db.query<StoredStatus>(sql, [serverId])).map(statusRow)[0];
+}
+
+/** Replaces what was set for the server. */
+export async function savePublicStatus(tx: Tx, row: PublicStatusRow): Promise<void> {
+  await tx.run('DELETE FROM "public_statuses" WHERE "serverId" = $1', [row.serverId]);
+  await tx.manager.insert(publicStatuses, row);
+}
+
+/** The wake policies of all servers that have one. */
+export async function listWakePolicies(db: Sql): Promise<WakePolicyRow[]> {
+  return db.query<WakePolicyRow>('SELECT * FROM "wake_policies"');
+}
+
+/** Replaces what was set for the server. */
+export async function saveWakePolicy(tx: Tx, row: WakePolicyRow): Promise<void> {
+  await tx.run('DELETE FROM "wake_policies" WHERE "serverId" = $1', [row.serverId]);
+  await tx.manager.insert(wakePolicies, row);
+}
+
+/** The causes, as they are stored, of a server's awake sessions since an instant. */
+export async function listWakeCauses(db: Sql, serverId: string, since: number): Promise<string[]> {
+  const sql = 'SELECT "cause" FROM "awake_sessions" WHERE "serverId" = $1 AND "startedAt" >= $2';
+  return (await db.query<{ cause: string }>(sql, [serverId, since])).map(({ cause }) => cause);
+}
+
+/** SQLite has no booleans, PostgreSQL does. */
+type StoredStatus = Omit<PublicStatusRow, 'enabled' | 'showAddress'> &
+  Record<'enabled' | 'showAddress', number | boolean>;
+
+function statusRow(row: StoredStatus): PublicStatusRow {
+  return { ...row, enabled: Boolean(row.enabled), showAddress: Boolean(row.showAddress) };
+}

@@ -1,0 +1,34 @@
+import type { Store, Tx } from '../store/store.ts';
+import { type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
+
+/** Who may wake a server by joining, and what it shows while it sleeps. */
+export type WakePolicy = Readonly<Omit<WakePolicyRow, 'serverId'>>;
+
+export const WAKE_MODES = ['anyone', 'known', 'whitelist', 'verified', 'nobody'] as const;
+
+/** The wake policies of all servers, in memory as every login and every server list asks for them. */
+export interface WakePolicies {
+  of(serverId: string): WakePolicy;
+  /** Stores the policy. `also` runs in the same write. */
+  set(serverId: string, policy: WakePolicy, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** The server is gone; its row went with it. */
+  forget(serverId: string): void;
+}
+
+const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
+
+export async function openWakePolicies(store: Store): Promise<WakePolicies> {
+  const policies = new Map((await listWakePolicies(store)).map(({ serverId, ...policy }) => [serverId, policy]));
+  return {
+    of: (serverId) => policies.get(serverId) ?? ANYONE,
+    async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
+      const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
+      await store.write(async (tx) => {
+        await saveWakePolicy(tx, { serverId, ...policy });
+        await also(tx);
+      });
+      policies.set(serverId, policy);
+    },
+    forget: (serverId) => void policies.delete(serverId),
+  };
+}

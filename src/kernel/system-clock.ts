@@ -1,0 +1,24 @@
+import type { Clock } from './clock.ts';
+
+/** The longest delay a timer takes; what lies further away is waited for in steps. */
+const MAX_DELAY_MS = 2 ** 31 - 1;
+
+/** The machine's own clock. Its timers keep the process alive no longer than its listeners do. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  at(at, fire) {
+    let timer: NodeJS.Timeout;
+    const arm = () => {
+      const left = Math.max(0, at - Date.now());
+      timer = setTimeout(() => (left > MAX_DELAY_MS ? arm() : fire()), Math.min(left, MAX_DELAY_MS));
+      timer.unref();
+    };
+    arm();
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Counts ms since the machine's boot, whoever sets its clock meanwhile. */
+export function sinceBoot(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
+}

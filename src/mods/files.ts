@@ -1,0 +1,92 @@
+import type { Jail, Staging } from '../jail/jail.ts';
+import { type Disk, withReserved } from '../jail/space.ts';
+import { StatusError } from '../kernel/status.ts';
+import { isModPath } from './folders.ts';
+import { type Placed, readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
+import type { ModFile, ModRegistry } from './registries/registry.ts';
+import type { ServerModRow } from './rows.ts';
+import { stageDownload } from './staged-download.ts';
+
+const LIST = '.dormouse-mods.json';
+
+/** What to make so in a server's folder. */
+export interface Placing {
+  serverId: string;
+  jail: Jail;
+  rows: readonly ServerModRow[];
+  disk: Disk;
+  registry: (source: string) => ModRegistry;
+  signal: AbortSignal;
+  /**
+   * Called when all that is missing lies ready, before the first change, with what puts it in place. What it rejects with
+   * before it has called that leaves everything as it was. Absent: these mods are decided already.
+   */
+  decide?: (put: () => Promise<void>) => Promise<void>;
+}
+
+/**
+ * Makes it so that the folder holds the files of these mods, and none that were put there for others. Only what this service
+ * has put there is replaced or removed: FAILED_PRECONDITION MOD_FILE_EXISTS where a file of another's is in the way, unless
+ * it is decided already, when that file stays. Cut short anywhere, it is finished by the next call.
+ */
+export async function placeMods(placing: Placing): Promise<void> {
+  const { serverId, jail, rows, disk, registry, signal, decide } = placing;
+  const placed = await readPlaced(jail, LIST);
+  const missing: ServerModRow[] = [];
+  for (const row of rows) if (await isMissing(jail, row, placed, decide !== undefined)) missing.push(row);
+  if (missing.length === 0 && leftover(placed, rows).length === 0) return await decide?.(async () => {});
+
+  const bytes = missing.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  await withReserved(disk, serverId, bytes, async ({ landed }) => {
+    await using staging = await jail.stage();
+    const told = { signal, onBytes: landed };
+    for (const row of missing) await stageDownload(registry(row.source), staging, row.path, fileOf(row), told);
+    signal.throwIfAborted();
+    let removedBytes = 0;
+    const put = async () => void (removedBytes = await change(jail, staging, rows, missing));
+    await (decide ? decide(put) : put());
+    return { result: undefined, addedBytes: bytes - removedBytes };
+  });
+}
+
+/** What is on its way in is listed first, without its sum, so that the next call knows whose it is and that it may not be whole. */
+async function change(
+  jail: Jail,
+  staging: Staging,
+  rows: readonly ServerModRow[],
+  missing: readonly ServerModRow[],
+): Promise<number> {
+  const placed = await readPlaced(jail, LIST);
+  await writePlaced(jail, LIST, new Map([...placed, ...missing.map(({ path }) => [path, ''] as const)]));
+  let removedBytes = await staging.mergeInto('');
+  for (const path of leftover(placed, rows)) {
+    removedBytes += (await sizeIfThere(jail, path)) ?? 0;
+    await removeIfThere(jail, path);
+  }
+  const ours = rows.filter((row) => missing.includes(row) || placed.get(row.path) === sumOf(row));
+  await writePlaced(jail, LIST, new Map(ours.map((row) => [row.path, sumOf(row)])));
+  return removedBytes;
+}
+
+/** What was put there for mods that are no more. */
+function leftover(placed: Placed, rows: readonly ServerModRow[]): string[] {
+  return [...placed.keys()].filter((path) => isModPath(path) && !rows.some((row) => row.path === path));
+}
+
+async function isMissing(jail: Jail, row: ServerModRow, placed: Placed, strict: boolean): Promise<boolean> {
+  const there = await sizeIfThere(jail, row.path);
+  if (there === undefined) return true;
+  const known = placed.get(row.path);
+  if (known !== undefined) return known !== sumOf(row);
+  if (!strict) return false;
+  const sentence = `There is a file ${row.path} already that was not put there by this service. Delete or rename it first.`;
+  throw new StatusError('FAILED_PRECONDITION', 'MOD_FILE_EXISTS', sentence, { metadata: { path: row.path } });
+}
+
+function sumOf({ sha512, sha1 }: ServerModRow): string {
+  return sha512 || sha1;
+}
+
+function fileOf({ path, urls, sizeBytes, sha512, sha1 }: ServerModRow): ModFile {
+  return { name: path.split('/').at(-1) ?? path, urls: JSON.parse(urls) as string[], sizeBytes, sha512, sha1 };
+}

@@ -1,0 +1,63 @@
+import { arclightLoader } from '../game/core-versions.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { ModFit, ModVersion } from './registries/registry.ts';
+
+/** A folder from which a core loads mods or plugins, and what is made for it, by the registries' names of loaders. */
+export interface ModFolder {
+  path: 'mods' | 'plugins';
+  loaders: readonly string[];
+}
+
+const BUKKIT = ['spigot', 'bukkit'];
+const PAPER = ['paper', ...BUKKIT];
+const mods = (...loaders: string[]): ModFolder => ({ path: 'mods', loaders });
+const plugins = (...loaders: string[]): ModFolder => ({ path: 'plugins', loaders });
+
+/** Of cores that take any; Quilt runs Fabric's too, and the hybrids both mods and plugins. */
+const FOLDERS: Record<string, readonly ModFolder[]> = {
+  fabric: [mods('fabric')],
+  quilt: [mods('quilt', 'fabric')],
+  forge: [mods('forge')],
+  neoforge: [mods('neoforge')],
+  spigot: [plugins(...BUKKIT)],
+  paper: [plugins(...PAPER)],
+  pufferfish: [plugins(...PAPER)],
+  leaf: [plugins(...PAPER)],
+  purpur: [plugins('purpur', ...PAPER)],
+  folia: [plugins('folia')],
+  mohist: [mods('forge'), plugins(...BUKKIT)],
+  magma: [mods('forge'), plugins(...BUKKIT)],
+  ketting: [mods('forge'), plugins(...BUKKIT)],
+};
+
+type Host = Pick<ServerRow, 'type' | 'version'>;
+
+/** Where a core takes mods from. FAILED_PRECONDITION MODS_NOT_SUPPORTED for one that takes none. */
+export function foldersOf({ type, version = '' }: Pick<Host, 'type'> & Partial<Host>): readonly ModFolder[] {
+  const folders = type === 'arclight' ? [mods(arclightLoader(version)), plugins(...BUKKIT)] : FOLDERS[type];
+  if (folders) return folders;
+  const sentence = `A server of type ${type} takes neither mods nor plugins; fabric, neoforge or paper do, among others.`;
+  throw new StatusError('FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED', sentence, { metadata: { type } });
+}
+
+/** What fits a server. */
+export function fitOf(host: Host): Required<Pick<ModFit, 'loaders'>> & ModFit {
+  const loaders = [...new Set(foldersOf(host).flatMap((folder) => folder.loaders))];
+  return { loaders, ...(host.version !== '' && { minecraftVersion: host.version }) };
+}
+
+/** Where a version's file belongs: the folder that takes one of its loaders; undefined where none does. */
+export function folderFor(host: Host, version: Pick<ModVersion, 'loaders'>): ModFolder['path'] | undefined {
+  return foldersOf(host).find(({ loaders }) => loaders.some((loader) => version.loaders.includes(loader)))?.path;
+}
+
+/** A path that this service puts mods at: a jar directly in a folder for them. */
+export function isModPath(path: string): boolean {
+  const [folder, name, ...more] = path.split('/');
+  return (folder === 'mods' || folder === 'plugins') && name !== undefined && more.length === 0 && isJarName(name);
+}
+
+function isJarName(name: string): boolean {
+  return Buffer.byteLength(name) <= 200 && /^[^.\p{Cc}/\\][^\p{Cc}/\\]*\.jar$/iu.test(name) && name.isWellFormed();
+}

@@ -1,0 +1,224 @@
+import type { ChangeLock } from '../jail/change-lock.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import { openJail } from '../jail/jail.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { createFolder } from '../jail/server-folder.ts';
+import type { Disk } from '../jail/space.ts';
+import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { placeMods } from './files.ts';
+import { foldersOf } from './folders.ts';
+import { type PackRef, findPack, makeOfPack } from './packs.ts';
+import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
+import { type Wish, keyOf, resolveMods } from './resolution.ts';
+import { type ServerModRow, listMods, replaceMods } from './rows.ts';
+
+export interface ModsOptions {
+  store: Store;
+  registries: readonly ModRegistry[];
+  disk: Disk;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+  /** Where what replaces or archives a server's files whole has its turns too (`Archives.alone`). */
+  alone?: Turns;
+}
+
+type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
+
+/** A version in place of another; '' = none. */
+export interface ModChange {
+  projectId: string;
+  source: string;
+  from: string;
+  to: string;
+}
+
+export interface Changing {
+  signal: AbortSignal;
+  /** Runs in the write of the change. */
+  record: (tx: Tx) => Promise<void>;
+}
+
+/**
+ * Servers' mods and plugins. What a server is to have are rows; its folder follows. A change is looked up and downloaded
+ * first, then written, then put in place file by file, by renames: an awake game keeps what it has open, and has the new set
+ * from its next start on. Rejects with StatusError as `ModRegistry`, `resolveMods` and `placeMods` do, and then nothing has
+ * changed.
+ */
+export interface Mods {
+  /** UNIMPLEMENTED for a registry that is not set up here. */
+  search(source: string, query: ModQuery, signal: AbortSignal): Promise<ModProject[]>;
+  /**
+   * What a pack makes of a server's row; of a platform that is not asked here, nothing but what was said. Rejects as
+   * `findPack` does.
+   */
+  pack(platform: string, pack: PackRef, signal: AbortSignal): Promise<Partial<ServerRow>>;
+  /** With those that others need. */
+  list(serverId: string): Promise<ServerModRow[]>;
+  /** Adds a mod with what it needs; one that is there gets the new `versionSpec`. */
+  add(server: Host, wish: Wish, changing: Changing): Promise<void>;
+  /** With what only it needed. NOT_FOUND MOD_NOT_INSTALLED; FAILED_PRECONDITION MOD_REQUIRED while another needs it. */
+  remove(server: Host, mod: { source: string; projectId: string }, changing: Changing): Promise<void>;
+  /** Chooses anew, for all or some projects (and all that is needed). A dry run only tells. */
+  update(
+    server: Host,
+    asked: { projectIds: readonly string[]; dryRun: boolean },
+    changing: Changing,
+  ): Promise<ModChange[]>;
+  /** Before a start: finishes what was cut short, and brings back what is missing. */
+  settle(serverId: string, signal: AbortSignal): Promise<void>;
+  /** Calls off what is under way for a server that is deleted. */
+  end(serverId: string): Promise<void>;
+}
+
+export function createMods(options: ModsOptions): Mods {
+  const { store, registries, disk, dataDir, owner, lock, alone = createTurns() } = options;
+  const inTurn = createTurns();
+  const under = new Map<string, Set<AbortController>>();
+
+  function registry(source: string): ModRegistry {
+    const found = registries.find((each) => each.source === source);
+    if (found) return found;
+    const sentence = `Mods from ${source} are not on offer here; its operator has to set an API key for that.`;
+    throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', sentence, { metadata: { source } });
+  }
+
+  /** One change of a server after the other, until the caller goes away or the server does. */
+  async function changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const end = new AbortController();
+    const signal = AbortSignal.any([caller, end.signal]);
+    under.set(id, (under.get(id) ?? new Set()).add(end));
+    try {
+      return await inTurn(id, async () => {
+        signal.throwIfAborted();
+        return await work(signal);
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      throw new StatusError('CANCELLED', 'CANCELLED', 'The change was called off; nothing has changed.', {
+        cause: error,
+      });
+    } finally {
+      under.get(id)?.delete(end);
+      if (under.get(id)?.size === 0) under.delete(id);
+    }
+  }
+
+  async function apply(server: Host, rows: readonly ServerModRow[], { signal, record }: Changing): Promise<void> {
+    const change = lock.of(server.id);
+    const before = await listMods(store, server.id);
+    const root = dataRoot(dataDir, server.id);
+    await createFolder(root, owner);
+    await using jail = await openJail(root, { owner, secrets: 'open' });
+    const replace = async (put: () => Promise<void>) => {
+      signal.throwIfAborted();
+      await store.write(async (tx) => {
+        await replaceMods(tx, server.id, rows);
+        await record(tx);
+      });
+      try {
+        await put();
+      } catch (error) {
+        // A folder that is a link, a disk that is full: the next start is not to stumble over it, too.
+        await store.write((tx) => replaceMods(tx, server.id, before));
+        throw error;
+      }
+    };
+    // A start waits for files being put in place, not for downloads.
+    const decide = (put: () => Promise<void>) => alone(server.id, () => change(() => replace(put)));
+    await placeMods({ serverId: server.id, jail, rows, disk, registry, signal, decide });
+  }
+
+  return {
+    search: async (source, query, signal) => await registry(source).search(query, signal),
+    async pack(platform, pack, signal) {
+      const from = registries.find(({ source }) => source === platform);
+      if (from === undefined) return { modpackPlatform: platform, ...pack };
+      const { project, version } = await findPack(from, pack, signal);
+      return { modpackPlatform: platform, ...makeOfPack(project, version) };
+    },
+    list: (serverId) => listMods(store, serverId),
+    add: (server, wish, { signal: caller, record }) =>
+      changing(server.id, caller, async (signal) => {
+        lock.require(server.id);
+        const kinds = foldersOf(server).map(({ path }) => (path === 'plugins' ? 'plugin' : 'mod'));
+        const rows = await listMods(store, server.id);
+        const { projectId, title } = await registry(wish.source).project(wish.projectId, signal, kinds);
+        const named = { ...wish, projectId, name: wish.name || title };
+        const others = rows.filter((row) => keyOf(row) !== keyOf(named));
+        const wishes = [named, ...others.filter(({ wished }) => wished)];
+        const next = await resolveMods({ server, wishes, kept: others, registry, signal });
+        await apply(server, next, { signal, record });
+      }),
+    remove: (server, mod, { signal: caller, record }) =>
+      changing(server.id, caller, async (signal) => {
+        lock.require(server.id);
+        const rows = await listMods(store, server.id);
+        const row = rows.find(
+          (each) => each.source === mod.source && (each.projectId === mod.projectId || each.slug === mod.projectId),
+        );
+        if (row === undefined) throw notInstalled(mod);
+        const wishes = rows.filter((each) => each.wished && each !== row);
+        const next = await resolveMods({ server, wishes, kept: rows, registry, signal });
+        const needed = next.find((each) => keyOf(each) === keyOf(row));
+        if (needed && !row.wished) throw required(row, next);
+        await apply(server, next, { signal, record });
+      }),
+    update: (server, { projectIds, dryRun }, { signal: caller, record }) =>
+      changing(server.id, caller, async (signal) => {
+        if (!dryRun) lock.require(server.id);
+        const rows = await listMods(store, server.id);
+        const meant = (row: ServerModRow) =>
+          projectIds.length === 0 || projectIds.includes(row.projectId) || projectIds.includes(row.slug);
+        for (const projectId of projectIds) {
+          if (!rows.some((row) => row.projectId === projectId || row.slug === projectId))
+            throw notInstalled({ projectId });
+        }
+        if (rows.length === 0) return [];
+        const kept = rows.filter((row) => !meant(row));
+        const wishes = rows.filter(({ wished }) => wished);
+        const next = await resolveMods({ server, wishes, kept, registry, signal });
+        const changes = changesBetween(rows, next);
+        if (!dryRun && changes.length > 0) await apply(server, next, { signal, record });
+        return changes;
+      }),
+    settle: (serverId, signal) =>
+      alone(serverId, async () => {
+        const rows = await listMods(store, serverId);
+        await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
+        await placeMods({ serverId, jail, rows, disk, registry, signal });
+      }),
+    async end(serverId) {
+      for (const each of under.get(serverId) ?? []) each.abort();
+      await inTurn(serverId, async () => {});
+    },
+  };
+}
+
+function changesBetween(before: readonly ServerModRow[], after: readonly ServerModRow[]): ModChange[] {
+  const rows = new Map([...before, ...after].map((row) => [keyOf(row), row]));
+  const of = (all: readonly ServerModRow[], key: string) => all.find((row) => keyOf(row) === key);
+  return [...rows].flatMap(([key, { projectId, source }]) => {
+    const [from, to] = [of(before, key), of(after, key)];
+    if (from?.versionId === to?.versionId && from?.path === to?.path) return [];
+    return [{ projectId, source, from: from?.versionNumber ?? '', to: to?.versionNumber ?? '' }];
+  });
+}
+
+function notInstalled(metadata: { projectId: string; source?: string }): StatusError {
+  const sentence = `The server has no mod ${metadata.projectId}.`;
+  return new StatusError('NOT_FOUND', 'MOD_NOT_INSTALLED', sentence, { metadata });
+}
+
+function required(row: ServerModRow, all: readonly ServerModRow[]): StatusError {
+  const needs = ({ requires }: ServerModRow) => JSON.parse(requires) as ModVersion['requires'];
+  const isIt = (need: ModVersion['requires'][number]) =>
+    need.projectId === row.projectId || (need.versionId !== '' && need.versionId === row.versionId);
+  const by = all.filter((each) => needs(each).some(isIt)).map(({ name }) => name);
+  const sentence = `${row.name} is needed by ${by.join(', ') || 'another mod'}; remove that first.`;
+  return new StatusError('FAILED_PRECONDITION', 'MOD_REQUIRED', sentence, { metadata: { projectId: row.projectId } });
+}

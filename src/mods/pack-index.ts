@@ -1,0 +1,107 @@
+/** The index of a Modrinth pack, `modrinth.index.json` (https://support.modrinth.com/en/articles/8802351). */
+import { z } from 'zod';
+import { pathProblem } from '../jail/path.ts';
+import { guardOfName } from '../jail/secrets.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ModFile } from './registries/registry.ts';
+
+/** A pack as far as a server needs it. */
+export interface PackIndex {
+  name: string;
+  /** The core that its loader makes. */
+  type: 'fabric' | 'quilt' | 'forge' | 'neoforge' | 'vanilla';
+  minecraftVersion: string;
+  loaderVersion: string;
+  files: readonly { path: string; file: ModFile }[];
+}
+
+export const MAX_INDEX_BYTES = 8 * 1024 * 1024;
+const MAX_FILES = 5_000;
+
+const sum = (digits: number) => z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`));
+const Shape = z.object({
+  formatVersion: z.literal(1),
+  game: z.literal('minecraft'),
+  name: z.string().max(512).catch(''),
+  files: z
+    .array(
+      z.object({
+        path: z.string().max(4_096),
+        hashes: z.object({ sha512: sum(128), sha1: sum(40).nullish() }),
+        env: z.object({ server: z.string().max(32).nullish() }).nullish(),
+        downloads: z.array(z.string().max(4_096)).min(1).max(32),
+        fileSize: z.int().min(0),
+      }),
+    )
+    .max(MAX_FILES),
+  dependencies: z.record(z.string().max(64), z.string().max(64)),
+});
+
+const LOADERS = [
+  ['neoforge', 'neoforge'],
+  ['forge', 'forge'],
+  ['quilt-loader', 'quilt'],
+  ['fabric-loader', 'fabric'],
+] as const;
+const NO_LOADERS = new Set(['minecraft', ...LOADERS.map(([name]) => name)]);
+const VERSION = /^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/;
+
+/**
+ * Reads an index. FAILED_PRECONDITION MODPACK_INVALID for what is none, or names a place outside of the server;
+ * MODPACK_UNSUPPORTED for a loader that is not known here.
+ */
+export function readPackIndex(text: string): PackIndex {
+  const { name, files, dependencies } = parse(text);
+  const minecraftVersion = dependencies['minecraft'] ?? '';
+  if (!VERSION.test(minecraftVersion)) throw invalid('names no version of Minecraft');
+  const unknown = Object.keys(dependencies).find((each) => !NO_LOADERS.has(each));
+  if (unknown !== undefined) {
+    const sentence = `The pack needs ${printable(unknown)}, which is not known here.`;
+    throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
+  }
+  const loader = LOADERS.find(([each]) => dependencies[each] !== undefined);
+  return {
+    name,
+    type: loader?.[1] ?? 'vanilla',
+    minecraftVersion,
+    loaderVersion: loader ? (dependencies[loader[0]] ?? '') : '',
+    files: files
+      .filter(({ env }) => env?.server !== 'unsupported')
+      .map(({ path, hashes, downloads, fileSize }) => {
+        const safe = packPath(path);
+        if (safe === undefined) throw invalid(`holds a path that does not stay within the server: ${printable(path)}`);
+        const file = { urls: downloads, sizeBytes: fileSize, sha512: hashes.sha512, sha1: hashes.sha1 ?? '' };
+        return { path: safe, file: { name: safe.split('/').at(-1) ?? safe, ...file } };
+      }),
+  };
+}
+
+/**
+ * Where a pack may put a file: a relative path with plain '/'-separated names, within the server whoever reads it, and none of
+ * the service's own. Undefined for any other.
+ */
+export function packPath(path: string): string | undefined {
+  const names = path.split('/');
+  if (names.some((name) => name === '' || name === '.' || name === '..')) return undefined;
+  if (/[\\:\p{Cc}]/u.test(path) || pathProblem(path) !== undefined) return undefined;
+  return names.some((name) => guardOfName(name) === 'hidden') ? undefined : path;
+}
+
+function parse(text: string): z.output<typeof Shape> {
+  try {
+    return Shape.parse(JSON.parse(text));
+  } catch (cause) {
+    throw invalid('has an index that is not understood', cause);
+  }
+}
+
+export function invalid(problem: string, cause?: unknown): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'MODPACK_INVALID', `The pack ${problem}.`, { cause });
+}
+
+function printable(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, '\uFFFD')
+    .slice(0, 128);
+}

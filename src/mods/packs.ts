@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import { type UnpackOptions, unpack } from '../files/archives/read.ts';
+import { SLUG } from '../game/modpack-env.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import { eachOf } from '../jail/descriptors.ts';
+import { type Jail, type Staging, openJail } from '../jail/jail.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import { guardOfName } from '../jail/secrets.ts';
+import { type Disk, withReserved } from '../jail/space.ts';
+import { LOADER_FILE } from '../kernel/loader-file.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import { worldsIn } from '../worlds/folders.ts';
+import { pick, versionsFor } from './choice.ts';
+import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
+import { type Placed, readPlaced, removeIfThere, removeUnchanged, writePlaced } from './placed-files.ts';
+import type { ModFile, ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
+import { stageDownload } from './staged-download.ts';
+
+export interface PacksOptions {
+  registries: readonly ModRegistry[];
+  disk: Disk;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  /** What reads packs; default: a pool of its own. */
+  workers?: WorkerPool | undefined;
+}
+
+export interface PackInstall {
+  signal: AbortSignal;
+  /** 0 to 100. */
+  progress: (percent: number) => void;
+}
+
+/** What an installed pack makes of a server's row. */
+export type PackMake = Pick<ServerRow, 'type' | 'version' | 'modpackVersion'>;
+
+/** Installs the pack that a server's row names, in its folder. */
+export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<PackMake>;
+
+const LIST = '.dormouse-pack.json';
+/** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */
+const ARCHIVE = '.dormouse-pack.mrpack';
+const INDEX = 'modrinth.index.json';
+const MAX_PACK_BYTES = 16 * 2 ** 30;
+const OVERRIDES = ['overrides', 'server-overrides'];
+const AT_ONCE = 4;
+
+/**
+ * Installs a server's pack where no image does it: into a stage first, checked as it comes, then in place of what an earlier
+ * version of it has brought. Everything may be cut short anywhere and done again. Rejects with StatusError: MODPACK_NOT_FOUND,
+ * MODPACK_INVALID, MODPACK_UNSUPPORTED, or as `ModRegistry` and a reservation of disk do.
+ */
+export function createPackInstaller({ registries, disk, dataDir, owner, ...options }: PacksOptions): InstallPack {
+  const workers = options.workers ?? createWorkerPool();
+  return async function install(row, { signal, progress }) {
+    const registry = registryOf(registries, row.modpackPlatform);
+    const { version } = await findPack(registry, row, signal);
+    await using jail = await openJail(dataRoot(dataDir, row.id), { owner, secrets: 'open' });
+    try {
+      return await withReserved(disk, row.id, version.file.sizeBytes, async ({ grow, landed }) => {
+        await fetchArchive(jail, registry, version.file, { signal, onBytes: landed });
+        const reading = { workers, tenant: row.accountId, signal };
+        const index = await indexIn(jail, reading);
+        await using content = await jail.stage();
+        const filling = { jail, index, registry, reading, signal, progress, grow, landed };
+        const { bytes, sums } = await fill(content, filling);
+        const removedBytes = await put(jail, content, sums);
+        await writeLoader(jail, index);
+        progress(100);
+        const make = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
+        return { result: make, addedBytes: bytes - removedBytes };
+      });
+    } finally {
+      await removeIfThere(jail, ARCHIVE);
+    }
+  };
+}
+
+async function fetchArchive(
+  jail: Jail,
+  registry: ModRegistry,
+  file: ModFile,
+  told: Parameters<typeof stageDownload>[4],
+): Promise<void> {
+  await using staging = await jail.stage();
+  await stageDownload(registry, staging, ARCHIVE, file, told);
+  await staging.mergeInto('');
+}
+
+interface Filling extends PackInstall {
+  jail: Jail;
+  index: PackIndex;
+  registry: ModRegistry;
+  reading: UnpackOptions;
+  grow: (bytes: number) => Promise<void>;
+  landed: (bytes: number) => void;
+}
+
+/** Stages all that the pack brings, the overrides last: how many bytes that are, and the sum of each file by its path. */
+async function fill(
+  content: Staging,
+  { jail, index, registry, reading, signal, progress, grow, landed }: Filling,
+): Promise<{ bytes: number; sums: Placed }> {
+  const total = index.files.reduce((sum, { file }) => sum + file.sizeBytes, 0);
+  if (total > MAX_PACK_BYTES) throw invalid('is too large');
+  await grow(total);
+  let done = 0;
+  const onBytes = (bytes: number) => {
+    landed(bytes);
+    progress(Math.min(99, Math.floor(((done += bytes) * 100) / (total || 1))));
+  };
+  await eachOf(index.files, AT_ONCE, async ({ path, file }) => {
+    await stageDownload(registry, content, path, file, { signal, onBytes });
+  });
+  let unpacked = 0;
+  const sums = new Map(index.files.map(({ path, file }) => [path, file.sha512]));
+  for (const folder of OVERRIDES) {
+    let last = 0;
+    const from = { ...reading, below: `${folder}/` };
+    const laid = await unpackBelow(jail, from, content, async (bytes) => {
+      signal.throwIfAborted();
+      // The piece before has been written.
+      landed(last);
+      unpacked += last = bytes;
+      await grow(bytes);
+    });
+    for (const [path, sum] of laid) sums.set(path, sum);
+  }
+  signal.throwIfAborted();
+  return { bytes: total + unpacked, sums };
+}
+
+function registryOf(registries: readonly ModRegistry[], platform: string): ModRegistry {
+  const found = registries.find(({ source }) => source === platform && source === 'modrinth');
+  if (found) return found;
+  const sentence = `Packs of ${platform} need the Docker engine, which this installation does not use.`;
+  throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
+}
+
+/** Which pack, in the words of a server's row. */
+export type PackRef = Pick<ServerRow, 'modpackRef' | 'modpackVersion' | 'version'>;
+
+/** The version that is named, by id or number; else the newest, for the row's Minecraft where it names one. */
+export async function findPack(
+  registry: ModRegistry,
+  { modpackRef, modpackVersion, version: minecraftVersion }: PackRef,
+  signal: AbortSignal,
+): Promise<{ project: ModProject; version: ModVersion }> {
+  const project = await registry.project(modpackRef, signal, ['modpack']);
+  if (project.kind !== 'modpack') {
+    const sentence = `${project.title} is a ${project.kind}, not a mod pack.`;
+    throw new StatusError('FAILED_PRECONDITION', 'MODPACK_INVALID', sentence);
+  }
+  const fit = modpackVersion === '' && minecraftVersion !== '' ? { minecraftVersion } : {};
+  const version = pick(
+    await versionsFor(registry, project.projectId, { spec: modpackVersion, fit }, signal),
+    modpackVersion,
+  );
+  if (version) return { project, version };
+  const which =
+    modpackVersion !== '' ? ` "${modpackVersion}"` : minecraftVersion && ` for Minecraft ${minecraftVersion}`;
+  throw new StatusError('NOT_FOUND', 'MODPACK_NOT_FOUND', `${project.title} has no version${which}.`);
+}
+
+/** What a version of a pack makes of a server's row, as far as its registry tells. */
+export function makeOfPack(
+  project: ModProject,
+  { versionId, loaders, minecraftVersions }: ModVersion,
+): PackMake & PackRef {
+  const type = ['neoforge', 'forge', 'quilt', 'fabric'].find((loader) => loaders.includes(loader)) ?? 'vanilla';
+  return {
+    type,
+    version: minecraftVersions.at(-1) ?? '',
+    modpackRef: SLUG.test(project.slug) ? project.slug : project.projectId,
+    modpackVersion: versionId,
+  };
+}
+
+/** For whoever starts the server: only this loader is known to run the pack. */
+async function writeLoader(jail: Jail, { type, minecraftVersion, loaderVersion }: PackIndex): Promise<void> {
+  if (loaderVersion === '') return await removeIfThere(jail, LOADER_FILE);
+  const made = { core: type, version: minecraftVersion, loader: loaderVersion };
+  await using replacement = await jail.replace(LOADER_FILE);
+  await replacement.write(Buffer.from(JSON.stringify(made)));
+  await replacement.commit();
+}
+
+async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
+  await using archive = await jail.open(ARCHIVE);
+  for await (const { path, content } of unpack(archive, { ...reading, below: INDEX })) {
+    if (path !== INDEX) continue;
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of content) {
+      size += chunk.length;
+      if (size > MAX_INDEX_BYTES) throw invalid('has an index that is too large');
+      chunks.push(chunk);
+    }
+    return readPackIndex(Buffer.concat(chunks).toString());
+  }
+  throw invalid(`holds no ${INDEX}`);
+}
+
+/** Files below one folder of the archive, as if it were the server's root; the sum of each. */
+async function unpackBelow(
+  jail: Jail,
+  reading: UnpackOptions & { below: string },
+  staging: Staging,
+  grow: (bytes: number) => Promise<void>,
+): Promise<Placed> {
+  const sums = new Map<string, string>();
+  await using archive = await jail.open(ARCHIVE);
+  for await (const { path, kind, content } of unpack(archive, reading)) {
+    if (kind !== 'file') continue;
+    const safe = packPath(path.slice(reading.below.length));
+    if (safe === undefined) throw invalid('holds a path that does not stay within the server');
+    // What the image's scripts would run is nobody's to bring along.
+    if (guardOfName(safe) === 'readOnly') continue;
+    await using out = await staging.create(safe);
+    const hash = createHash('sha512');
+    let position = 0;
+    for await (const chunk of content) {
+      await grow(chunk.length);
+      await out.write(position, chunk);
+      hash.update(chunk);
+      position += chunk.length;
+    }
+    sums.set(safe, hash.digest('hex'));
+  }
+  return sums;
+}
+
+/**
+ * Bytes that gave way. What the pack's files were before is listed until they are gone. Those that somebody has changed
+ * since stay, and so does the land of a world: it is its players' by now.
+ */
+async function put(jail: Jail, content: Staging, after: Placed): Promise<number> {
+  const before = await readPlaced(jail, LIST);
+  const worlds = new Set((await worldsIn(jail, '')).flatMap(({ folders }) => folders));
+  const isLand = (path: string) => worlds.has(path.split('/')[0] ?? '') && path.split('/')[1] !== 'datapacks';
+  await writePlaced(jail, LIST, new Map([...before, ...after]));
+  let removedBytes = await content.mergeInto('');
+  for (const [path, sum] of before) {
+    if (after.has(path) || packPath(path) === undefined || isLand(path)) continue;
+    removedBytes += await removeUnchanged(jail, path, sum);
+  }
+  await writePlaced(jail, LIST, after);
+  return removedBytes;
+}

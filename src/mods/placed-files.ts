@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Jail } from '../jail/jail.ts';
+import type { LISTS } from '../jail/secrets.ts';
+import { StatusError } from '../kernel/status.ts';
+
+/** Files that this service has put into a server's folder: path → sum in hex, or '' for one on its way in. */
+export type Placed = ReadonlyMap<string, string>;
+
+/** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
+export type PlacedList = Extract<(typeof LISTS)[number], '.dormouse-mods.json' | '.dormouse-pack.json'>;
+
+const MAX_BYTES = 32 * 1024 * 1024;
+const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });
+
+/**
+ * Reads a list. It lies with the files it speaks of, so that both are restored together. A game may write to it: one that
+ * cannot be read is taken as empty, and what it says is not trusted with more than the caller checks.
+ */
+export async function readPlaced(jail: Jail, list: PlacedList): Promise<Placed> {
+  try {
+    await using file = await jail.open(list);
+    const { sizeBytes } = await file.stat();
+    if (sizeBytes > MAX_BYTES) return new Map();
+    const { files } = Shape.parse(JSON.parse((await file.read(0, sizeBytes)).toString()));
+    return new Map(Object.entries(files));
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof z.ZodError) return new Map();
+    if (error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION'))
+      return new Map();
+    throw error;
+  }
+}
+
+/** Writes a list; an empty one is removed. */
+export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed): Promise<void> {
+  if (placed.size === 0) return await removeIfThere(jail, list);
+  await using replacement = await jail.replace(list);
+  await replacement.write(Buffer.from(JSON.stringify({ files: Object.fromEntries(placed) })));
+  await replacement.commit();
+}
+
+/** Size of a plain file; undefined where there is none. */
+export async function sizeIfThere(jail: Jail, path: string): Promise<number | undefined> {
+  try {
+    const { kind, sizeBytes } = await jail.stat(path);
+    return kind === 'file' ? sizeBytes : undefined;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+export async function removeIfThere(jail: Jail, path: string): Promise<void> {
+  try {
+    await jail.remove(path);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+}
+
+/** Removes a file that still has this sum (SHA-512); the bytes it had. Any other stays. */
+export async function removeUnchanged(jail: Jail, path: string, sum: string): Promise<number> {
+  const sizeBytes = await sizeIfThere(jail, path);
+  if (sizeBytes === undefined) return 0;
+  const hash = createHash('sha512');
+  {
+    await using file = await jail.open(path);
+    for await (const chunk of file.stream({ keepOpen: true })) hash.update(chunk as Buffer);
+  }
+  if (hash.digest('hex') !== sum.toLowerCase()) return 0;
+  await removeIfThere(jail, path);
+  return sizeBytes;
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.reason === 'NOT_A_DIRECTORY');
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { StatusError } from '../../kernel/status.ts';
+import { type RegistryHttpOptions, createRegistryAsk, refused } from './ask.ts';
+import type { ModFile } from './registry.ts';
+
+/** The HTTP side of a registry: bounded in size, time, number and hosts. Rejects with StatusError. */
+export interface RegistryHttp {
+  /** A JSON answer in the shape it should have; undefined for 404. From a path of the API, or an address of a file. */
+  json<Schema extends z.ZodType>(
+    path: string,
+    schema: Schema,
+    signal?: AbortSignal,
+  ): Promise<z.output<Schema> | undefined>;
+  /** What is vouched for by its address alone, whole; undefined for 404. */
+  bytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Buffer | undefined>;
+  /** As `json`, for what nothing depends on: refused while the registry would soon take no more questions. */
+  search<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema> | undefined>;
+  /** See `ModRegistry.download`. */
+  download(file: ModFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
+}
+
+const MAX_JSON_BYTES = 16 * 1024 * 1024;
+const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
+/** Between two pieces of a file. */
+const IDLE_MS = 30_000;
+
+export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
+  const registry = createRegistryAsk(options);
+  const prefix = new URL(options.baseUrl).href.replace(/\/$/, '');
+
+  async function read<T>(
+    path: string,
+    { maxBytes, accept, parse }: { maxBytes: number; accept: string; parse: (bytes: Buffer) => T },
+    signal?: AbortSignal,
+  ): Promise<T | undefined> {
+    const response = await registry.ask(new URL(path.startsWith('/') ? prefix + path : path), signal, accept);
+    if (response.status === 404) {
+      await response.body?.cancel();
+      return undefined;
+    }
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of pieces(response)) {
+        size += chunk.length;
+        if (size > maxBytes) throw new Error('the answer is too large');
+        chunks.push(chunk);
+      }
+      return parse(Buffer.concat(chunks));
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw registry.unavailable('answers with something that is not understood', 0, cause);
+    }
+  }
+
+  const json: RegistryHttp['json'] = (path, schema, signal) => {
+    const parse = (bytes: Buffer) => schema.parse(JSON.parse(bytes.toString()));
+    return read(path, { maxBytes: MAX_JSON_BYTES, accept: 'application/json', parse }, signal);
+  };
+
+  return {
+    json,
+
+    bytes: (path, maxBytes, signal) => read(path, { maxBytes, accept: '*/*', parse: (bytes) => bytes }, signal),
+
+    async search(path, schema) {
+      const ms = registry.sparesMs();
+      if (ms > 0) throw registry.unavailable('is searched too often', ms);
+      return json(path, schema);
+    },
+
+    async *download(file, signal) {
+      if (file.sizeBytes > MAX_FILE_BYTES) throw tooLarge(file);
+      const [algorithm, expected] = file.sha512 === '' ? ['sha1', file.sha1] : ['sha512', file.sha512];
+      const hash = createHash(algorithm);
+      let size = 0;
+      const response = await openFirst(file, signal);
+      try {
+        for await (const chunk of pieces(response)) {
+          size += chunk.length;
+          if (size > file.sizeBytes) break;
+          hash.update(chunk);
+          yield chunk;
+        }
+      } catch (cause) {
+        signal.throwIfAborted();
+        throw new StatusError('UNAVAILABLE', 'DOWNLOAD_BROKEN', `The download of ${file.name} broke off.`, { cause });
+      }
+      signal.throwIfAborted();
+      if (expected === '' || size !== file.sizeBytes || hash.digest('hex') !== expected.toLowerCase()) {
+        throw mismatch(file);
+      }
+    },
+  };
+
+  /** The first of the file's places that has it. */
+  async function openFirst(file: ModFile, signal: AbortSignal): Promise<Response> {
+    let problem: unknown = refused(`There is no address for ${file.name}.`);
+    for (const address of file.urls.slice(0, 4)) {
+      try {
+        if (!URL.canParse(address)) throw refused(`The address of ${file.name} is none.`);
+        const response = await registry.ask(new URL(address), signal, '*/*');
+        if (response.status !== 404) return response;
+        await response.body?.cancel();
+        problem = new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `The file ${file.name} is not there any more.`);
+      } catch (error) {
+        signal.throwIfAborted();
+        problem = error;
+      }
+    }
+    throw problem;
+  }
+}
+
+/** A body in pieces, none of which takes too long. */
+async function* pieces(response: Response): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      const timer = setTimeout(() => reject(new Error('nothing came for too long')), IDLE_MS);
+      const { done, value } = await Promise.race([reader.read(), promise]).finally(() => clearTimeout(timer));
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+function tooLarge({ name }: ModFile): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file ${name} is too large.`);
+}
+
+function mismatch({ name }: ModFile): StatusError {
+  const sentence = `What was downloaded as ${name} is not what its registry vouches for, and was thrown away. Try again.`;
+  return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
+}

@@ -1,0 +1,29 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { createRecent } from '../../kernel/recent.ts';
+import { createCurseForge } from './curseforge.ts';
+import { createModrinth } from './modrinth.ts';
+import type { ModProject, ModRegistry } from './registry.ts';
+
+export interface ModRegistrySettings {
+  modrinthUrl: string;
+  curseforgeUrl: string;
+  /** '' = CurseForge is not asked. */
+  curseforgeApiKey: string;
+}
+
+const SEARCHED_MS = 60_000;
+const MOST_SEARCHES = 128;
+
+/** The registries that this installation may ask. */
+export function openModRegistries(settings: ModRegistrySettings, clock: Clock): ModRegistry[] {
+  const { modrinthUrl, curseforgeUrl, curseforgeApiKey: apiKey } = settings;
+  const modrinth = createModrinth({ baseUrl: modrinthUrl, clock });
+  const all = apiKey === '' ? [modrinth] : [modrinth, createCurseForge({ baseUrl: curseforgeUrl, apiKey, clock })];
+  return all.map((registry) => rememberingSearches(registry, clock));
+}
+
+/** What was searched for a moment ago is not asked again: for everybody, so nobody's going away ends it. */
+function rememberingSearches(registry: ModRegistry, clock: Clock): ModRegistry {
+  const recent = createRecent<ModProject[]>({ clock, most: MOST_SEARCHES, freshMs: () => SEARCHED_MS });
+  return { ...registry, search: (query) => recent.find(JSON.stringify(query), () => registry.search(query)) };
+}

@@ -1,0 +1,78 @@
+/** What a catalogue of mods holds. */
+export type ModKind = 'mod' | 'plugin' | 'modpack';
+
+/** What is looked for; '' leaves a field open. */
+export interface ModQuery {
+  query: string;
+  kind: ModKind | '';
+  /** `fabric`, `paper`, … */
+  loader: string;
+  minecraftVersion: string;
+  limit: number;
+}
+
+/** A mod, plugin or mod pack, whichever version of it. */
+export interface ModProject {
+  /** The registry's own, which stays when the project is renamed. */
+  projectId: string;
+  slug: string;
+  title: string;
+  description: string;
+  author: string;
+  kind: ModKind;
+  downloads: number;
+  iconUrl: string;
+}
+
+/** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
+export interface ModFile {
+  /** As the registry says; nobody has checked that it is a plain name. */
+  name: string;
+  /** Where it can be had, best first. */
+  urls: readonly string[];
+  sizeBytes: number;
+  sha512: string;
+  sha1: string;
+}
+
+/** One version of a project. */
+export interface ModVersion {
+  projectId: string;
+  versionId: string;
+  /** As its authors call it. */
+  number: string;
+  channel: 'release' | 'beta' | 'alpha';
+  loaders: readonly string[];
+  minecraftVersions: readonly string[];
+  /** Epoch ms. */
+  publishedAt: number;
+  file: ModFile;
+  /** What it does not run without. One of both names is there; a version's binds. */
+  requires: readonly { projectId: string; versionId: string }[];
+}
+
+/** What is fit for a server; left out: anything. */
+export interface ModFit {
+  loaders?: readonly string[];
+  minecraftVersion?: string;
+}
+
+/**
+ * A catalogue of mods, plugins and mod packs, and their files. Rejects with StatusError: NOT_FOUND MOD_NOT_FOUND for what is
+ * not there or is there no longer; UNAVAILABLE REGISTRY_UNAVAILABLE after several tries within half a minute.
+ */
+export interface ModRegistry {
+  readonly source: 'modrinth' | 'curseforge';
+  search(query: ModQuery, signal?: AbortSignal): Promise<ModProject[]>;
+  /** By id or slug. Where projects of several kinds may bear one slug: of the first of these kinds that one bears it. */
+  project(idOrSlug: string, signal?: AbortSignal, kinds?: readonly ModKind[]): Promise<ModProject>;
+  /** Newest first; for any of the loaders and this version of Minecraft. */
+  versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;
+  version(projectId: string, versionId: string, signal?: AbortSignal): Promise<ModVersion>;
+  /**
+   * A file's bytes, from hosts that belong to the registry and no others: FAILED_PRECONDITION DOWNLOAD_REFUSED. At the end
+   * they have proven to be what it vouches for; UNAVAILABLE CHECKSUM_MISMATCH or DOWNLOAD_BROKEN where not, and what has come
+   * is worth nothing.
+   */
+  download(file: ModFile, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}

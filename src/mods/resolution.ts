@@ -1,0 +1,147 @@
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import { chooseVersion } from './choice.ts';
+import { folderFor, isModPath } from './folders.ts';
+import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
+import type { ServerModRow } from './rows.ts';
+
+/** Mods of one server, what they need among them. */
+const MAX_MODS = 256;
+
+export interface Resolution {
+  server: Pick<ServerRow, 'id' | 'type' | 'version'>;
+  /** What was asked for. */
+  wishes: readonly Wish[];
+  /** What stays as it was chosen before. */
+  kept: readonly ServerModRow[];
+  registry: (source: string) => ModRegistry;
+  signal: AbortSignal;
+}
+
+export type Wish = Pick<ServerModRow, 'source' | 'projectId' | 'name' | 'versionSpec'>;
+
+/** One project that is to be among the result. */
+interface Request extends Wish {
+  wished: boolean;
+  /** The one version that another mod asks for; '' = whichever fits. */
+  versionId: string;
+  /** Title of what needs it. */
+  neededBy: string;
+}
+
+interface Chosen {
+  version: ModVersion;
+  project: ModProject;
+}
+
+/**
+ * All that a server gets for what was asked for: each project once, with what it needs, and what that needs. A project that
+ * is kept is not looked up again. FAILED_PRECONDITION as `chooseVersion`, MOD_DEPENDENCY_MISSING, MOD_FILE_CONFLICT,
+ * TOO_MANY_MODS.
+ */
+export async function resolveMods({ server, wishes, kept, registry, signal }: Resolution): Promise<ServerModRow[]> {
+  const resolved = new Map<string, ServerModRow>();
+  const requests: Request[] = wishes.map((wish) => ({ ...wish, wished: true, versionId: '', neededBy: '' }));
+  for (let request = requests.shift(); request; request = requests.shift()) {
+    if (resolved.has(keyOf(request))) continue;
+    if (resolved.size >= MAX_MODS) throw tooMany();
+    const row = kept.find((each) => keyOf(each) === keyOf(request)) ?? (await lookUp(request));
+    // One that was only needed before may be asked for now, and the other way round.
+    const { wished, versionSpec } = request;
+    resolved.set(keyOf(row), { ...row, wished, versionSpec: wished ? versionSpec : '' });
+    const needs = JSON.parse(row.requires) as ModVersion['requires'];
+    for (const need of needs) requests.push(await needed(need, row));
+  }
+  const rows = [...resolved.values()];
+  requireOwnFiles(rows);
+  return rows;
+
+  async function lookUp(request: Request): Promise<ServerModRow> {
+    try {
+      return rowOf(request, await choose(request));
+    } catch (error) {
+      if (request.neededBy === '' || !(error instanceof StatusError) || error.code === 'UNAVAILABLE') throw error;
+      throw missing(request, error);
+    }
+  }
+
+  async function choose({ source, projectId, versionSpec, versionId }: Request): Promise<Chosen> {
+    const from = registry(source);
+    const project = await from.project(projectId, signal);
+    if (versionId !== '') {
+      const version = await from.version(project.projectId, versionId, signal);
+      if (folderFor(server, version) !== undefined) return { project, version };
+    }
+    return { project, version: await chooseVersion(from, project, versionSpec, server, signal) };
+  }
+
+  /** What a version needs may be named by a version alone. */
+  async function needed({ projectId, versionId }: ModVersion['requires'][number], by: ServerModRow): Promise<Request> {
+    const { source, name: neededBy } = by;
+    const rest = { source, name: '', versionSpec: '', wished: false, versionId, neededBy };
+    if (projectId !== '') return { ...rest, projectId };
+    const version = await registry(source)
+      .version('', versionId, signal)
+      .catch((error: unknown) => {
+        throw error instanceof StatusError && error.code === 'NOT_FOUND'
+          ? missing({ ...rest, projectId: versionId }, error)
+          : error;
+      });
+    return { ...rest, projectId: version.projectId };
+  }
+
+  function rowOf({ source, name, versionSpec, wished }: Request, { project, version }: Chosen): ServerModRow {
+    const { file, versionId, number } = version;
+    const path = `${folderFor(server, version) ?? ''}/${file.name}`;
+    if (!isModPath(path)) throw noJar(project.title, file.name);
+    return {
+      serverId: server.id,
+      source,
+      projectId: project.projectId,
+      slug: project.slug,
+      name: name || project.title,
+      versionSpec,
+      wished,
+      versionId,
+      versionNumber: number,
+      path,
+      urls: JSON.stringify(file.urls),
+      sizeBytes: file.sizeBytes,
+      sha512: file.sha512,
+      sha1: file.sha1,
+      requires: JSON.stringify(version.requires),
+    };
+  }
+}
+
+export function keyOf({ source, projectId }: Pick<ServerModRow, 'source' | 'projectId'>): string {
+  return `${source}/${projectId}`;
+}
+
+/** Case does not tell files apart everywhere. */
+function requireOwnFiles(rows: readonly ServerModRow[]): void {
+  const owners = new Map<string, ServerModRow>();
+  for (const row of rows) {
+    const other = owners.get(row.path.toLowerCase());
+    if (other) {
+      const sentence = `${row.name} and ${other.name} both come as ${row.path}; only one of them can be there.`;
+      throw new StatusError('FAILED_PRECONDITION', 'MOD_FILE_CONFLICT', sentence, { metadata: { path: row.path } });
+    }
+    owners.set(row.path.toLowerCase(), row);
+  }
+}
+
+function missing({ neededBy, projectId }: Pick<Request, 'neededBy' | 'projectId'>, cause: StatusError): StatusError {
+  const sentence = `${neededBy} needs another mod that cannot be had: ${cause.message}`;
+  const metadata = { neededBy, projectId };
+  return new StatusError('FAILED_PRECONDITION', 'MOD_DEPENDENCY_MISSING', sentence, { metadata, cause });
+}
+
+function noJar(title: string, name: string): StatusError {
+  const shown = name.replaceAll(/\p{Cc}/gu, '\uFFFD').slice(0, 200);
+  return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file of ${title} is no jar: ${shown}.`);
+}
+
+function tooMany(): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'TOO_MANY_MODS', `A server may have ${MAX_MODS} mods.`);
+}

@@ -1,0 +1,76 @@
+import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import { text } from '../store/columns.ts';
+import { exact } from '../store/exact.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** A mod or plugin that a server is to have. What lies in its folder follows from these rows. */
+export interface ServerModRow {
+  serverId: string;
+  /** `modrinth` or `curseforge`. */
+  source: string;
+  /** The registry's own id. */
+  projectId: string;
+  slug: string;
+  /** For people. */
+  name: string;
+  /** What was asked for: '' = the newest that fits, a channel, or one version's id or number. */
+  versionSpec: string;
+  /** Asked for by somebody; the others are there because these need them. */
+  wished: boolean;
+  /** What was chosen for it. */
+  versionId: string;
+  versionNumber: string;
+  /** `mods/fabric-api-0.116.jar`, relative to the data root. */
+  path: string;
+  /** JSON: where the file can be had. */
+  urls: string;
+  sizeBytes: number;
+  /** In hex; one of both may be ''. */
+  sha512: string;
+  sha1: string;
+  /** JSON: what this version needs, as `{ projectId, versionId }`. */
+  requires: string;
+}
+
+const key: EntitySchemaColumnOptions = { type: 'text', primary: true };
+
+export const serverMods = new EntitySchema<ServerModRow>({
+  name: 'server_mods',
+  columns: {
+    serverId: key,
+    source: key,
+    projectId: key,
+    slug: text,
+    name: text,
+    versionSpec: text,
+    wished: { type: 'boolean' },
+    versionId: text,
+    versionNumber: text,
+    path: text,
+    urls: text,
+    sizeBytes: { type: 'bigint', transformer: { to: exact, from: <T>(value: T): T => value } },
+    sha512: text,
+    sha1: text,
+    requires: text,
+  },
+  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
+});
+
+/** A server's mods, those that were asked for first, by name. */
+export async function listMods(db: Sql, serverId: string): Promise<ServerModRow[]> {
+  const sql = 'SELECT * FROM "server_mods" WHERE "serverId" = $1 ORDER BY "wished" DESC, "name", "projectId"';
+  return (await db.query<Stored>(sql, [serverId])).map(asRow);
+}
+
+/** Puts a server's mods in place of those it had. */
+export async function replaceMods(tx: Tx, serverId: string, rows: readonly ServerModRow[]): Promise<void> {
+  await tx.run('DELETE FROM "server_mods" WHERE "serverId" = $1', [serverId]);
+  for (const row of rows) await tx.manager.insert(serverMods, row);
+}
+
+/** SQLite gives booleans as 0 and 1. */
+type Stored = Omit<ServerModRow, 'wished'> & { wished: boolean | number };
+
+function asRow(stored: Stored): ServerModRow {
+  return { ...stored, wished: Boolean(stored.wished) };
+}

@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import { type Posting, post } from '../billing/ledger.ts';
+import { int32, int64, line, message, reply, text } from '../http/fields.ts';
+import type { MoneyServices } from '../http/money-services.ts';
+import { operation } from '../http/operation.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Services } from '../http/services.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
+import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { Email } from '../people/people-fields.ts';
+import { inviteToSignUp } from '../people/sign-up-links.ts';
+import type { Tx } from '../store/store.ts';
+
+const DEFAULT_LIMIT = 100;
+const MOST = 1_000;
+/** A billion: what is more is a slip of the finger. */
+const MOST_MICROS = 1e15;
+const INHERITED = -1;
+
+/** An account as operators see it. */
+const Account = z
+  .object({
+    accountId: reply.text,
+    name: reply.text,
+    email: reply.text.describe('Of its first user.'),
+    createdAt: reply.timestamp,
+    balanceMicros: reply.int64,
+    servers: reply.int32.describe('How many it has, asleep or awake.'),
+    maxRamMb: reply.int32.describe('In force.'),
+    maxServers: reply.int32.describe('In force; 0: no limit.'),
+  })
+  .meta({ id: 'OperatorAccount' });
+
+const Params = message({
+  accountId: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .describe('Account id.'),
+});
+
+/** Within what money can be here. */
+const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0-9]{0,14}$' }).refine(
+  (value) => value !== 0,
+  'must not be 0',
+);
+
+const of = { scope: 'operator', tag: 'operator' } as const;
+
+export const listAccountsOperation = operation({
+  ...of,
+  id: 'ListAccounts',
+  method: 'get',
+  path: '/v1/operator/accounts',
+  summary: 'List accounts',
+  description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
+  query: message({
+    limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+    after: text(64).default('').describe('The last id of the page before.'),
+  }),
+  reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
+}).handle(async ({ principal, query }, services) => {
+  requireOperator(principal);
+  const rows = await listAccounts(services.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
+  return { accounts: rows.map((row) => accountView(row, services)) };
+});
+
+export const inviteAccount = operation({
+  ...of,
+  id: 'InviteAccount',
+  method: 'post',
+  path: '/v1/operator/accounts:invite',
+  summary: 'Let somebody make an account',
+  description:
+    'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
+    'closed, and sends it there.',
+  body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
+  example: { email: 'steve@example.org' },
+  reply: z
+    .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
+    .meta({ id: 'InviteAccountResponse' }),
+}).handle(async ({ principal, body: { email } }, services) => {
+  requireOperator(principal);
+  return inviteToSignUp(services, principal, email);
+});
+
+export const creditAccount = operation({
+  ...of,
+  id: 'CreditAccount',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:credit',
+  summary: "Change an account's balance",
+  description:
+    'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
+    'asking again changes nothing.',
+  params: Params,
+  body: message({
+    amountMicros: Micros,
+    kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
+    note: line(256).trim().min(1, 'is required'),
+    ref: line(128).trim().default('').describe('Of your choice; one entry of a kind each. Empty: none.'),
+  }).meta({ id: 'CreditAccountRequest' }),
+  example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
+  reply: Account,
+}).handle(async ({ principal, params, body }, services) => {
+  requireOperator(principal);
+  const { accountId } = params;
+  const { amountMicros, kind, note } = body;
+  const at = services.clock.now();
+  // Of one namespace each, so that no operator's reference can be taken for another account's.
+  const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
+  await services.store.write(async (tx) => {
+    await knownAccount(tx, accountId);
+    if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
+    const detail = `${kind} ${amountMicros} micros: ${note}`;
+    await recordDeed(tx, doerOf(principal), { action: 'wallet.credit', accountId, detail, at });
+  });
+  return shown(services, accountId);
+});
+
+export const setAccountLimits = operation({
+  ...of,
+  id: 'SetAccountLimits',
+  method: 'post',
+  path: '/v1/operator/accounts/{accountId}:setLimits',
+  summary: "Set an account's limits",
+  description: 'What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.',
+  params: Params,
+  body: message({
+    maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
+    maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
+  }).meta({ id: 'SetAccountLimitsRequest' }),
+  example: { maxRamMb: 32_768, maxServers: 20 },
+  reply: Account,
+}).handle(async ({ principal, params, body }, services) => {
+  requireOperator(principal);
+  const { accountLimits } = services;
+  const { accountId } = params;
+  await knownAccount(services.store, accountId);
+  await services.inTurn(`limits ${accountId}`, async () => {
+    const now = accountLimits.ownOf(accountId);
+    const own = {
+      maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
+      maxServers: inherited(body.maxServers, now.maxServers),
+    };
+    await accountLimits.set(accountId, own, async (tx) => {
+      const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
+      const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+      const deed = { action: 'account.setLimits', accountId, detail, at: services.clock.now() };
+      await recordDeed(tx, doerOf(principal), deed);
+    });
+  });
+  return shown(services, accountId);
+});
+
+/** Accounts and their money, for operators. */
+export const accountOperations = [listAccountsOperation, inviteAccount, creditAccount, setAccountLimits] as const;
+
+function inherited(asked: number | undefined, now: number | null): number | null {
+  return asked === undefined ? now : asked === INHERITED ? null : asked;
+}
+
+/** A key keeps its scopes when its user is no operator any more. */
+function requireOperator({ operator }: Principal): void {
+  if (operator) return;
+  throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+}
+
+async function posted(tx: Tx, posting: Posting): Promise<boolean> {
+  try {
+    return await post(tx, posting);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const message = 'The balance would be more than can be kept exactly.';
+    throw new StatusError('OUT_OF_RANGE', 'BALANCE_OUT_OF_RANGE', message, { cause });
+  }
+}
+
+async function knownAccount(db: Pick<Tx, 'query'>, accountId: string): Promise<ListedAccount> {
+  const account = await findListedAccount(db, accountId);
+  if (account) return account;
+  throw new StatusError('NOT_FOUND', 'ACCOUNT_NOT_FOUND', 'There is no such account.', { metadata: { accountId } });
+}
+
+async function shown(services: Services, accountId: string): Promise<z.input<typeof Account>> {
+  return accountView(await knownAccount(services.store, accountId), services);
+}
+
+function accountView({ id, ...account }: ListedAccount, services: MoneyServices): z.input<typeof Account> {
+  return { ...account, accountId: id, ...services.accountLimits.of(id) };
+}

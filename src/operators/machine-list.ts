@@ -1,0 +1,134 @@
+import { ENTERS } from '../servers/transition-rows.ts';
+import type { Sql } from '../store/writer.ts';
+
+/** A server or a device grant as operators find it in a list: as stored, so that no actor has to be woken for it. */
+export interface MachineRow {
+  kind: 'server' | 'grant';
+  id: string;
+  name: string;
+  /** '' for a grant. */
+  accountId: string;
+  /** The wire state, or `maintaining`. */
+  state: string;
+  /** When the state was entered. */
+  since: number;
+  /** The persisted snapshot, JSON text. */
+  snapshot: string;
+  /** Of a grant: JSON text of its changes. */
+  history: string;
+  /** Its place in the list: 0 should pass, 1 failed, 2 runs, 3 waits for somebody, 4 sleeps, 5 is over. */
+  urgency: number;
+  sortedBy: number;
+}
+
+/** Which machines; '' and undefined: all. */
+export interface MachineFilter {
+  kind: '' | 'server' | 'grant';
+  state: string;
+  /** Part of an id, a name or an account's id. */
+  search: string;
+  /** Only those in a state that should pass and was entered before this instant. */
+  stuckSince?: number | undefined;
+  /** Which waiting grants are over. */
+  now: number;
+}
+
+/** The place in the list behind which it goes on. */
+export interface MachineCursor {
+  urgency: number;
+  sortedBy: number;
+  id: string;
+}
+
+const SINCE = `COALESCE((SELECT t."at" FROM "transitions" t WHERE t."serverId" = s."id" AND ${ENTERS}
+  ORDER BY t."seq" DESC LIMIT 1), s."createdAt")`;
+
+/** Failed servers rest once what failed is cleared away. Inside a text of the snapshot the quotes would be escaped. */
+const CLEARED = ['install', 'start']
+  .map((what) => `s."snapshot" LIKE '%"value":{"${what}Failed":"cleared"}%'`)
+  .join(' OR ');
+
+/** For players it sleeps. */
+const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
+
+/** Sleepers, of whom there may be many, are ordered by id alone: nobody asks since when. */
+const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
+    CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
+    CASE WHEN s."state" IN ('installing', 'starting', 'stopping', 'deleting') OR (${WORKED_ON}) THEN 0
+      WHEN s."state" IN ('install_failed', 'start_failed') THEN CASE WHEN ${CLEARED} THEN 1 ELSE 0 END
+      WHEN s."state" = 'running' THEN 2 ELSE 4 END AS "urgency",
+    CASE WHEN s."state" = 'hibernated' AND NOT (${WORKED_ON}) THEN 0 ELSE ${SINCE} END AS "sortedBy"
+  FROM "servers" s`;
+
+const grantsAt = (now: string) => `SELECT 'grant' AS "kind", g."id", COALESCE(c."name", 'The command line') AS "name",
+    '' AS "accountId", g."state",
+    CASE WHEN g."state" IN ('authorization_pending', 'slow_down', 'approved') AND g."expiresAt" > ${now}
+      THEN 3 ELSE 5 END AS "urgency",
+    CASE WHEN g."changedAt" = 0 THEN g."createdAt" ELSE g."changedAt" END AS "sortedBy"
+  FROM "grants" g LEFT JOIN "clients" c ON c."id" = g."clientId"`;
+
+/** At most `limit` machines behind `after`: those that should be doing something first, and of these the oldest. */
+export async function listMachines(
+  db: Sql,
+  filter: MachineFilter,
+  after: MachineCursor | undefined,
+  limit: number,
+): Promise<MachineRow[]> {
+  const { sql, parameters, add } = found(filter);
+  const behind = after
+    ? `AND ("urgency", "sortedBy", "id") > (${add(after.urgency)}, ${add(after.sortedBy)}, ${add(after.id)})`
+    : '';
+  return db.query<MachineRow>(
+    `SELECT m.*, COALESCE(s."snapshot", g."snapshot") AS "snapshot", COALESCE(g."history", '[]') AS "history",
+       CASE WHEN m."state" = 'hibernated' THEN ${SINCE} ELSE m."sortedBy" END AS "since"
+     FROM (${sql} ${behind} ORDER BY "urgency", "sortedBy", "id" LIMIT ${add(limit)}) m
+     LEFT JOIN "servers" s ON m."kind" = 'server' AND s."id" = m."id"
+     LEFT JOIN "grants" g ON m."kind" = 'grant' AND g."id" = m."id"
+     ORDER BY m."urgency", m."sortedBy", m."id"`,
+    parameters,
+  );
+}
+
+/** How many machines there are in each state, whatever the filter's own state is. */
+export async function countMachines(db: Sql, filter: MachineFilter): Promise<{ state: string; count: number }[]> {
+  const { sql, parameters } = found({ ...filter, state: '' });
+  const rows = await db.query<{ state: string; count: number | string }>(
+    `SELECT "state", COUNT(*) AS "count" FROM (${sql}) x GROUP BY "state"`,
+    parameters,
+  );
+  return rows.map(({ state, count }) => ({ state, count: Number(count) }));
+}
+
+/** One machine; undefined where there is none. */
+export async function findMachine(db: Sql, id: string, now: number): Promise<MachineRow | undefined> {
+  const [row] = await db.query<MachineRow>(
+    `SELECT m.*, COALESCE(s."snapshot", g."snapshot") AS "snapshot", COALESCE(g."history", '[]') AS "history",
+       CASE WHEN m."kind" = 'server' THEN ${SINCE} ELSE m."sortedBy" END AS "since"
+     FROM (${SERVERS} WHERE s."id" = $1 UNION ALL ${grantsAt('$2')} WHERE g."id" = $1) m
+     LEFT JOIN "servers" s ON m."kind" = 'server' AND s."id" = m."id"
+     LEFT JOIN "grants" g ON m."kind" = 'grant' AND g."id" = m."id"`,
+    [id, now],
+  );
+  return row;
+}
+
+function found({ kind, state, search, stuckSince, now }: MachineFilter) {
+  const parameters: unknown[] = [];
+  const add = (value: unknown) => `$${parameters.push(value)}`;
+  const grants = grantsAt(kind === 'server' ? '' : add(now));
+  const machines = kind === 'server' ? SERVERS : kind === 'grant' ? grants : `${SERVERS} UNION ALL ${grants}`;
+  const conditions = ['1 = 1'];
+  if (state !== '') conditions.push(`"state" = ${add(state)}`);
+  if (search !== '') {
+    // As it is written too: SQLite lowers and compares only the letters of ASCII without regard to case.
+    const patterns = [search, search.toLowerCase()].map((text) =>
+      add(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`),
+    );
+    const columns = ['id', 'name', 'accountId'].map(
+      (name) => `"${name}" LIKE ${patterns[0]} ESCAPE '\\' OR LOWER("${name}") LIKE ${patterns[1]} ESCAPE '\\'`,
+    );
+    conditions.push(`(${columns.join(' OR ')})`);
+  }
+  if (stuckSince !== undefined) conditions.push(`"urgency" IN (0, 3) AND "sortedBy" <= ${add(stuckSince)}`);
+  return { sql: `SELECT * FROM (${machines}) u WHERE ${conditions.join(' AND ')}`, parameters, add };
+}

@@ -1,0 +1,210 @@
+import { deviceGrantMachine } from '../../machines/device-grant.ts';
+import type { Cause } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Doer } from '../people/audit/audit.ts';
+import type { Grants } from '../people/grants/grants.ts';
+import { DEVICE, changesIn } from '../people/grants/history.ts';
+import { type Intervention, eventNotLegal, operatorEvents } from '../servers/operator-events.ts';
+import type { Servers } from '../servers/servers.ts';
+import { listTransitions } from '../servers/transition-rows.ts';
+import type { Store } from '../store/store.ts';
+import {
+  type MachineCursor,
+  type MachineFilter,
+  type MachineRow,
+  countMachines,
+  findMachine,
+  listMachines,
+} from './machine-list.ts';
+import { redacted } from './redact.ts';
+import { type StoredSnapshot, type Wait, grantWaits, serverWaits } from './waits.ts';
+
+/** One machine in a list of them. */
+export interface MachineSummary {
+  id: string;
+  kind: 'server' | 'grant';
+  /** A server's name, or the app that asks for a grant. */
+  name: string;
+  /** '' for a grant. */
+  accountId: string;
+  /** The wire state, `deleting`, or `maintaining`. */
+  state: string;
+  /** Where in the statechart: `stopping.halting`. */
+  path: string;
+  since: number;
+  cause: Cause;
+  waitsFor: Wait[];
+  deadlineAt: number | null;
+  /** It is in a state that is meant to pass. */
+  passing: boolean;
+}
+
+/** One machine laid open. */
+export interface MachineDetail extends MachineSummary {
+  /** What `send` takes now. */
+  legalEvents: string[];
+  deadlines: { name: string; at: number }[];
+  /** The newest 50, newest first. */
+  transitions: Pick<MachineStep, 'at' | 'event' | 'from' | 'to' | 'cause'>[];
+  /** As persisted, without what could be secret. */
+  snapshot: unknown;
+  /** The statechart as plain JSON. */
+  definition: object;
+}
+
+/** Which machines are asked for. What is '' or absent does not restrict. */
+export interface MachineQuery {
+  kind?: MachineFilter['kind'];
+  state?: string;
+  search?: string;
+  /** Only those that have been for so long in a state that is meant to pass. */
+  stuckForMs?: number | undefined;
+  /** Where the page before this one ended. */
+  after?: string;
+  limit: number;
+}
+
+/** What an operator sends, and who they are. */
+export interface OperatorAct {
+  event: string;
+  /** Of kind `operator`; the note is the reason. */
+  cause: Cause;
+  doer: Doer;
+  accountId: string;
+}
+
+/** Every state machine of the installation, as operators see it: read from what is stored, so that looking wakes nothing. */
+export interface Machines {
+  /** A page, those first that should be doing something; `next` is '' on the last. INVALID_ARGUMENT for a foreign `after`. */
+  list(query: MachineQuery): Promise<{ machines: MachineSummary[]; next: string }>;
+  /** How many there are in each state; the query's own state does not count. */
+  count(query: MachineQuery): Promise<{ state: string; count: number }[]>;
+  inspect(id: string): Promise<MachineDetail | undefined>;
+  /**
+   * Gives a machine an event and resolves once that is stored. NOT_FOUND; FAILED_PRECONDITION EVENT_NOT_LEGAL with the legal
+   * ones; whatever else refuses the same to an owner, such as empty funds for START.
+   */
+  send(id: string, act: OperatorAct): Promise<void>;
+  /** Tells every transition once it is stored; costs nothing while nobody follows. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
+}
+
+export interface MachinesOptions {
+  store: Store;
+  clock: Clock;
+  servers: Pick<Servers, 'intervene' | 'follow'>;
+  grants: Pick<Grants, 'intervene' | 'follow'>;
+}
+
+/** Of a list that is not paged further. */
+const KEPT_TRANSITIONS = 50;
+const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as object;
+const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as object;
+const WAITING_GRANT = new Set(['authorization_pending', 'slow_down']);
+/** Ranks of the list that are meant to pass: servers on their way, grants that wait. */
+const PASSING = new Set([0, 3]);
+
+export function createMachines({ store, clock, servers, grants }: MachinesOptions): Machines {
+  function filterOf({ kind = '', state = '', search = '', stuckForMs }: MachineQuery): MachineFilter {
+    const now = clock.now();
+    return { kind, state, search, now, stuckSince: stuckForMs === undefined ? undefined : now - stuckForMs };
+  }
+
+  return {
+    async list(query) {
+      const after = query.after ? cursorOf(query.after) : undefined;
+      const rows = await listMachines(store, filterOf(query), after, query.limit + 1);
+      const page = rows.slice(0, query.limit);
+      return { machines: page.map(summaryOf), next: rows.length > page.length ? cursorText(page.at(-1)!) : '' };
+    },
+    count: (query) => countMachines(store, filterOf(query)),
+    async inspect(id) {
+      const row = await findMachine(store, id, clock.now());
+      if (!row) return undefined;
+      const summary = summaryOf(row);
+      const { deadlineAt, state } = summary;
+      const keepAwake = keptAwakeUntil(row);
+      return {
+        ...summary,
+        legalEvents: legalEvents(row, clock.now()),
+        deadlines: [
+          ...(deadlineAt === null ? [] : [{ name: state, at: deadlineAt }]),
+          ...(keepAwake > clock.now() ? [{ name: 'keepAwake', at: keepAwake }] : []),
+        ],
+        transitions: await transitionsOf(store, row),
+        snapshot: redacted(JSON.parse(row.snapshot)),
+        definition: row.kind === 'server' ? SERVER_CHART : GRANT_CHART,
+      };
+    },
+    async send(id, { event, cause, doer, accountId }) {
+      const at = clock.now();
+      const row = await findMachine(store, id, at);
+      if (!row)
+        throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: { id } });
+      const legal = legalEvents(row, at);
+      if (!legal.includes(event)) throw eventNotLegal(id, row.state, event, legal);
+      if (row.kind === 'grant') await grants.intervene(id, { doer, accountId, cause });
+      else await servers.intervene(id, { type: event, at, cause } as Intervention);
+    },
+    follow(listener) {
+      const cancel = [servers.follow(listener), grants.follow(listener)];
+      return () => {
+        for (const each of cancel) each();
+      };
+    },
+  };
+}
+
+function summaryOf(row: MachineRow): MachineSummary {
+  const { id, kind, name, accountId, state, since } = row;
+  const stored = JSON.parse(row.snapshot) as StoredSnapshot & {
+    value: Parameters<typeof pathOf>[0];
+    context: { cause?: Cause };
+  };
+  const waitsFor = kind === 'server' ? serverWaits(stored) : grantWaits(state, stored);
+  const cause = stored.context.cause ?? changesIn(row.history).at(-1)?.cause ?? DEVICE;
+  const deadlineAt = stored.context.deadlineAt ?? null;
+  const passing = PASSING.has(row.urgency);
+  return { id, kind, name, accountId, state, path: pathOf(stored.value), since, cause, waitsFor, deadlineAt, passing };
+}
+
+/** An operator may end a grant that waits, but neither approve it, which is its user's alone, nor poll for its device. */
+function legalEvents(row: MachineRow, at: number): string[] {
+  if (row.kind === 'server') {
+    const { value, context } = JSON.parse(row.snapshot) as ServerSnapshot;
+    try {
+      return operatorEvents(serverMachine.resolveState({ value, context }), at);
+    } catch {
+      // A state that only another version knows.
+      return [];
+    }
+  }
+  const { expiresAt = 0 } = (JSON.parse(row.snapshot) as StoredSnapshot).context;
+  return WAITING_GRANT.has(row.state) && expiresAt > at ? ['DENY'] : [];
+}
+
+function keptAwakeUntil({ snapshot }: MachineRow): number {
+  return (JSON.parse(snapshot) as { context: { keepAwakeUntil?: number } }).context.keepAwakeUntil ?? 0;
+}
+
+async function transitionsOf(store: Store, { kind, id, history }: MachineRow): Promise<MachineDetail['transitions']> {
+  if (kind === 'grant') return changesIn(history).toReversed();
+  const rows = await listTransitions(store, id, KEPT_TRANSITIONS);
+  return rows.map(({ at, event, from, to, cause }) => ({ at, event, from, to, cause: JSON.parse(cause) as Cause }));
+}
+
+function cursorText({ urgency, sortedBy, id }: MachineCursor): string {
+  return Buffer.from(`${urgency}.${sortedBy}.${id}`).toString('base64url');
+}
+
+function cursorOf(text: string): MachineCursor {
+  const [, urgency, sortedBy, id] =
+    /^(\d)\.(\d{1,15})\.([\w-]{1,64})$/.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if (id === undefined) {
+    throw new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', 'after is not the next of an earlier page.');
+  }
+  return { urgency: Number(urgency), sortedBy: Number(sortedBy), id };
+}

@@ -1,0 +1,43 @@
+import { type Reserving, reserves } from '../billing/reservations.ts';
+import { StatusError } from '../kernel/status.ts';
+import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** That a node takes no new starts, and why. */
+export interface Drained {
+  reason: string;
+  at: number;
+}
+
+/** Whether this node takes new starts. It survives restarts. */
+export interface NodeDrain {
+  /** Undefined: it does. */
+  now(): Drained | undefined;
+  /** Stores what holds from the commit on; undefined ends it. `also` runs in the same write. */
+  set(drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Throws FAILED_PRECONDITION NODE_DRAINED for a server that would have to be started; one that is awake stays so. */
+  admit(server: Reserving): void;
+}
+
+const KEY = 'node-drain';
+
+export async function openNodeDrain(store: Store, nodeLabel: string): Promise<NodeDrain> {
+  let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
+
+  return {
+    now: () => drained ?? undefined,
+    async set(next, also) {
+      await store.write(async (tx) => {
+        if (next === undefined) await deleteMeta(tx, KEY);
+        else await setMeta(tx, KEY, JSON.stringify(next));
+        await also(tx);
+      });
+      drained = next ?? null;
+    },
+    admit(server) {
+      if (drained === null || reserves(server)) return;
+      const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
+      throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { node: nodeLabel } });
+    },
+  };
+}

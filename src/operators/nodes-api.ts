@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { CapacityResponse, capacityView } from '../billing/capacity-api.ts';
+import { message, reply, text } from '../http/fields.ts';
+import { operation } from '../http/operation.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Services } from '../http/services.ts';
+import { StatusError } from '../kernel/status.ts';
+import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import type { Drained } from './node-drain.ts';
+import { Reason } from './servers-api.ts';
+
+const Node = z
+  .object({
+    node: reply.text,
+    region: reply.text,
+    reachable: reply.flag.describe('Its engine answers.'),
+    drained: reply.flag.describe('It takes no new starts.'),
+    drainReason: reply.text,
+    drainedAt: reply.timestamp,
+    capacity: CapacityResponse.prefault({}),
+  })
+  .meta({ id: 'Node' });
+
+const of = { scope: 'operator', tag: 'operator' } as const;
+const NodeRequest = message({
+  node: text(128).describe('As the list names it.'),
+  reason: Reason.describe('Owners who start a server read it.'),
+}).meta({ id: 'NodeRequest' });
+
+export const listNodes = operation({
+  ...of,
+  id: 'ListNodes',
+  method: 'get',
+  path: '/v1/operator/nodes',
+  summary: 'List nodes',
+  description: 'The machines that servers run on, what they have left, and whether they take new starts.',
+  reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
+}).handle(async (_call, services) => ({ nodes: [await nodeView(services)] }));
+
+export const drainNode = operation({
+  ...of,
+  id: 'DrainNode',
+  method: 'post',
+  path: '/v1/operator/nodes:drain',
+  summary: 'Drain a node',
+  description:
+    'From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake ' +
+    'stay until they stop; their owners may still restart them.',
+  body: NodeRequest,
+  example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
+  reply: Node,
+}).handle(async ({ principal, body: { node, reason } }, services) => {
+  const at = services.clock.now();
+  return change(services, principal, { node, action: 'node.drain', reason, drained: { reason, at } });
+});
+
+export const resumeNode = operation({
+  ...of,
+  id: 'ResumeNode',
+  method: 'post',
+  path: '/v1/operator/nodes:resume',
+  summary: 'Resume a node',
+  description: 'It takes new starts again.',
+  body: NodeRequest,
+  example: { node: 'node-1', reason: 'Maintenance done' },
+  reply: Node,
+}).handle(async ({ principal, body: { node, reason } }, services) =>
+  change(services, principal, { node, action: 'node.resume', reason, drained: undefined }),
+);
+
+/** The machines servers run on, for operators. */
+export const nodeOperations = [listNodes, drainNode, resumeNode] as const;
+
+interface Change {
+  node: string;
+  action: string;
+  reason: string;
+  drained: Drained | undefined;
+}
+
+async function change(
+  services: Services,
+  principal: Principal,
+  { node, action, reason, drained }: Change,
+): Promise<z.input<typeof Node>> {
+  const { config, clock, drain } = services;
+  if (node !== config.nodeLabel) {
+    throw new StatusError('NOT_FOUND', 'NODE_NOT_FOUND', 'There is no such node.', { metadata: { node } });
+  }
+  const deed = { action, accountId: principal.accountId, detail: `${node}: ${reason}`, at: clock.now() };
+  await drain.set(drained, (tx) => recordDeed(tx, doerOf(principal), deed));
+  return nodeView(services);
+}
+
+async function nodeView({ config, capacity, drain }: Services): Promise<z.input<typeof Node>> {
+  const drained = drain.now();
+  const reachable = await capacity.reachable();
+  return {
+    node: config.nodeLabel,
+    region: config.region,
+    reachable,
+    drained: drained !== undefined,
+    drainReason: drained?.reason,
+    drainedAt: drained?.at,
+    capacity: capacityView(await capacity.read(), {
+      maxServers: config.maxServersPerAccount,
+      available: reachable && drained === undefined,
+    }),
+  };
+}

@@ -1,0 +1,159 @@
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ServerDatabases } from '../databases/databases.ts';
+import type { Engine } from '../engines/engine.ts';
+import { removeTree } from '../jail/remove-tree.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import { StatusError } from '../kernel/status.ts';
+import { removeGame } from '../servers/reconcile.ts';
+import { listServerIds } from '../servers/rows.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** Something on this node that belongs to no server. */
+export interface Orphan {
+  /** `game`: a container or process; `database`; else the name of a folder of folders: `data`, `backups`. */
+  kind: string;
+  /** The id of the server it once belonged to, with an ending where that was put aside; a database's own name. */
+  id: string;
+  /** A game that runs. */
+  up: boolean;
+  /** When it was last changed, or began; null: not known. */
+  at: number | null;
+}
+
+/** Finds and removes what servers have left behind: after a lost database, a removal by hand, or an engine that was away. */
+export interface Orphans {
+  /** `unread`: kinds that cannot be asked for now. */
+  list(): Promise<{ orphans: Orphan[]; unread: string[] }>;
+  /**
+   * Removes one that `list` names; `also` runs in the write that decides so, and a folder is then gone for good even if
+   * this process dies. NOT_FOUND ORPHAN_NOT_FOUND; FAILED_PRECONDITION ORPHAN_IN_USE for the files of a game that runs,
+   * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE.
+   */
+  remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Ends removals that an earlier run had begun. */
+  resume(): Promise<void>;
+}
+
+export interface OrphansOptions {
+  store: Store;
+  engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
+  log: Log;
+  /** Per kind the folder in which each server has one of its own, named after its id. */
+  folders: Record<string, string>;
+  /** Databases that wait for their removal; absent where no database server is set. */
+  databases?: Pick<ServerDatabases, 'orphans'> | undefined;
+}
+
+const GAME = 'game';
+const DATABASE = 'database';
+/** No server's id begins so. */
+const REMOVING = '.removing-';
+
+export function createOrphans({ store, engine, log, folders, databases }: OrphansOptions): Orphans {
+  async function listGames(known: ReadonlySet<string>): Promise<Orphan[]> {
+    const games = (await engine.list()).filter(({ serverId }) => !known.has(serverId));
+    return games.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
+  }
+
+  async function listFolders(kind: string, dir: string, known: ReadonlySet<string>): Promise<Orphan[]> {
+    const entries = (await entriesOf(dir)).filter(({ name }) => !name.startsWith('.') && !known.has(serverOf(name)));
+    const found = entries.map(async ({ name: id }) => {
+      const at = await stat(join(dir, id)).then(
+        ({ mtimeMs }) => Math.floor(mtimeMs),
+        () => null,
+      );
+      return { kind, id, up: false, at };
+    });
+    return Promise.all(found);
+  }
+
+  async function listDatabases(): Promise<Orphan[]> {
+    const waiting = (await databases?.orphans()) ?? [];
+    return waiting.map(({ name, createdAt }) => ({ kind: DATABASE, id: name, up: false, at: createdAt }));
+  }
+
+  async function list(): Promise<{ orphans: Orphan[]; unread: string[] }> {
+    // Before the servers: what is made meanwhile has its row first.
+    const known = async () => new Set(await listServerIds(store));
+    const unread: string[] = [];
+    const parts = [GAME, DATABASE, ...Object.keys(folders)].map(async (kind) => {
+      try {
+        if (kind === DATABASE) return await listDatabases();
+        const dir = folders[kind];
+        return dir === undefined ? await listGames(await known()) : await listFolders(kind, dir, await known());
+      } catch (error) {
+        log.warn({ kind, err: error }, 'orphans cannot be looked for now');
+        unread.push(kind);
+        return [];
+      }
+    });
+    return { orphans: (await Promise.all(parts)).flat(), unread };
+  }
+
+  /** Within the write nobody can create a server of this id. */
+  async function removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
+    const aside = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
+    await store.write(async (tx) => {
+      const rows = await tx.query('SELECT "id" FROM "servers" WHERE "id" = $1', [serverOf(id)]);
+      if (rows.length > 0) throw notFound();
+      await also(tx);
+      await rename(join(dir, id), aside);
+    });
+    clear(aside);
+  }
+
+  function clear(aside: string): void {
+    removeTree(aside).catch((error: unknown) => {
+      log.warn({ folder: aside, err: error }, 'an orphan could not be removed yet; the next start tries again');
+    });
+  }
+
+  return {
+    list,
+    async remove(kind, id, also) {
+      const { orphans, unread } = await list();
+      if (unread.includes(kind) || unread.includes(GAME)) {
+        throw new StatusError('UNAVAILABLE', 'NODE_UNREACHABLE', 'The engine cannot be reached now. Try again.');
+      }
+      const found = orphans.find((orphan) => orphan.kind === kind && orphan.id === id);
+      if (found === undefined) throw notFound();
+      if (kind === DATABASE) throw goes();
+      const dir = folders[kind];
+      if (dir === undefined) {
+        await store.write(also);
+        return removeGame(engine, id);
+      }
+      if (orphans.some((orphan) => orphan.kind === GAME && orphan.id === serverOf(id) && orphan.up)) {
+        const message = 'A game runs on these files: remove that first.';
+        throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
+      }
+      await removeFolder(dir, id, also);
+    },
+    async resume() {
+      for (const dir of Object.values(folders)) {
+        for (const { name } of await entriesOf(dir)) if (name.startsWith(REMOVING)) clear(join(dir, name));
+      }
+    },
+  };
+}
+
+async function entriesOf(dir: string) {
+  await mkdir(dir, { recursive: true, mode: 0o750 });
+  return (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+}
+
+/** The server a folder belongs to: what is put aside for one bears its id before a dot, which no id has. */
+function serverOf(folder: string): string {
+  return folder.split('.', 1)[0]!;
+}
+
+function goes(): StatusError {
+  const sentence = 'It is removed by itself as soon as the database server can be reached.';
+  return new StatusError('FAILED_PRECONDITION', 'ORPHAN_GOES', sentence);
+}
+
+function notFound(): StatusError {
+  return new StatusError('NOT_FOUND', 'ORPHAN_NOT_FOUND', 'There is no such orphan; list them anew.');
+}

@@ -1,0 +1,71 @@
+import { type Html, html } from '../../web/html.ts';
+import { type Box, type Drawing, FONT_PX, layOut } from './chart-layout.ts';
+import { readChart } from './statechart.ts';
+
+/** Definitions do not change while the service runs. */
+const known = new WeakMap<object, { broad: Drawing; slim: Drawing }>();
+
+/**
+ * A machine's statechart, drawn from its definition (plain JSON), with the present state lit: twice, for wide and for narrow
+ * windows, of which the stylesheet shows one. `path` is where the machine is; a path that the chart does not know lights nothing.
+ */
+export function chart(definition: object, path: string): Html {
+  let drawings = known.get(definition);
+  if (!drawings) {
+    const root = readChart(definition);
+    drawings = { broad: layOut(root, 2), slim: layOut(root, 1) };
+    known.set(definition, drawings);
+  }
+  return html`<div class="chart">${drawn(drawings.broad, path, 'broad')}${drawn(drawings.slim, path, 'slim')}</div>`;
+}
+
+function drawn({ width, height, boxes, edges }: Drawing, path: string, form: 'broad' | 'slim'): Html {
+  const outer = boxes.filter(({ state }) => state.states.length > 0);
+  const leaves = boxes.filter(({ state }) => state.states.length === 0);
+  return html`<svg
+    class="${form}"
+    viewBox="0 0 ${width} ${height}"
+    width="${width}"
+    height="${height}"
+    font-size="${FONT_PX}"
+    role="img"
+    aria-label="Statechart. The machine is in ${path}."
+  >
+    ${outer.map((box) => frame(box, path))}
+    <g>
+      ${edges
+        .toSorted((a, b) => Number(isIn(a.from, path)) - Number(isIn(b.from, path)))
+        .map(
+          ({ from, to, line, head }) =>
+            html`<g class="${lit('edge', isIn(from, path))}" data-from="${from}" data-to="${to}">
+              <path class="way" d="${line}" /><path class="head" d="${head}" />
+            </g>`,
+        )}
+    </g>
+    ${leaves.map((box) => frame(box, path))}
+  </svg>`;
+}
+
+function frame({ state, x, y, width, height, textX, lines }: Box, path: string): Html {
+  const compound = state.states.length > 0;
+  const kind = compound ? 'state outer' : state.final ? 'state final' : 'state';
+  return html`<g class="${lit(kind, isIn(state.path, path))}" data-state="${state.path}">
+    <rect x="${x}" y="${y}" width="${width}" height="${height}" rx="9" />
+    ${state.initial && html`<circle class="initial" cx="${textX + 4}" cy="${y + 14}" r="4" />`}
+    <text class="name" x="${state.initial ? textX + 14 : textX}" y="${y + 18}">${state.name}</text>
+    ${lines.map(
+      (line) =>
+        html`<text class="${line.kind}" x="${textX}" y="${line.y + 4}">
+          ${line.text}${line.target !== '' && html`<tspan class="to"> ${line.target}</tspan>`}
+        </text>`,
+    )}
+  </g>`;
+}
+
+function lit(kind: string, isLit: boolean): string {
+  return isLit ? `${kind} lit` : kind;
+}
+
+function isIn(state: string, path: string): boolean {
+  return state === path || path.startsWith(`${state}.`);
+}

@@ -1,0 +1,131 @@
+import type { Cause } from '../../../machines/server-types.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { type Html, html } from '../../web/html.ts';
+import { instantText, plainName } from '../../web/text.ts';
+import type { SignedInVisit } from '../../web/visit.ts';
+import type { MachineDetail, MachineSummary } from '../machines.ts';
+import { eventName } from './statechart.ts';
+
+/** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
+export function requireOperator({ principal }: SignedInVisit): void {
+  if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
+}
+
+/** What kinds of states there are, as they are coloured. */
+const TONES: Record<string, string> = {
+  running: 'good',
+  approved: 'good',
+  installing: 'warn',
+  maintaining: 'warn',
+  starting: 'warn',
+  stopping: 'warn',
+  deleting: 'warn',
+  install_failed: 'bad',
+  start_failed: 'bad',
+  access_denied: 'bad',
+};
+
+export function stateTag(state: string): Html {
+  return html`<span class="tag ${TONES[state] ?? 'calm'}">${stateText(state)}</span>`;
+}
+
+/** `start failed`. */
+export function stateText(state: string): string {
+  return state.replaceAll('_', ' ');
+}
+
+/** How long a machine has been what it is; a script, where there is one, counts on. */
+export function sinceText({ since }: Pick<MachineSummary, 'since'>, now: number): Html {
+  const at = new Date(since).toISOString();
+  return html`<time datetime="${at}" data-since="${since}" title="${instantText(since)}"
+    >${spanText(now - since)}</time
+  >`;
+}
+
+/** `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`: the two largest units. The script of the page has the same rule. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}
+
+/** `until 14:05:09 UTC`. */
+export function untilText(until: number): string {
+  return `until ${new Date(until).toISOString().slice(11, 19)} UTC`;
+}
+
+/** What a machine waits for, in words. */
+export function waitsText({ waitsFor, kind, state }: MachineSummary): Html {
+  if (waitsFor.length > 0) {
+    return html`${waitsFor.map(({ what, until }) => html`<span>${what}</span>${until !== null && html`<small>${untilText(until)}</small>`}`)}`;
+  }
+  if (kind === 'grant') return html`<span class="soft">nothing: it is over</span>`;
+  return html`<span class="soft">${state === 'hibernated' ? 'a player, or its owner' : 'its owner'}</span>`;
+}
+
+const WHO: Record<Cause['kind'], string> = {
+  key: 'API key',
+  user: 'User',
+  player: 'Player',
+  schedule: 'Schedule',
+  operator: 'Operator',
+  system: 'By itself',
+};
+
+/** Who or what, and why. Names of players and reasons come from outside. */
+export function causeText({ kind, id, note }: Cause): Html {
+  const who =
+    kind === 'system' ? (id === 'device' ? 'Device' : WHO.system) : html`${WHO[kind]} <bdi>${plainName(id)}</bdi>`;
+  const why = plainName(note, 200);
+  return html`<span>${who}</span>${why !== '' && html`<small><bdi>${why}</bdi></small>`}`;
+}
+
+/** What an event that an operator may send does, in a sentence. */
+const EVENTS: Record<string, string> = {
+  ALARM: 'Time is up: do now what is due then, or try again what hangs.',
+  KILL: 'End the game at once, without saving.',
+  STOP: 'Save, and put it to sleep.',
+  START: 'Wake it. Funds and capacity are asked as ever.',
+  RESTART: 'Stop it, then start it again.',
+  RETRY_INSTALL: 'Run the installer again.',
+  REINSTALL: 'Install the content anew.',
+  DELETE: 'Remove the server, its world and its backups for good.',
+  DENY: 'Decline it: the device is told that access was denied.',
+};
+
+export function eventText(event: string): string {
+  return EVENTS[event] ?? '';
+}
+
+/** The name under which a machine goes. */
+export function machineName({ name, id }: Pick<MachineSummary, 'name' | 'id'>): string {
+  return plainName(name) || id;
+}
+
+/** One line of a machine's history. */
+export function transitionRow({ at, event, from, to, cause }: MachineDetail['transitions'][number]): Html {
+  return html`<tr>
+    <td data-label="At"><time datetime="${new Date(at).toISOString()}">${momentText(at)}</time></td>
+    <td data-label="Event"><code>${eventName(event)}</code></td>
+    <td data-label="Change">
+      <span>${from !== '' && from !== to && html`${stateTag(from)} → `}${stateTag(to)}</span>
+    </td>
+    <td data-label="Cause">${causeText(cause)}</td>
+  </tr>`;
+}
+
+/** `2026-11-20 23:50:12.345`, UTC: what happened within one second is told apart. */
+function momentText(at: number): string {
+  return new Date(at).toISOString().replace('T', ' ').slice(0, -1);
+}

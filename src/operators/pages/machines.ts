@@ -1,0 +1,220 @@
+import { ASSETS } from '../../web/assets.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Serve } from '../../web/serve.ts';
+import type { Page, SignedInVisit } from '../../web/visit.ts';
+import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
+import {
+  causeText,
+  machineName,
+  requireOperator,
+  sinceText,
+  spanText,
+  stateTag,
+  stateText,
+  waitsText,
+} from './machine-text.ts';
+
+const ROWS = 50;
+/** Choices of how long something must have been under way. */
+const STUCK_SECONDS = [30, 60, 300, 900, 3_600];
+/** From here on a passing state is pointed at. */
+const LONG_MS = 300_000;
+const KINDS = new Set(['server', 'grant']);
+
+/** What the page was asked to show. */
+interface Asked {
+  state: string;
+  search: string;
+  kind: '' | 'server' | 'grant';
+  /** 0: whatever it is doing. */
+  stuck: number;
+  after: string;
+}
+
+/** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
+export function mountMachines(serve: Serve, { machines }: { machines: Pick<Machines, 'list' | 'count'> }): void {
+  serve.signedIn('/operator', async (visit) => {
+    requireOperator(visit);
+    const asked = askedOf(visit.query);
+    const query = queryOf(asked);
+    const [{ machines: shown, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
+    return machinesPage(visit, { asked, shown, next, counts });
+  });
+}
+
+interface Shown {
+  asked: Asked;
+  shown: MachineSummary[];
+  next: string;
+  counts: { state: string; count: number }[];
+}
+
+function machinesPage({ now }: SignedInVisit, { asked, shown, next, counts }: Shown): Page {
+  const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
+    <div class="card head">
+      <div class="heading">
+        <h1>Machines</h1>
+        <p class="live" role="status" data-status>
+          As of when this page was loaded. <a href="${pathOf(asked)}">Reload</a>
+        </p>
+      </div>
+      ${filterForm(asked)}
+    </div>
+    <div data-live="list" data-now="${now}">
+      ${chips(asked, counts)}
+      <div class="card flush">
+        ${
+          shown.length === 0
+            ? html`<p class="empty">No machine is like that. <a href="/operator">Show all</a></p>`
+            : html`<table class="rows">
+                <caption class="unseen">
+                  Machines, those on their way somewhere first
+                </caption>
+                <thead>
+                  <tr>
+                    <th scope="col">Machine</th>
+                    <th scope="col">State</th>
+                    <th scope="col">For</th>
+                    <th scope="col">Waits for</th>
+                    <th scope="col">Cause</th>
+                    <th scope="col">Account</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  ${shown.map((machine) => machineRow(machine, now))}
+                </tbody>
+              </table>`
+        }
+      </div>
+      ${
+        (asked.after !== '' || next !== '') &&
+        html`<nav class="pager" aria-label="Pages">
+          ${asked.after !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: '' })}">First page</a>`}
+          ${next !== '' && html`<a class="button second" href="${pathOf({ ...asked, after: next })}">Next ${ROWS}</a>`}
+        </nav>`
+      }
+    </div>
+  </div>`;
+  return { title: 'Machines', main, style: ASSETS.machinesStyle, script: ASSETS.machinesScript };
+}
+
+function machineRow(machine: MachineSummary, now: number): Html {
+  const { id, kind, state, path, since, cause, accountId, passing } = machine;
+  const long = passing && kind === 'server' && now - since >= LONG_MS;
+  return html`<tr data-machine="${id}" ${long && html`class="long"`}>
+    <th scope="row">
+      <a href="/operator/machines/${id}"><bdi>${machineName(machine)}</bdi></a>
+      <small><code>${id}</code>${kind === 'grant' && html` · device grant`}</small>
+    </th>
+    <td data-label="State">
+      ${stateTag(state)}${path.includes('.') && html`<small>${path.slice(path.indexOf('.') + 1)}</small>`}
+    </td>
+    <td data-label="For">${sinceText(machine, now)}${long && html`<small class="stuck">longer than usual</small>`}</td>
+    <td data-label="Waits for">${waitsText(machine)}</td>
+    <td data-label="Cause">${causeText(cause)}</td>
+    <td data-label="Account">
+      ${accountId === '' ? html`<span class="soft">–</span>` : html`<a href="${accountPath(accountId)}"><code>${accountId}</code></a>`}
+    </td>
+  </tr>`;
+}
+
+function filterForm({ search, state, kind, stuck }: Asked): Html {
+  return html`<form class="filter" method="get" action="/operator" role="search">
+    <div>
+      <label for="q">Search</label>
+      <input id="q" name="q" type="text" value="${search}" maxlength="100" placeholder="id, name or account" />
+    </div>
+    <div>
+      <label for="kind">Kind</label>
+      <select id="kind" name="kind">
+        ${[
+          ['', 'All'],
+          ['server', 'Servers'],
+          ['grant', 'Device grants'],
+        ].map(([value, name]) => option(value ?? '', name ?? '', kind))}
+      </select>
+    </div>
+    <div>
+      <label for="stuck">Under way for</label>
+      <select id="stuck" name="stuck">
+        ${option('', 'any time', String(stuck || ''))}
+        ${STUCK_SECONDS.map((seconds) => option(String(seconds), `${spanText(seconds * 1_000)} or more`, String(stuck)))}
+      </select>
+    </div>
+    ${state !== '' && html`<input type="hidden" name="state" value="${state}" />`}
+    <button type="submit">Show</button>
+  </form>`;
+}
+
+function option(value: string, name: string, chosen: string): Html {
+  return html`<option value="${value}" ${value === chosen && html`selected`}>${name}</option>`;
+}
+
+function chips(asked: Asked, counts: Shown['counts']): Html {
+  const all = counts.reduce((sum, { count }) => sum + count, 0);
+  const chip = (state: string, name: string, count: number) =>
+    html`<li>
+      <a href="${pathOf({ ...asked, state, after: '' })}" ${asked.state === state && html`aria-current="true"`}
+        >${name} <b>${count}</b></a
+      >
+    </li>`;
+  const known = counts.toSorted((a, b) => orderOf(a.state) - orderOf(b.state) || (a.state < b.state ? -1 : 1));
+  const missing = asked.state !== '' && !counts.some(({ state }) => state === asked.state);
+  return html`<nav aria-label="States">
+    <ul class="chips">
+      ${chip('', 'all', all)}${known.map(({ state, count }) => chip(state, stateText(state), count))}
+      ${missing && chip(asked.state, stateText(asked.state), 0)}
+    </ul>
+  </nav>`;
+}
+
+const ORDER = [
+  'installing',
+  'starting',
+  'stopping',
+  'deleting',
+  'install_failed',
+  'start_failed',
+  'running',
+  'authorization_pending',
+  'slow_down',
+  'approved',
+  'hibernated',
+];
+
+function orderOf(state: string): number {
+  const place = ORDER.indexOf(state);
+  return place === -1 ? ORDER.length : place;
+}
+
+function askedOf(query: URLSearchParams): Asked {
+  const kind = query.get('kind') ?? '';
+  const stuck = Number(query.get('stuck') ?? '');
+  return {
+    state: (query.get('state') ?? '').slice(0, 32),
+    search: (query.get('q') ?? '').slice(0, 100).trim(),
+    kind: KINDS.has(kind) ? (kind as Asked['kind']) : '',
+    stuck: Number.isSafeInteger(stuck) && stuck > 0 && stuck < 1e9 ? stuck : 0,
+    after: (query.get('after') ?? '').slice(0, 200),
+  };
+}
+
+function queryOf({ state, search, kind, stuck, after }: Asked): MachineQuery {
+  const stuckForMs = stuck === 0 ? undefined : stuck * 1_000;
+  return { state: storable(state), search: storable(search), kind, stuckForMs, after, limit: ROWS };
+}
+
+/** Text that a database takes. */
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '');
+}
+
+function pathOf({ state, search, kind, stuck, after }: Asked): string {
+  const fields = { q: search, state, kind, stuck: stuck === 0 ? '' : String(stuck), after };
+  const query = new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ''));
+  return query.size === 0 ? '/operator' : `/operator?${query.toString()}`;
+}
+
+function accountPath(accountId: string): string {
+  return pathOf({ state: '', search: accountId, kind: '', stuck: 0, after: '' });
+}

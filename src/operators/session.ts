@@ -1,0 +1,23 @@
+import type { FindBrowser } from '../http/auth.ts';
+import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
+import type { Services } from '../http/services.ts';
+import { sessionToken } from '../http/session-cookie.ts';
+import { CSRF_HEADER } from '../http/session-mount.ts';
+import { StatusError } from '../kernel/status.ts';
+import { findSession } from '../people/sessions.ts';
+
+/**
+ * An operator's browser as a credential: its session cookie, and with every change the CSRF token that only pages of ours
+ * know. Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
+ */
+export function createFindBrowser({ config, store, clock, secret }: Services): FindBrowser {
+  return async function findBrowser(headers, { method }) {
+    const token = sessionToken(config.baseUrl, headers.cookie);
+    if (token === undefined) return undefined;
+    refuseCrossSite(method.toUpperCase(), headers, config.baseUrl);
+    const principal = await findSession(store, clock, token);
+    if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
+    if (method !== 'get') checkCsrfToken(secret, principal.sessionId, String(headers[CSRF_HEADER] ?? ''));
+    return principal;
+  };
+}

@@ -1,0 +1,32 @@
+import type { Sql } from '../store/writer.ts';
+import type { AccountRow } from './rows.ts';
+
+/** An account as operators see it in a list. */
+export interface ListedAccount extends AccountRow {
+  /** Of its first user; '' where it has none. */
+  email: string;
+  balanceMicros: number;
+  servers: number;
+}
+
+const SELECT = `SELECT a."id", a."name", a."createdAt",
+    COALESCE((SELECT MIN(u."email") FROM "users" u WHERE u."accountId" = a."id"), '') AS "email",
+    COALESCE(w."balanceMicros", 0) AS "balanceMicros",
+    (SELECT COUNT(*) FROM "servers" s WHERE s."accountId" = a."id") AS "servers"
+  FROM "accounts" a LEFT JOIN "wallets" w ON w."accountId" = a."id"`;
+
+/** At most `limit` accounts by id, those behind `after` ('' for the first). */
+export async function listAccounts(db: Sql, after: string, limit: number): Promise<ListedAccount[]> {
+  return (await db.query<Stored>(`${SELECT} WHERE a."id" > $1 ORDER BY a."id" LIMIT $2`, [after, limit])).map(listed);
+}
+
+export async function findListedAccount(db: Sql, id: string): Promise<ListedAccount | undefined> {
+  return (await db.query<Stored>(`${SELECT} WHERE a."id" = $1`, [id])).map(listed)[0];
+}
+
+/** PostgreSQL counts in int8, which its driver may give as text. */
+type Stored = Omit<ListedAccount, 'servers'> & { servers: number | string };
+
+function listed(row: Stored): ListedAccount {
+  return { ...row, servers: Number(row.servers) };
+}

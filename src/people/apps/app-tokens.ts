@@ -1,0 +1,120 @@
+import type { AppPrincipal } from '../../http/principal.ts';
+import { isScope } from '../../http/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
+import type { Store } from '../../store/store.ts';
+import { recordDeed } from '../audit/audit.ts';
+import { createCredentialMemory } from '../credential-memory.ts';
+import {
+  type AppTokenRow,
+  getAppTokenByHash,
+  markAppTokenRevoked,
+  markAppTokensRevoked,
+  touchAppToken,
+} from './token-rows.ts';
+
+/** What a new app token is to be. `scope` is as RFC 6749 §3.3 writes it: separated by blanks. */
+export type NewAppToken = Pick<AppTokenRow, 'clientId' | 'userId' | 'scope' | 'createdAt'>;
+
+/** A token ends when it has not been used for so long: half a year. */
+export const APP_TOKEN_MS = 180 * 86_400_000;
+
+interface Known {
+  principal: AppPrincipal;
+  expiresAt: number;
+  useNotedAt: number;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+const memoryOf = createCredentialMemory<Known>();
+
+/** Makes a token and the row to store for it. The token itself is nowhere else: it is handed out once. */
+export function mintAppToken(wanted: NewAppToken): { token: string; row: AppTokenRow } {
+  const token = mintToken('app');
+  const expiresAt = wanted.createdAt + APP_TOKEN_MS;
+  const id = `tok_${randomBase62(16)}`;
+  const row = { ...wanted, id, hash: hashToken(token), lastUsedAt: null, revokedAt: null, expiresAt };
+  return { token, row };
+}
+
+/**
+ * Which app calls with this token, and for whom; undefined where it is malformed, unknown, revoked or expired, or its app
+ * disabled. Each use moves its end; it outlives changes of its user's password. UNAVAILABLE where the database cannot be read.
+ */
+export async function authenticateApp(store: Store, clock: Clock, token: string): Promise<AppPrincipal | undefined> {
+  if (parseToken(token) !== 'app') return undefined;
+  const hash = hashToken(token);
+  const now = clock.now();
+  const known = await memoryOf(store).recall(hash, now, () => read(store, hash));
+  if (!known || known.expiresAt <= now) return undefined;
+  if (now - known.useNotedAt >= USE_NOTED_EVERY_MS) {
+    known.useNotedAt = now;
+    known.expiresAt = now + APP_TOKEN_MS;
+    // A courtesy to the token's user: a call does not fail for it.
+    store.write((tx) => touchAppToken(tx, known.principal.tokenId, now, now + APP_TOKEN_MS)).catch(() => {});
+  }
+  return known.principal;
+}
+
+/** Ends all that an app holds of a user: once this resolves, no call passes with it. False where it holds nothing. */
+export async function revokeApp(
+  { store, clock }: { store: Store; clock: Clock },
+  { userId, accountId }: { userId: string; accountId: string },
+  clientId: string,
+): Promise<boolean> {
+  const revoked = await store.write(async (tx) => {
+    const at = clock.now();
+    const count = await markAppTokensRevoked(tx, userId, clientId, at);
+    if (count === 0) return false;
+    const deed = { action: 'app.revoke', accountId, detail: `${clientId}, ${count} tokens`, at };
+    await recordDeed(tx, { userId, through: 'session' }, deed);
+    return true;
+  });
+  memoryOf(store).forget(({ principal }) => principal.userId === userId && principal.clientId === clientId);
+  return revoked;
+}
+
+/**
+ * Ends one token for the app that holds it: once this resolves, no call passes with it. False where there is none of this app
+ * to end (RFC 7009 §2.2 answers that alike).
+ */
+export async function revokeAppToken(
+  { store, clock }: { store: Store; clock: Clock },
+  clientId: string,
+  token: string,
+): Promise<boolean> {
+  const row = parseToken(token) === 'app' ? await getAppTokenByHash(store, hashToken(token)) : undefined;
+  if (row?.clientId !== clientId) return false;
+  const { id, userId, accountId } = row;
+  const revoked = await store.write(async (tx) => {
+    const at = clock.now();
+    if (!(await markAppTokenRevoked(tx, id, at))) return false;
+    await recordDeed(tx, { userId, through: `app ${clientId}` }, { action: 'app.revoke', accountId, detail: id, at });
+    return true;
+  });
+  memoryOf(store).forget(({ principal }) => principal.tokenId === id);
+  return revoked;
+}
+
+/** To be called once a change of an app is stored that decides whether its tokens are good. */
+export function forgetTokensOf(store: Store, clientId: string): void {
+  memoryOf(store).forget(({ principal }) => principal.clientId === clientId);
+}
+
+async function read(store: Store, hash: string): Promise<Known | undefined> {
+  const row = await getAppTokenByHash(store, hash);
+  if (!row || row.revokedAt !== null || row.clientDisabledAt !== null) return undefined;
+  const { id: tokenId, clientId, userId, accountId, scope } = row;
+  const scopes = new Set(scope.split(' ').filter(isScope));
+  const principal: AppPrincipal = {
+    kind: 'app',
+    tokenId,
+    clientId,
+    userId,
+    accountId,
+    scopes,
+    operator: false,
+    serverIds: null,
+  };
+  return { principal, expiresAt: row.expiresAt, useNotedAt: row.lastUsedAt ?? 0 };
+}

@@ -1,0 +1,102 @@
+import type { Principal } from '../../http/principal.ts';
+import { APP_SCOPES, type Scope } from '../../http/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Sql, Store } from '../../store/store.ts';
+import { doerOf, recordDeed } from '../audit/audit.ts';
+import { forgetTokensOf } from './app-tokens.ts';
+import { type ClientRow, getClient, insertClient, setClientDisabledAt } from './client-rows.ts';
+
+/** What an operator says of an app. People read `name` and `homepage` before they let it in. */
+export interface NewClient {
+  name: string;
+  homepage: string;
+  /** The most that its grants may ask for, of `APP_SCOPES`. */
+  scopes: readonly Scope[];
+}
+
+/** What changing the registry of apps needs. */
+export interface ClientServices {
+  store: Store;
+  clock: Clock;
+}
+
+/** What a grant gets when it asks for nothing in particular. */
+const DEFAULT_SCOPE: Scope = 'servers:list';
+const CLIENT_ID = /^[\w-]{1,64}$/;
+/** RFC 6749 §3.3 separates scopes by blanks. */
+const SEPARATOR = / +/;
+
+/** Registers a third-party app. The row's id is its `client_id`, which is no secret. */
+export async function registerClient(
+  { store, clock }: ClientServices,
+  operator: Principal,
+  { name, homepage, scopes }: NewClient,
+): Promise<ClientRow> {
+  const at = clock.now();
+  const row = { id: `app_${randomBase62(16)}`, name, homepage, scopes: [...scopes], createdAt: at, disabledAt: null };
+  await store.write(async (tx) => {
+    await insertClient(tx, row);
+    const deed = { action: 'client.register', accountId: operator.accountId, detail: `${row.id} ${name}`, at };
+    await recordDeed(tx, doerOf(operator), deed);
+  });
+  return row;
+}
+
+/** Shuts an app out: once this resolves it gets no grant, and none of its tokens passes. NOT_FOUND CLIENT_NOT_FOUND. */
+export async function disableClient(services: ClientServices, operator: Principal, id: string): Promise<ClientRow> {
+  return setDisabled(services, operator, id, true);
+}
+
+/** Lets an app in again, with the tokens that it has. NOT_FOUND CLIENT_NOT_FOUND. */
+export async function enableClient(services: ClientServices, operator: Principal, id: string): Promise<ClientRow> {
+  return setDisabled(services, operator, id, false);
+}
+
+/** The app with this `client_id`; undefined for one that is malformed, not registered, or disabled. */
+export async function findClient(db: Sql, id: string): Promise<ClientRow | undefined> {
+  const client = CLIENT_ID.test(id) ? await getClient(db, id) : undefined;
+  return client?.disabledAt === null ? client : undefined;
+}
+
+/** Whether grants of this client may go on; those of the command-line client (null) always. */
+export async function isAdmitted(db: Sql, clientId: string | null): Promise<boolean> {
+  return clientId === null || (await findClient(db, clientId)) !== undefined;
+}
+
+/**
+ * The scope of a grant, each name once: what is asked for, or the default where that is nothing. Undefined where the app
+ * is not registered for all of it.
+ */
+export function scopeOf(client: ClientRow, asked: string): string | undefined {
+  const names = new Set(asked.split(SEPARATOR).filter((name) => name !== ''));
+  if (names.size === 0) names.add(DEFAULT_SCOPE);
+  const allowed = new Set<string>(APP_SCOPES.filter((scope) => client.scopes.includes(scope)));
+  return [...names].every((name) => allowed.has(name)) ? [...names].join(' ') : undefined;
+}
+
+async function setDisabled(
+  { store, clock }: ClientServices,
+  operator: Principal,
+  id: string,
+  disabled: boolean,
+): Promise<ClientRow> {
+  const client = await store.write(async (tx) => {
+    const row = await getClient(tx, id);
+    if (!row) throw clientNotFound(id);
+    if ((row.disabledAt !== null) === disabled) return row;
+    const at = clock.now();
+    const disabledAt = disabled ? at : null;
+    await setClientDisabledAt(tx, id, disabledAt);
+    const action = disabled ? 'client.disable' : 'client.enable';
+    await recordDeed(tx, doerOf(operator), { action, accountId: operator.accountId, detail: `${id} ${row.name}`, at });
+    return { ...row, disabledAt };
+  });
+  forgetTokensOf(store, id);
+  return client;
+}
+
+function clientNotFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'CLIENT_NOT_FOUND', 'There is no such app.', { metadata: { clientId: id } });
+}

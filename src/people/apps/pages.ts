@@ -1,0 +1,64 @@
+import type { PageDeps } from '../../web/deps.ts';
+import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Serve } from '../../web/serve.ts';
+import { agoText, dateText, homepageLink, plainName } from '../../web/text.ts';
+import type { SignedInVisit } from '../../web/visit.ts';
+import { profilePage } from '../profile-frame.ts';
+import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
+import type { ConnectedApp } from './token-rows.ts';
+
+const DONE: Record<string, string> = { revoked: 'The app is signed out: its next call is refused.' };
+
+/** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
+export function mountApps(serve: Serve, people: PageDeps): void {
+  serve.signedIn('/profile/apps', async (visit) => {
+    const apps = await connectedAppsOf(people, visit.principal);
+    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+      <section class="card">
+        <p class="kicker">Integrations</p>
+        <h2>Connected apps</h2>
+        <p>
+          These apps may read your e-mail address and the list of your servers. They cannot start, stop, change or
+          delete servers, nor see billing. Changing your password does not sign them out; this page does, and so does
+          half a year without use.
+        </p>
+        ${
+          apps.length === 0
+            ? html`<p class="empty">
+                No app is connected. One that wants to be shows you a code: <a href="/device">connect a device</a>.
+              </p>`
+            : html`<ul class="list">
+                ${apps.map((app) => appItem(visit, app))}
+              </ul>`
+        }
+      </section>`;
+    return profilePage(visit, 'Connected apps', main);
+  });
+
+  serve.submitSignedIn('/profile/apps/revoke', async (visit, form) => {
+    await disconnectApp(people, visit.principal, form.get('app') ?? '');
+    return { to: '/profile/apps?done=revoked' };
+  });
+}
+
+function appItem({ csrf, now }: SignedInVisit, app: ConnectedApp): Html {
+  const name = plainName(app.name) || 'An app without a name';
+  const link = homepageLink(app.homepage);
+  return html`<li>
+    <h3><bdi>${name}</bdi></h3>
+    <p>
+      ${link && html`<a href="${link.href}" rel="noopener noreferrer nofollow">${link.host}</a> · `}Connected
+      ${dateText(app.connectedAt)} · ${app.lastUsedAt === null ? 'never used' : `used ${agoText(app.lastUsedAt, now)}`}
+    </p>
+    ${confirmed(
+      'The app is signed out at once, on all devices. To use it again, you connect it again.',
+      'Disconnect…',
+      name,
+      html`<form method="post" action="/profile/apps/revoke">
+        ${csrfField(csrf)}${hidden('app', app.clientId)}
+        <button class="danger" type="submit">Yes, disconnect this app</button>
+      </form>`,
+    )}
+  </li>`;
+}

@@ -1,0 +1,112 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, maybeAt, ofUser, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+
+export interface AppTokenRow {
+  id: string;
+  /** SHA-256 of the token, hex. */
+  hash: string;
+  clientId: string;
+  userId: string;
+  scope: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+  revokedAt: number | null;
+  /** Moves on with each use. */
+  expiresAt: number;
+}
+
+export const appTokens = new EntitySchema<AppTokenRow>({
+  name: 'app_tokens',
+  columns: {
+    id,
+    hash: text,
+    clientId: text,
+    userId: text,
+    scope: text,
+    createdAt: bigint,
+    lastUsedAt: maybeAt,
+    revokedAt: maybeAt,
+    expiresAt: { ...bigint, default: 0 },
+  },
+  uniques: [{ columns: ['hash'] }],
+  indices: [{ columns: ['userId', 'clientId'] }],
+  foreignKeys: [ofUser, { target: 'clients', columnNames: ['clientId'], referencedColumnNames: ['id'] }],
+});
+
+/** An app token together with what its user and its app are. */
+export interface AppTokenOfUser extends AppTokenRow {
+  accountId: string;
+  /** When the operator disabled the app; null while it is enabled. */
+  clientDisabledAt: number | null;
+}
+
+/** An app that holds live tokens of a user. */
+export interface ConnectedApp {
+  clientId: string;
+  name: string;
+  homepage: string;
+  /** What its tokens may do, each scope once. */
+  scopes: string[];
+  /** When the first of them was handed out. */
+  connectedAt: number;
+  /** Null: never. */
+  lastUsedAt: number | null;
+  /** When the last of them ends unless it is used before. */
+  expiresAt: number;
+}
+
+const USE_NOTED_EVERY_MS = 60_000;
+
+export async function insertAppToken(tx: Tx, row: AppTokenRow): Promise<void> {
+  await tx.manager.insert(appTokens, row);
+}
+
+/** By `hashToken` of the whole token. Revoked ones and those of disabled apps too: the caller looks at the row. */
+export async function getAppTokenByHash(db: Sql, hash: string): Promise<AppTokenOfUser | undefined> {
+  const [row] = await db.query<AppTokenOfUser>(
+    `SELECT t.*, u."accountId", c."disabledAt" AS "clientDisabledAt" FROM "app_tokens" t
+       JOIN "users" u ON u."id" = t."userId" JOIN "clients" c ON c."id" = t."clientId" WHERE t."hash" = $1`,
+    [hash],
+  );
+  return row;
+}
+
+/** Notes a use and until when the token is good by it, at most one a minute. */
+export async function touchAppToken(tx: Tx, id: string, at: number, expiresAt: number): Promise<void> {
+  const sql =
+    'UPDATE "app_tokens" SET "lastUsedAt" = $1, "expiresAt" = $2 WHERE "id" = $3 AND COALESCE("lastUsedAt", 0) <= $4';
+  await tx.run(sql, [at, expiresAt, id, at - USE_NOTED_EVERY_MS]);
+}
+
+/** Marks one token; false where it is revoked already. Use `revokeAppToken` of `app-tokens.ts`. */
+export async function markAppTokenRevoked(tx: Tx, id: string, at: number): Promise<boolean> {
+  const sql = 'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "id" = $2 AND "revokedAt" IS NULL';
+  return (await tx.run(sql, [at, id])) > 0;
+}
+
+/** Marks all tokens that an app has of a user, and says how many those were. Use `revokeApp` of `app-tokens.ts`. */
+export async function markAppTokensRevoked(tx: Tx, userId: string, clientId: string, at: number): Promise<number> {
+  const sql =
+    'UPDATE "app_tokens" SET "revokedAt" = $1 WHERE "userId" = $2 AND "clientId" = $3 AND "revokedAt" IS NULL';
+  return tx.run(sql, [at, userId, clientId]);
+}
+
+/** The apps that hold live tokens of a user, in the order they were connected; disabled ones too. */
+export async function listConnectedApps(db: Sql, userId: string, now: number): Promise<ConnectedApp[]> {
+  const rows = await db.query<AppTokenRow & { name: string; homepage: string }>(
+    `SELECT t.*, c."name", c."homepage" FROM "app_tokens" t JOIN "clients" c ON c."id" = t."clientId"
+       WHERE t."userId" = $1 AND t."revokedAt" IS NULL AND t."expiresAt" > $2 ORDER BY t."createdAt", t."id"`,
+    [userId, now],
+  );
+  const apps = new Map<string, ConnectedApp>();
+  for (const { clientId, name, homepage, scope, createdAt, lastUsedAt, expiresAt } of rows) {
+    const known = apps.get(clientId);
+    const scopes = [...new Set([...(known?.scopes ?? []), ...scope.split(' ')])];
+    const used = Math.max(known?.lastUsedAt ?? 0, lastUsedAt ?? 0) || null;
+    const connectedAt = known?.connectedAt ?? createdAt;
+    const until = Math.max(known?.expiresAt ?? 0, expiresAt);
+    apps.set(clientId, { clientId, name, homepage, scopes, connectedAt, lastUsedAt: used, expiresAt: until });
+  }
+  return [...apps.values()];
+}

@@ -1,0 +1,132 @@
+import type { Cause, Job } from '../../../machines/server-types.ts';
+import type { Principal } from '../../http/principal.ts';
+import { timeOrderedId } from '../../kernel/ids.ts';
+import type { ServerRow } from '../../servers/rows.ts';
+import type { Sql, Tx } from '../../store/store.ts';
+import { insertAudit, userOfKey } from './rows.ts';
+
+/** Who does something. */
+export interface Doer {
+  /** '' where no user does. */
+  userId: string;
+  /** Through what: `key key_…`, `app <client id>`, `session`, `player Steve`, `schedule …`, `system idle`. */
+  through: string;
+}
+
+/** What is done. Never put a secret in here. */
+export interface Deed {
+  /** `server.start`, `key.mint`, … */
+  action: string;
+  /** Whose audit log it belongs to: for a server, its owner's. */
+  accountId: string;
+  /** Absent where it is not about a server. */
+  serverId?: string;
+  /** A few words on what exactly. */
+  detail?: string;
+  at: number;
+}
+
+/** One step of a server's machine, as it is stored. */
+export interface ServerStep {
+  at: number;
+  /** The event's name; `CREATE` for the first step of all. */
+  event: string;
+  from: string;
+  to: string;
+  cause: Cause;
+  /** Somebody sent the event; the cause is theirs. */
+  sent?: boolean;
+  /** What is to be done, or is being done, with the server at rest. */
+  job?: Job | null;
+  /** The code of the failure that the step is due to. */
+  failure?: string | undefined;
+}
+
+const DETAIL_CHARS = 512;
+
+/** Writes an entry into the audit log, in the write of what it is about. */
+export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> {
+  const { action, accountId, serverId = '', detail = '', at } = deed;
+  const text = detail === '' ? doer.through : `${doer.through}; ${detail}`;
+  await insertAudit(tx, {
+    id: timeOrderedId('aud', at),
+    accountId,
+    serverId,
+    userId: doer.userId,
+    action,
+    // Names of players and the like come from outside.
+    detail: text
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .toWellFormed()
+      .slice(0, DETAIL_CHARS),
+    createdAt: at,
+  });
+}
+
+/** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
+export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
+  const job = step.event === 'MAINTAIN' ? step.job : undefined;
+  const commanded = job?.kind ?? COMMANDS[step.event];
+  const sent = commanded !== undefined || step.sent === true;
+  const action = commanded ?? (sent ? SENT : consequence(step));
+  if (action === undefined) return;
+  const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
+  const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
+  const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
+  const words = [change, reason].filter((part) => part !== '').join(': ');
+  const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
+  await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
+}
+
+/** The caller as the log names it. */
+export function doerOf(principal: Principal): Doer {
+  const { userId } = principal;
+  switch (principal.kind) {
+    case 'key':
+      return { userId, through: `key ${principal.keyId}` };
+    case 'app':
+      return { userId, through: `app ${principal.clientId}` };
+    case 'session':
+      return { userId, through: 'session' };
+    default:
+      return principal satisfies never;
+  }
+}
+
+const COMMANDS: Record<string, string> = {
+  CREATE: 'server.create',
+  START: 'server.start',
+  JOIN: 'server.wake',
+  STOP: 'server.stop',
+  RESTART: 'server.restart',
+  KILL: 'server.kill',
+  REINSTALL: 'server.install',
+  RETRY_INSTALL: 'server.retryInstall',
+  KEEP_AWAKE: 'server.keepAwake',
+  DELETE: 'server.delete',
+};
+
+/** A fact that an operator has told. */
+const SENT = 'server.alarm';
+
+/** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
+function consequence({ from, to, cause }: ServerStep): string | undefined {
+  if (from === to) return undefined;
+  if (to === 'stopping') return cause.id === 'crash' ? 'server.crash' : 'server.stop';
+  if (to === 'install_failed') return 'server.installFailed';
+  if (to === 'start_failed') return from === 'running' ? 'server.crash' : 'server.startFailed';
+  if (from !== 'running') return undefined;
+  return cause.id === 'crash' ? 'server.crash' : 'server.restart';
+}
+
+/** A cause of another kind is who began what has now gone wrong, not who did this. */
+function systemOf({ kind, id }: Cause): Doer {
+  return { userId: '', through: kind === 'system' ? `system ${id}` : 'system' };
+}
+
+async function doerOfCause(db: Sql, { kind, id }: Cause): Promise<Doer> {
+  if (kind === 'user') return { userId: id, through: 'session' };
+  if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
+  if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };
+  return { userId: kind === 'operator' ? await userOfKey(db, id) : '', through: `${kind} ${id}` };
+}

@@ -1,0 +1,70 @@
+import { EntitySchema } from 'typeorm';
+import type { ServerRow } from '../../servers/rows.ts';
+import { bigint, id, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+
+/** Who did what, through what, when. Never holds a secret. */
+export interface AuditRow {
+  /** Sorts by time. */
+  id: string;
+  accountId: string;
+  /** '' where it is not about a server. */
+  serverId: string;
+  /** '' where no user did it: a player, a schedule, the system. */
+  userId: string;
+  /** `server.start`, `key.mint`, … */
+  action: string;
+  detail: string;
+  createdAt: number;
+}
+
+export const audit = new EntitySchema<AuditRow>({
+  name: 'audit',
+  columns: {
+    id,
+    accountId: text,
+    serverId: text,
+    userId: text,
+    action: text,
+    detail: text,
+    createdAt: bigint,
+  },
+  indices: [{ columns: ['accountId', 'id'] }, { columns: ['serverId', 'id'] }],
+});
+
+export async function insertAudit(tx: Tx, row: AuditRow): Promise<void> {
+  await tx.manager.insert(audit, row);
+}
+
+/** What was done with an account, its keys, apps, members and sessions, newest first; of its servers only birth and end. */
+export async function listAccountAudit(db: Sql, accountId: string, limit: number): Promise<AuditRow[]> {
+  return db.query<AuditRow>(
+    `SELECT * FROM "audit" WHERE "accountId" = $1
+       AND ("serverId" = '' OR "action" LIKE 'member.%' OR "action" IN ('server.create', 'server.delete'))
+     ORDER BY "id" DESC LIMIT $2`,
+    [accountId, limit],
+  );
+}
+
+/**
+ * What was done with a server, newest first; with `members` also who was let in. Never what was done with an earlier
+ * server of the same id, which may have been somebody else's.
+ */
+export async function listServerAudit(
+  db: Sql,
+  server: Pick<ServerRow, 'id' | 'accountId' | 'createdAt'>,
+  { limit, members }: { limit: number; members: boolean },
+): Promise<AuditRow[]> {
+  return db.query<AuditRow>(
+    `SELECT * FROM "audit" WHERE "serverId" = $1 AND "accountId" = $2 AND "createdAt" >= $3
+       ${members ? '' : `AND "action" NOT LIKE 'member.%'`}
+     ORDER BY "id" DESC LIMIT $4`,
+    [server.id, server.accountId, server.createdAt, limit],
+  );
+}
+
+/** Whose key it is; '' for an unknown one. */
+export async function userOfKey(db: Sql, keyId: string): Promise<string> {
+  const [row] = await db.query<{ userId: string }>('SELECT "userId" FROM "api_keys" WHERE "id" = $1', [keyId]);
+  return row?.userId ?? '';
+}

@@ -1,0 +1,29 @@
+import type { Cause } from '../../machines/server-types.ts';
+import type { Principal } from '../http/principal.ts';
+import { StatusError } from '../kernel/status.ts';
+
+/** Throws ACCOUNT_MISMATCH unless an account named by the caller is its own; '' means its own. */
+export function ownAccount(principal: Principal, accountId: string): string {
+  if (accountId === '' || accountId === principal.accountId) return principal.accountId;
+  throw new StatusError('PERMISSION_DENIED', 'ACCOUNT_MISMATCH', 'This key belongs to another account.', {
+    metadata: { accountId },
+  });
+}
+
+/** Refuses a key that is limited to some servers what is about the whole account. PERMISSION_DENIED KEY_LIMITED. */
+export function requireWholeAccount({ serverIds }: Principal): void {
+  if (serverIds === null) return;
+  throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
+}
+
+/** The caller, as the cause of what it asked for. */
+export function causeOf(principal: Principal): Cause {
+  return principal.kind === 'key'
+    ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
+    : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
+}
+
+/** The same as the cause of what an operator does to what is not theirs. */
+export function operatorCause(principal: Principal, reason: string): Cause {
+  return { kind: 'operator', id: principal.kind === 'key' ? principal.keyId : principal.userId, note: reason };
+}

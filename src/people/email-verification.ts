@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { addressKey } from '../http/client-address.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import { hashToken } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Tx } from '../store/store.ts';
+import { recordDeed } from './audit/audit.ts';
+import { deleteEmailTokens, getEmailToken, insertEmailToken } from './email-token-rows.ts';
+import { type People, post } from './people.ts';
+import { type UserRow, getUser, markEmailVerified } from './rows.ts';
+import type { Visitor } from './sessions.ts';
+
+/** How long a link works. */
+export const VERIFICATION_MS = 86_400_000;
+/** Of one user at a time: of several letters, any may be the one that arrived. */
+const MOST_TOKENS = 5;
+const TOKEN = /^[\w-]{43}$/;
+
+/** Makes a token in the write of what asks for it; it goes into a letter (`postVerification`) once that is stored. */
+export async function newVerification(tx: Tx, user: Pick<UserRow, 'id' | 'email'>, now: number): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const row = { hash: hashToken(token), userId: user.id, email: user.email, expiresAt: now + VERIFICATION_MS };
+  await insertEmailToken(tx, row, MOST_TOKENS, now);
+  return token;
+}
+
+/** Posts the letter with the link `<base URL>/verify-email?token=…`. */
+export function postVerification(people: People, email: string, token: string): void {
+  const link = `${people.config.baseUrl}/verify-email?token=${token}`;
+  post(people, {
+    to: email,
+    subject: 'Confirm your e-mail address for Dormouse',
+    text: `Somebody, probably you, has made an account at ${people.config.baseUrl} with this address.
+
+Open this link within a day to confirm that mail to it reaches you:
+
+${link}
+
+If it was not you, do nothing.
+`,
+  });
+}
+
+/** Sends the caller another letter; nothing where the address is verified already. RESOURCE_EXHAUSTED for too many. */
+export async function resendVerification(people: People, principal: SessionPrincipal): Promise<void> {
+  const { email, emailVerified, userId } = principal;
+  if (emailVerified) return;
+  people.loginLimits.mail.take(userId);
+  const token = await people.store.write((tx) => newVerification(tx, { id: userId, email }, people.clock.now()));
+  postVerification(people, email, token);
+}
+
+/**
+ * Takes the token of a link, once. FAILED_PRECONDITION LINK_INVALID for one that is unknown, used or too old: those are
+ * not told apart. RESOURCE_EXHAUSTED for too many wrong ones from an address.
+ */
+export async function verifyEmail(people: People, token: string, visitor: Visitor): Promise<void> {
+  const { store, clock, loginLimits } = people;
+  const attempt = loginLimits.address.take(addressKey(visitor.address));
+  if (!TOKEN.test(token)) throw invalidLink();
+  await store.write(async (tx) => {
+    const now = clock.now();
+    const row = await getEmailToken(tx, hashToken(token));
+    const user = row && (await getUser(tx, row.userId));
+    if (!row || row.expiresAt <= now || user?.email !== row.email) throw invalidLink();
+    await markEmailVerified(tx, user.id);
+    await deleteEmailTokens(tx, user.id);
+    const deed = { action: 'session.verifyEmail', accountId: user.accountId, at: now };
+    await recordDeed(tx, { userId: user.id, through: 'link' }, deed);
+  });
+  attempt.forgive();
+}
+
+function invalidLink(): StatusError {
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'LINK_INVALID',
+    'This link has been used, or is too old. Sign in and ask for another one.',
+  );
+}

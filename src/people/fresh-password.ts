@@ -1,0 +1,48 @@
+import type { SessionPrincipal } from '../http/principal.ts';
+import { StatusError } from '../kernel/status.ts';
+import { tryPassword } from './password-tries.ts';
+import { verifyPassword } from './passwords.ts';
+import type { People } from './people.ts';
+import { getUser } from './rows.ts';
+import { proveSession } from './session-rows.ts';
+import type { Visitor } from './sessions.ts';
+
+/** For how long a password that was given is believed in what hands out access. */
+export const PASSWORD_FRESH_MS = 15 * 60_000;
+
+/** Whether a session's user has given their password lately. */
+export function isPasswordFresh({ provedAt }: Pick<SessionPrincipal, 'provedAt'>, now: number): boolean {
+  return Math.abs(now - provedAt) < PASSWORD_FRESH_MS;
+}
+
+/**
+ * To be called before access is handed out for good: who finds an open browser, or has stolen its cookie, gets no key out of
+ * it. PERMISSION_DENIED PASSWORD_REQUIRED.
+ */
+export function requireFreshPassword(principal: Pick<SessionPrincipal, 'provedAt'>, now: number): void {
+  if (isPasswordFresh(principal, now)) return;
+  const message = 'Enter your password once more: it is asked for again a quarter of an hour after you gave it.';
+  throw new StatusError('PERMISSION_DENIED', 'PASSWORD_REQUIRED', message);
+}
+
+/**
+ * Takes the password of who is signed in, and gives the session that now is fresh. PERMISSION_DENIED WRONG_PASSWORD,
+ * RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
+ */
+export async function provePassword(
+  people: People,
+  principal: SessionPrincipal,
+  password: string,
+  visitor: Visitor,
+): Promise<SessionPrincipal> {
+  const { store, clock } = people;
+  const { userId, sessionId, email } = principal;
+  await tryPassword(people, { email, visitor, from: { sessionId } }, async (caller) => {
+    const user = await getUser(store, userId);
+    if (await verifyPassword(user?.passwordHash || undefined, password, caller)) return;
+    throw new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'This is not your password.');
+  });
+  const provedAt = clock.now();
+  await store.write((tx) => proveSession(tx, sessionId, provedAt));
+  return { ...principal, provedAt };
+}

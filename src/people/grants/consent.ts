@@ -1,0 +1,106 @@
+import { SCOPES, isScope } from '../../http/scopes.ts';
+import { csrfField, hidden, passwordAgain, problemNote } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Problem } from '../../web/problem.ts';
+import { agoText, homepageLink, instantText, plainName } from '../../web/text.ts';
+import type { Page, SignedInVisit } from '../../web/visit.ts';
+import type { ConsentRequest } from './grants.ts';
+
+/**
+ * The question whether a device may be let in: who asks, for which account, for what, from where, and the code to compare
+ * (RFC 8628 §5.4). To decline is as easy as to approve (RFC 10027), and neither is chosen beforehand.
+ */
+export function consentPage(visit: SignedInVisit, grant: ConsentRequest, problem?: Problem): Page {
+  const { userCode, client } = grant;
+  const main = html`<section class="card consent">
+    ${client ? appHeading(client) : COMMAND_LINE_HEADING}
+    <div class="compare">
+      <p id="compare">Does this code match the one on your device?</p>
+      <p class="code" aria-describedby="compare">${userCode}</p>
+    </div>
+    ${client ? appReach(grant.scopes) : COMMAND_LINE_REACH} ${origin(visit, grant)}
+    <p class="note warn">
+      <strong>Only continue if you started this yourself.</strong> If somebody sent you the code or the link to this
+      page, decline: you would let them in.
+    </p>
+    ${problemNote(problem)}
+    <form class="choice" method="post" action="/device">
+      ${csrfField(visit.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(visit, problem)}
+      <button class="decline" type="submit" formnovalidate name="decision" value="deny">Decline</button>
+      <button type="submit" name="decision" value="approve">Approve</button>
+    </form>
+    <form class="aside" method="post" action="/sign-out">
+      ${csrfField(visit.csrf)}${hidden('next', `/device?code=${userCode}`)}
+      <p>
+        You are signed in as <strong>${visit.principal.email}</strong>.
+        <button class="link" type="submit">Use another account</button>
+      </p>
+    </form>
+  </section>`;
+  return { title: 'Connect a device', main };
+}
+
+function appHeading({ name, homepage }: NonNullable<ConsentRequest['client']>): Html {
+  const link = homepageLink(homepage);
+  return html`<h1>Let <bdi>${plainName(name) || 'an app without a name'}</bdi> see your servers?</h1>
+    <p>
+      ${
+        link
+          ? html`Its homepage is <a href="${link.href}" rel="noopener noreferrer nofollow">${link.host}</a>.`
+          : 'It names no homepage.'
+      }
+      The operator here has registered it; that alone does not make it trustworthy.
+    </p>`;
+}
+
+const COMMAND_LINE_HEADING = html`<h1>Give a command line full access to your account?</h1>
+  <p>Somebody has asked for it with the Dormouse command line, which waits for your answer.</p>`;
+
+const COMMAND_LINE_REACH = html`<p class="note bad">
+    <strong>This is full access to your account.</strong> Whoever holds the device can do nearly everything you can:
+  </p>
+  <ul>
+    <li>create, start, stop, change and delete your servers, and read and write their files and backups,</li>
+    <li>run console commands, and invite and remove members,</li>
+    <li>see your e-mail address, your wallet and your bills, and set your spend cap.</li>
+  </ul>
+  <p>It cannot change your password or make further API keys.</p>`;
+
+function appReach(scopes: readonly string[]): Html {
+  const others = scopes.filter(isScope).filter((scope) => scope !== 'servers:list');
+  return html`<h2>It will read</h2>
+    <ul>
+      <li>your e-mail address</li>
+      ${
+        scopes.includes('servers:list') &&
+        html`<li>
+          the list of your servers and of those shared with you: status, software, version, region, players online, your
+          role, and the address to join
+        </li>`
+      }
+      ${others.map((scope) => html`<li>${SCOPES[scope]}</li>`)}
+    </ul>
+    <h2>It cannot</h2>
+    <ul>
+      <li>start, stop, change or delete servers</li>
+      <li>see billing</li>
+    </ul>`;
+}
+
+function origin(visit: SignedInVisit, { ip, userAgent, createdAt, expiresAt }: ConsentRequest): Html {
+  const near = ip === visit.visitor.address;
+  return html`<dl>
+    <dt>Account</dt>
+    <dd>${visit.principal.email}</dd>
+    <dt>Asked for</dt>
+    <dd>
+      ${agoText(createdAt, visit.now)} (${instantText(createdAt)}); the code works until ${instantText(expiresAt)}
+    </dd>
+    <dt>Asked from</dt>
+    <dd>
+      <bdi>${ip}</bdi>, ${near ? 'the same address as yours' : html`<strong>not the address you come from</strong>`}
+    </dd>
+    <dt>Calls itself</dt>
+    <dd><bdi>${plainName(userAgent, 80) || 'nothing'}</bdi></dd>
+  </dl>`;
+}

@@ -1,0 +1,50 @@
+import { FULL_SCOPES } from '../../http/scopes.ts';
+import type { Tx } from '../../store/store.ts';
+import { mintAppToken } from '../apps/app-tokens.ts';
+import { insertAppToken } from '../apps/token-rows.ts';
+import { recordDeed } from '../audit/audit.ts';
+import { mintKey } from '../keys/keys.ts';
+import { insertKey } from '../keys/rows.ts';
+import { getUser } from '../rows.ts';
+
+/** What an approved device grant turns into: an app's token, or for the command-line client an API key. */
+export interface GrantedToken {
+  kind: 'app' | 'key';
+  /** Nowhere else, but encrypted for the minute in which its answer may turn out to be lost (`handouts.ts`). */
+  token: string;
+  /** Scopes separated by blanks (RFC 6749 §3.3). */
+  scope: string;
+}
+
+/** An approved grant at the moment it is redeemed. */
+export interface Redemption {
+  /** Null: the command-line client. */
+  clientId: string | null;
+  scope: string;
+  /** Who approved. */
+  userId: string;
+  /** Of the device, as it called itself: it names a key. */
+  userAgent: string;
+  at: number;
+}
+
+const KEY_NAME_CHARS = 64;
+
+/** Makes what a grant is redeemed for, in the write that redeems it. */
+export async function redeem(tx: Tx, { clientId, scope, userId, userAgent, at }: Redemption): Promise<GrantedToken> {
+  const user = await getUser(tx, userId);
+  if (!user) throw new Error('who approved a grant is gone');
+  const { accountId } = user;
+  if (clientId === null) {
+    const name = (userAgent || 'command line').slice(0, KEY_NAME_CHARS).toWellFormed();
+    const { key, row } = mintKey({ name, userId, accountId, scopes: FULL_SCOPES, createdAt: at, expiresAt: null });
+    await insertKey(tx, row);
+    await recordDeed(tx, { userId, through: 'device grant' }, { action: 'key.mint', accountId, detail: row.id, at });
+    return { kind: 'key', token: key, scope: FULL_SCOPES.join(' ') };
+  }
+  const { token, row } = mintAppToken({ clientId, userId, scope, createdAt: at });
+  await insertAppToken(tx, row);
+  const deed = { action: 'app.connect', accountId, detail: `${row.id} for ${scope}`, at };
+  await recordDeed(tx, { userId, through: `app ${clientId}` }, deed);
+  return { kind: 'app', token, scope };
+}

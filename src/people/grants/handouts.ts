@@ -1,0 +1,92 @@
+import { ASK_AGAIN_MS } from '../../../machines/device-grant.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import { openSealedText, sealText } from '../../kernel/sealed-text.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import type { GrantedToken } from './grant-tokens.ts';
+import type { GrantRow } from './rows.ts';
+import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedToken } from './token-rows.ts';
+
+/** One answer with a token, from its write until it is received or lost. */
+export interface Handout {
+  /** The token of a redeemed grant if it was not received, nor is on its way to somebody in this process. */
+  lost(tx: Tx, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
+  /** Keeps a fresh token, encrypted, in the write that makes it. */
+  keep(tx: Tx, grantId: string, token: GrantedToken, at: number): Promise<void>;
+  /** From now on this answer is the one that is on its way. */
+  begin(grantId: string): void;
+  /** Once it is known whether the token was received: forgets it, or lets it be asked for again. */
+  end(received: boolean): Promise<void>;
+}
+
+/** The answers with tokens of device grants. */
+export interface Handouts {
+  /** For one poll. */
+  of(deviceCode: string): Handout;
+  /** Forgets in a minute what nobody will ask for again by then. */
+  sweepLater(): void;
+}
+
+const PURPOSE = 'token of a device grant';
+
+/**
+ * Which tokens of device grants were received. Each is kept from the write that makes it until its answer is through, for a
+ * minute at most: encrypted under a key from its device code, of which the database has only the hash.
+ */
+export function createHandouts({ store, clock, log }: { store: Store; clock: Clock; log: Log }): Handouts {
+  /** Answers of this process by grant, oldest first, of the last minute. A killed process leaves none: what it began is lost. */
+  const begun = new Map<string, { handout: Handout; at: number }>();
+
+  function note(grantId: string, handout: Handout): void {
+    const at = clock.now();
+    begun.delete(grantId);
+    for (const [id, old] of begun) {
+      if (Math.abs(at - old.at) < ASK_AGAIN_MS) break;
+      begun.delete(id);
+    }
+    begun.set(grantId, { handout, at });
+  }
+
+  function sweepLater(): void {
+    clock.at(clock.now() + ASK_AGAIN_MS, () => {
+      const now = clock.now();
+      store
+        .write((tx) => deleteOldSealedTokens(tx, now - ASK_AGAIN_MS, now))
+        .catch((error: unknown) => log.warn({ err: error }, 'tokens that were not received could not be forgotten'));
+    });
+  }
+
+  function of(deviceCode: string): Handout {
+    let grantId: string | undefined;
+    const handout: Handout = {
+      async lost(tx, { id, state }) {
+        if (state !== 'redeemed' || begun.has(id)) return undefined;
+        const kept = await getSealedToken(tx, id);
+        const text = kept && openSealedText(deviceCode, PURPOSE, kept.sealed);
+        return text === undefined ? undefined : (JSON.parse(text) as GrantedToken);
+      },
+      async keep(tx, id, token, at) {
+        const sealed = sealText(deviceCode, PURPOSE, JSON.stringify(token));
+        await insertSealedToken(tx, { grantId: id, sealed, at });
+      },
+      begin(id) {
+        grantId = id;
+        note(id, handout);
+      },
+      async end(received) {
+        const id = grantId;
+        // Another answer may have taken its place: then this one was never stored.
+        if (id === undefined || begun.get(id)?.handout !== handout) return;
+        if (!received) {
+          begun.delete(id);
+          sweepLater();
+          return;
+        }
+        await store.write((tx) => deleteSealedToken(tx, id)).catch(sweepLater);
+      },
+    };
+    return handout;
+  }
+
+  return { of, sweepLater };
+}

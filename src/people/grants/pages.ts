@@ -1,0 +1,114 @@
+import { StatusError } from '../../kernel/status.ts';
+import type { PageDeps } from '../../web/deps.ts';
+import { problemNote, textField } from '../../web/form.ts';
+import { html } from '../../web/html.ts';
+import { type Problem, invalid, problemOf, withProblem } from '../../web/problem.ts';
+import type { Form, Serve } from '../../web/serve.ts';
+import type { Answer, Page, SignedInVisit } from '../../web/visit.ts';
+import { proved } from '../proved.ts';
+import { consentPage } from './consent.ts';
+import type { ConsentRequest } from './grants.ts';
+import { approveGrant } from './session-api.ts';
+
+/** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
+export function mountDevice(serve: Serve, deps: PageDeps): void {
+  const { grants, guessLimit } = deps;
+  serve.signedIn('/device', async (visit) => {
+    const code = visit.query.get('code');
+    if (code === null) return codePage('');
+    if (code.trim() === '') return codePage('', invalid('code', 'Type the code that your device shows.'));
+    try {
+      return consentPage(visit, await waitingGrant(visit, code));
+    } catch (error) {
+      return codePage(code, problemOf(error));
+    }
+  });
+
+  serve.submitSignedIn('/device', async (visit, form) => {
+    const code = form.get('code') ?? '';
+    try {
+      const grant = await waitingGrant(visit, code);
+      // Anything but a plain yes is a no.
+      if (form.get('decision') !== 'approve') {
+        await grants.deny(grant.id, visit.principal);
+        return { to: '/device/declined' };
+      }
+      return await approved(visit, form, grant);
+    } catch (error) {
+      return codePage(code, problemOf(error));
+    }
+  });
+
+  serve.open('/device/approved', approvedPage);
+  serve.open('/device/declined', declinedPage);
+
+  async function approved(visit: SignedInVisit, form: Form, grant: ConsentRequest): Promise<Answer> {
+    try {
+      await approveGrant(deps, await proved(deps, visit, form), grant);
+      return { to: '/device/approved' };
+    } catch (error) {
+      // The question stays where it was only the password.
+      if (!(error instanceof StatusError && OF_PASSWORD.has(error.reason))) throw error;
+      const problem = problemOf(error);
+      return withProblem(consentPage(visit, grant, problem), problem);
+    }
+  }
+
+  /** One answer for unknown, expired and used codes: which of them it is, is nobody's business who guesses. */
+  async function waitingGrant({ principal, visitor }: SignedInVisit, code: string): Promise<ConsentRequest> {
+    const { sessionId, accountId } = principal;
+    const guess = guessLimit.take({ sessionId, accountId, address: visitor.address });
+    const grant = await grants.find(code);
+    if (!grant) throw new StatusError('NOT_FOUND', 'GRANT_NOT_FOUND', UNKNOWN_CODE);
+    guess.forgive();
+    return grant;
+  }
+}
+
+/** Why a password that is asked for once more was not taken. */
+const OF_PASSWORD: ReadonlySet<string> = new Set(['PASSWORD_REQUIRED', 'WRONG_PASSWORD', 'TOO_MANY_ATTEMPTS', 'BUSY']);
+
+const UNKNOWN_CODE = 'No device waits with this code. It may be mistyped, used, or too old: they last ten minutes.';
+
+function codePage(code: string, problem?: Problem): Page {
+  const main = html`<section class="card narrow">
+    <h1>Connect a device</h1>
+    <p>An app, a bot or the command line shows a code when it wants to be connected to your account.</p>
+    ${problemNote(problem)}
+    <form method="get" action="/device">
+      ${textField({
+        name: 'code',
+        label: 'The code on your device',
+        value: code.slice(0, 24),
+        hint: 'Eight letters, like WDJB-MJHT. Capitals and the dash do not matter.',
+        maxlength: 24,
+        autocomplete: 'off',
+        problem,
+        more: html`class="code" autocapitalize="characters" spellcheck="false"`,
+      })}
+      <button type="submit">Go on</button>
+    </form>
+    <p class="aside">Did somebody send you a code? Do not type it here: it would let them in.</p>
+  </section>`;
+  return withProblem({ title: 'Connect a device', main }, problem);
+}
+
+function approvedPage(): Page {
+  const main = html`<section class="card narrow">
+    <h1>Your device is connected</h1>
+    <p>Go back to it: it goes on by itself within a few seconds. You can close this page.</p>
+    <p>
+      Apps show up under <a href="/profile/apps">Connected apps</a>, the command line under
+      <a href="/profile/keys">API keys</a>. There you can end their access at any time.
+    </p>
+  </section>`;
+  return { title: 'Device connected', main };
+}
+
+function declinedPage(): Page {
+  const main = html`<section class="card narrow">
+    <h1>Declined</h1>
+    <p>Nothing was connected, and the code is of no more use. You can close this page.</p>
+  </section>`;
+  return { title: 'Declined', main };
+}

@@ -1,0 +1,86 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, maybeText, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
+
+/** A device grant; its life is its actor's snapshot. */
+export interface GrantRow {
+  id: string;
+  /** SHA-256 of the device code, hex. */
+  deviceHash: string;
+  /** HMAC of the user code: too short for a plain hash. */
+  userHmac: string;
+  clientId: string | null;
+  /** Who approved it. */
+  userId: string | null;
+  /** Who asked for it: shown to whoever is to approve. */
+  ip: string;
+  userAgent: string;
+  /** The answer to the last poll, or to the next. */
+  state: string;
+  createdAt: number;
+  expiresAt: number;
+  snapshot: string;
+  /** When it entered its state; 0 where that was not noted yet. */
+  changedAt: number;
+  /** The newest changes of its state, oldest first: JSON text of `Change[]` (history.ts). */
+  history: string;
+}
+
+export const grants = new EntitySchema<GrantRow>({
+  name: 'grants',
+  columns: {
+    id,
+    deviceHash: text,
+    userHmac: text,
+    clientId: maybeText,
+    userId: maybeText,
+    ip: text,
+    userAgent: text,
+    state: text,
+    createdAt: bigint,
+    expiresAt: bigint,
+    snapshot: text,
+    changedAt: { ...bigint, default: 0 },
+    history: { ...text, default: '[]' },
+  },
+  uniques: [{ columns: ['deviceHash'] }, { columns: ['userHmac'] }],
+  indices: [{ columns: ['expiresAt'] }],
+});
+
+/** Where an event has led a grant. */
+export type GrantStep = Pick<GrantRow, 'snapshot' | 'state' | 'userId' | 'changedAt' | 'history'>;
+
+/** Fails as a duplicate (`isDuplicate`) where a code of another grant, live or lately over, is the same. */
+export async function insertGrant(tx: Tx, row: GrantRow): Promise<void> {
+  await tx.manager.insert(grants, row);
+}
+
+export async function getGrant(db: Sql, id: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "id" = $1', [id]))[0];
+}
+
+/** By `hashToken` of the device code. */
+export async function getGrantByDevice(db: Sql, deviceHash: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "deviceHash" = $1', [deviceHash]))[0];
+}
+
+/** By the keyed hash of the user code. */
+export async function getGrantByUserCode(db: Sql, userHmac: string): Promise<GrantRow | undefined> {
+  return (await db.query<GrantRow>('SELECT * FROM "grants" WHERE "userHmac" = $1', [userHmac]))[0];
+}
+
+/** Stores where a grant has come to, provided that it is still where it came `from`; false where it is not. */
+export async function advanceGrant(tx: Tx, id: string, from: string, to: GrantStep): Promise<boolean> {
+  const sql = `UPDATE "grants" SET "snapshot" = $1, "state" = $2, "userId" = $3, "changedAt" = $4, "history" = $5
+    WHERE "id" = $6 AND "snapshot" = $7`;
+  return (await tx.run(sql, [to.snapshot, to.state, to.userId, to.changedAt, to.history, id, from])) > 0;
+}
+
+/** Forgets grants that expired before an instant, at most `limit` of them: the oldest. */
+export async function purgeGrants(tx: Tx, before: number, limit: number): Promise<void> {
+  await tx.run(
+    `DELETE FROM "grants" WHERE "id" IN
+       (SELECT "id" FROM "grants" WHERE "expiresAt" < $1 ORDER BY "expiresAt" LIMIT $2)`,
+    [before, limit],
+  );
+}

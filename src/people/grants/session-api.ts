@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { message, reply, text } from '../../http/fields.ts';
+import { Nothing } from '../../http/nothing.ts';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import type { Services } from '../../http/services.ts';
+import { type Browser, type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import { requireFreshPassword } from '../fresh-password.ts';
+import { noticeNewKey } from '../notices.ts';
+import type { People } from '../people.ts';
+import { grantNotFound } from './actors.ts';
+import type { ConsentRequest } from './grants.ts';
+
+const UserCode = message({ userCode: text(64).min(1, 'is required') });
+
+const DeviceRequest = z
+  .object({
+    userCode: reply.text,
+    client: z
+      .object({ clientId: reply.text, name: reply.text, homepage: reply.text })
+      .nullable()
+      .default(null)
+      .describe('Null: the command line, which asks for full access.'),
+    scopes: z.array(z.string()).default([]),
+    ip: reply.text,
+    userAgent: reply.text,
+    createdAt: reply.timestamp,
+    expiresAt: reply.timestamp,
+  })
+  .meta({ id: 'DeviceRequest' });
+
+async function waiting(
+  { grants, guessLimit }: Services,
+  typed: string,
+  principal: SessionPrincipal,
+  browser: Browser,
+): Promise<ConsentRequest> {
+  const { sessionId, accountId } = principal;
+  const guess = guessLimit.take({ sessionId, accountId, address: browser.address });
+  const request = await grants.find(typed);
+  if (!request) throw grantNotFound();
+  guess.forgive();
+  return request;
+}
+
+/**
+ * Lets a device in. What gets full access needs the password once more, and a letter tells of it. PERMISSION_DENIED
+ * PASSWORD_REQUIRED, and as `Grants.approve`.
+ */
+export async function approveGrant(
+  services: People & Pick<Services, 'grants'>,
+  principal: SessionPrincipal,
+  { id, client }: Pick<ConsentRequest, 'id' | 'client'>,
+): Promise<void> {
+  if (client === null) requireFreshPassword(principal, services.clock.now());
+  await services.grants.approve(id, principal);
+  if (client === null) noticeNewKey(services, principal, 'A command line was given full access to your account');
+}
+
+const lookUp = sessionOperation({
+  id: 'LookUpDevice',
+  method: 'post',
+  path: '/v1/session/device:lookUp',
+  summary: 'Look a code up',
+  description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
+  body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
+  reply: DeviceRequest,
+}).handle(async ({ body, principal, browser }, services) => {
+  const { client, ...request } = await waiting(services, body.userCode, principal, browser);
+  return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
+});
+
+const approve = sessionOperation({
+  id: 'ApproveDevice',
+  method: 'post',
+  path: '/v1/session/device:approve',
+  summary: 'Let a device in',
+  description:
+    'It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the ' +
+    'password lately (`ProvePassword`).',
+  body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
+  reply: Nothing,
+}).handle(async ({ body, principal, browser }, services) => {
+  await approveGrant(services, principal, await waiting(services, body.userCode, principal, browser));
+  return {};
+});
+
+const deny = sessionOperation({
+  id: 'DenyDevice',
+  method: 'post',
+  path: '/v1/session/device:deny',
+  summary: 'Decline a device',
+  description: 'It is told so with its next poll.',
+  body: UserCode.meta({ id: 'DenyDeviceRequest' }),
+  reply: Nothing,
+}).handle(async ({ body, principal, browser }, services) => {
+  const { id } = await waiting(services, body.userCode, principal, browser);
+  await services.grants.deny(id, principal);
+  return {};
+});
+
+/**
+ * Deciding about a device by the code it shows. All three count wrong codes: NOT_FOUND GRANT_NOT_FOUND alike for unknown,
+ * expired and used ones, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
+ */
+export const deviceOperations: readonly SessionOperation[] = [lookUp, approve, deny];

@@ -1,0 +1,77 @@
+import { randomInt } from 'node:crypto';
+import { addressKey } from '../../http/client-address.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Secret } from '../../store/secret.ts';
+import { type Attempt, createAttemptLimit } from '../login-limits.ts';
+
+/** RFC 8628 §6.1: no vowels, so no words; no letters that look or sound alike. */
+const ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
+const LENGTH = 8;
+const OUTSIDE = new RegExp(`[^${ALPHABET}]`, 'g');
+/** Longer than any way to write a code. */
+const TYPED_CHARS = 64;
+
+/** A fresh user code as it is shown, `WDJB-MJHT`: 34.6 bits, from the operating system's generator. */
+export function mintUserCode(): string {
+  return shown(Array.from({ length: LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join(''));
+}
+
+/**
+ * What somebody typed, as the code would be shown; undefined where it cannot be one. Letter case does not matter, nor does
+ * anything that no code contains: blanks, dashes of any kind (RFC 8628 §6.1).
+ */
+export function readUserCode(typed: string): string | undefined {
+  const letters = typed.slice(0, TYPED_CHARS).normalize('NFKC').toUpperCase().replaceAll(OUTSIDE, '');
+  return letters.length === LENGTH ? shown(letters) : undefined;
+}
+
+/** How a code, as it is shown, is stored and looked up. With the secret, as a plain hash of so few bits falls in seconds. */
+export function hashUserCode(secret: Secret, code: string): string {
+  return secret.derive('user-code', code);
+}
+
+/** Who types a code. */
+export interface Guesser {
+  sessionId: string;
+  accountId: string;
+  address: string;
+}
+
+/** Counts wrong codes. */
+export interface GuessLimit {
+  /**
+   * Counts a code before it is looked up; to be forgiven where it is a good one. RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS where
+   * the session, the account or the address has had enough, however good this one is.
+   */
+  take(guesser: Guesser): Attempt;
+}
+
+/** Wrong codes within ten minutes. 20 guesses at 100 live codes hit one with a chance of 8 in 100 million. */
+const FREE = { session: 5, account: 10, address: 20 };
+const WINDOW_MS = 600_000;
+
+/** Ten minutes without a try are forgotten. Kept in memory and bounded; after a restart counting begins anew. */
+export function createGuessLimit(clock: Clock): GuessLimit {
+  const limit = (free: number) =>
+    createAttemptLimit({ free, firstWaitMs: WINDOW_MS, longestWaitMs: WINDOW_MS, windowMs: WINDOW_MS }, clock);
+  const [session, account, address] = [limit(FREE.session), limit(FREE.account), limit(FREE.address)];
+  return {
+    take(guesser) {
+      const taken: Attempt[] = [];
+      const forgive = () => taken.splice(0).forEach((attempt) => attempt.forgive());
+      try {
+        taken.push(address.take(addressKey(guesser.address)));
+        taken.push(account.take(guesser.accountId));
+        taken.push(session.take(guesser.sessionId));
+      } catch (error) {
+        forgive();
+        throw error;
+      }
+      return { forgive };
+    },
+  };
+}
+
+function shown(letters: string): string {
+  return `${letters.slice(0, LENGTH / 2)}-${letters.slice(LENGTH / 2)}`;
+}

@@ -1,0 +1,63 @@
+import type { SessionPrincipal } from '../http/principal.ts';
+import { StatusError } from '../kernel/status.ts';
+import { stopSchedulesOf } from '../schedules/authors.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './member-rows.ts';
+import { type MemberServices, announce, recordMember } from './members.ts';
+
+/** Invitations that wait for the caller's answer, newest first. None before their address is verified: it may not be theirs. */
+export async function invitationsOf(store: Store, { email, emailVerified }: SessionPrincipal): Promise<Invitation[]> {
+  return emailVerified ? listInvitations(store, email) : [];
+}
+
+/** Lets the caller in, at once. FAILED_PRECONDITION EMAIL_NOT_VERIFIED; NOT_FOUND INVITATION_NOT_FOUND. */
+export async function acceptInvitation(
+  { store, clock, accessChanges }: MemberServices,
+  principal: SessionPrincipal,
+  memberId: string,
+): Promise<void> {
+  if (!principal.emailVerified) {
+    throw new StatusError('FAILED_PRECONDITION', 'EMAIL_NOT_VERIFIED', 'Confirm your e-mail address first.');
+  }
+  const accepted = await store.write(async (tx) => {
+    const row = await invitationTo(tx, principal, memberId);
+    if (row.acceptedAt !== null) return row;
+    const at = clock.now();
+    await acceptMember(tx, row.id, principal.userId, at);
+    await recordMember(tx, principal, serverOf(row), 'member.accept', `${row.email} as ${row.role}`, at);
+    return { ...row, userId: principal.userId };
+  });
+  announce(accessChanges, accepted);
+}
+
+/** Declines an invitation, or leaves a server that was accepted. NOT_FOUND INVITATION_NOT_FOUND. */
+export async function declineInvitation(
+  { store, clock, accessChanges }: MemberServices,
+  principal: SessionPrincipal,
+  memberId: string,
+): Promise<void> {
+  const left = await store.write(async (tx) => {
+    const row = await invitationTo(tx, principal, memberId);
+    await deleteMember(tx, row.id);
+    const action = row.acceptedAt === null ? 'member.decline' : 'member.leave';
+    await recordMember(tx, principal, serverOf(row), action, row.email, clock.now());
+    const { serverId, userId } = row;
+    if (userId !== null) await stopSchedulesOf(tx, { serverId, userId }, clock.now());
+    return row;
+  });
+  announce(accessChanges, left);
+}
+
+/** The caller's: as long as it is open by its address, which must be verified, and from then on by who accepted it. */
+async function invitationTo(tx: Tx, principal: SessionPrincipal, memberId: string): Promise<Invitation> {
+  const row = await getInvitation(tx, memberId);
+  const open = row?.acceptedAt === null && principal.emailVerified && row.email === principal.email;
+  if (row && (open || row.userId === principal.userId)) return row;
+  throw new StatusError('NOT_FOUND', 'INVITATION_NOT_FOUND', 'There is no such invitation.', {
+    metadata: { memberId },
+  });
+}
+
+function serverOf({ serverId, accountId }: Invitation): { id: string; accountId: string } {
+  return { id: serverId, accountId };
+}

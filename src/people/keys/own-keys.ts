@@ -1,0 +1,103 @@
+import type { SessionPrincipal } from '../../http/principal.ts';
+import type { Scope } from '../../http/scopes.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { stopSchedulesOf } from '../../schedules/authors.ts';
+import { getServer } from '../../servers/rows.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import { doerOf, recordDeed } from '../audit/audit.ts';
+import { requireFreshPassword } from '../fresh-password.ts';
+import { roleOn } from '../members.ts';
+import { noticeNewKey } from '../notices.ts';
+import type { People } from '../people.ts';
+import type { SessionServices } from '../sessions.ts';
+import { mintKey, revokeKey } from './keys.ts';
+import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
+
+/** Of one account, not counting revoked and expired ones. */
+export const MOST_KEYS = 50;
+
+/** What somebody wants a key of theirs to be. */
+export interface WantedKey {
+  name: string;
+  scopes: readonly Scope[];
+  /** Null: never. */
+  expiresAt: number | null;
+  /** The only servers it is to reach; null: all that they do. */
+  serverIds: readonly string[] | null;
+}
+
+/** The account's keys that are not revoked, oldest first. */
+export async function keysOf(store: Store, { accountId }: SessionPrincipal): Promise<ApiKeyRow[]> {
+  return (await listKeys(store, accountId)).filter(({ revokedAt }) => revokedAt === null);
+}
+
+/**
+ * Makes a key that may do what its owner may at most, and writes to them. The key itself is told this once. PERMISSION_DENIED
+ * PASSWORD_REQUIRED, or SCOPE_NOT_ALLOWED for a scope the caller cannot give away; NOT_FOUND SERVER_NOT_FOUND;
+ * RESOURCE_EXHAUSTED MAX_KEYS.
+ */
+export async function mintOwnKey(
+  people: People,
+  principal: SessionPrincipal,
+  wanted: WantedKey,
+): Promise<{ key: string; row: ApiKeyRow }> {
+  const { store, clock } = people;
+  requireFreshPassword(principal, clock.now());
+  const refused = wanted.scopes.find((scope) => !principal.scopes.has(scope));
+  if (refused !== undefined) {
+    throw new StatusError('PERMISSION_DENIED', 'SCOPE_NOT_ALLOWED', `You cannot give the scope ${refused}.`, {
+      metadata: { scope: refused },
+    });
+  }
+  const { userId, accountId } = principal;
+  const createdAt = clock.now();
+  const minted = mintKey({ ...wanted, userId, accountId, createdAt });
+  await store.write(async (tx) => {
+    for (const id of wanted.serverIds ?? []) await requireServer(tx, principal, id);
+    await addKey(tx, minted.row);
+    const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
+    await recordDeed(tx, doerOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
+  });
+  noticeNewKey(people, principal, 'An API key was made for your account');
+  return minted;
+}
+
+/** Stores a new key unless its account has too many. RESOURCE_EXHAUSTED MAX_KEYS. */
+export async function addKey(tx: Tx, row: ApiKeyRow): Promise<void> {
+  await requireRoomForKey(tx, row.accountId, row.createdAt);
+  await insertKey(tx, row);
+}
+
+/** RESOURCE_EXHAUSTED MAX_KEYS where an account has as many live keys as it may. Asked while there is a person to read it. */
+export async function requireRoomForKey(tx: Tx, accountId: string, at: number): Promise<void> {
+  const keys = await listKeys(tx, accountId);
+  const live = keys.filter(({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt > at));
+  if (live.length < MOST_KEYS) return;
+  throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_KEYS', `An account may have ${MOST_KEYS} keys. Revoke some.`, {
+    metadata: { subject: `account:${accountId}`, limit: String(MOST_KEYS) },
+  });
+}
+
+/** Ends a key of the caller's: once this resolves, no call passes with it. NOT_FOUND KEY_NOT_FOUND. */
+export async function revokeOwnKey(
+  { store, clock, accessChanges }: SessionServices,
+  principal: SessionPrincipal,
+  keyId: string,
+): Promise<void> {
+  const { accountId } = principal;
+  const deed = { action: 'key.revoke', accountId, detail: keyId, at: clock.now() };
+  const revoked = await revokeKey(store, clock, accountId, keyId, async (tx) => {
+    await recordDeed(tx, doerOf(principal), deed);
+    await stopSchedulesOf(tx, { keyId }, deed.at);
+  });
+  if (!revoked) {
+    throw new StatusError('NOT_FOUND', 'KEY_NOT_FOUND', 'There is no such key.', { metadata: { keyId } });
+  }
+  accessChanges.announce({ keyId });
+}
+
+async function requireServer(tx: Tx, principal: SessionPrincipal, id: string): Promise<void> {
+  const server = await getServer(tx, id);
+  if (server && server.state !== 'deleting' && (await roleOn(tx, principal, server)) !== undefined) return;
+  throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+}

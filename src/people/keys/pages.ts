@@ -1,0 +1,139 @@
+import { KEY_SCOPES, SCOPES, isScope } from '../../http/scopes.ts';
+import type { PageDeps } from '../../web/deps.ts';
+import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { problemOf } from '../../web/problem.ts';
+import type { Serve } from '../../web/serve.ts';
+import { agoText, dateText, plainName } from '../../web/text.ts';
+import type { Page, SignedInVisit } from '../../web/visit.ts';
+import { profilePage } from '../profile-frame.ts';
+import { proved } from '../proved.ts';
+import { type Draft, EMPTY_DRAFT, draftOf, keyForm, wantedKey } from './key-form.ts';
+import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
+import { reachableServers } from './reachable-servers.ts';
+import { REVEAL_MS, createReveals } from './reveal.ts';
+import type { ApiKeyRow } from './rows.ts';
+
+/** A new key, and the name its owner gave it. */
+interface NewKey {
+  key: string;
+  name: string;
+}
+
+const DONE: Record<string, string> = { revoked: 'The key is revoked: no call passes with it any more.' };
+
+/** API keys: the list, making one, showing it once, revoking. */
+export function mountKeys(serve: Serve, people: PageDeps): void {
+  const { store } = people;
+  const reveals = createReveals<NewKey>(people.clock);
+
+  serve.signedIn('/profile/keys', (visit) => listPage(visit, EMPTY_DRAFT));
+
+  serve.submitSignedIn('/profile/keys', async (visit, form) => {
+    const draft = draftOf(form);
+    const wanted = wantedKey(draft, visit.now);
+    if ('problem' in wanted) return listPage(visit, { ...draft, problem: wanted.problem });
+    try {
+      const { key, row } = await mintOwnKey(people, await proved(people, visit, form), wanted);
+      reveals.put(visit.principal.sessionId, { key, name: row.name });
+      return { to: '/profile/keys/new' };
+    } catch (error) {
+      return listPage(visit, { ...draft, problem: problemOf(error) });
+    }
+  });
+
+  serve.signedIn('/profile/keys/new', (visit) => {
+    const made = reveals.see(visit.principal.sessionId);
+    return made ? newKeyPage(visit, made) : { to: '/profile/keys' };
+  });
+
+  serve.submitSignedIn('/profile/keys/revoke', async (visit, form) => {
+    await revokeOwnKey(people, visit.principal, form.get('key') ?? '');
+    return { to: '/profile/keys?done=revoked' };
+  });
+
+  async function listPage(visit: SignedInVisit, draft: Draft): Promise<Page> {
+    const [keys, servers] = await Promise.all([
+      keysOf(store, visit.principal),
+      reachableServers(store, visit.principal),
+    ]);
+    const names = new Map(servers.map(({ id, name }) => [id, name]));
+    const scopes = KEY_SCOPES.filter((scope) => visit.principal.scopes.has(scope));
+    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+      <section class="card">
+        <h2>Your keys</h2>
+        <p>
+          Programs call the API with a key in the header <code>x-api-key</code>. Whoever holds a key can do what it may.
+        </p>
+        ${
+          keys.length === 0
+            ? html`<p class="empty">There is none yet.</p>`
+            : html`<ul class="list">
+                ${keys.map((key) => keyItem(visit, key, names))}
+              </ul>`
+        }
+      </section>
+      ${keyForm(visit, { draft, scopes, servers })}`;
+    return profilePage(visit, 'API keys', main, draft.problem);
+  }
+}
+
+function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMap<string, string>): Html {
+  const { id, name, last4, createdAt, lastUsedAt, expiresAt, scopes, serverIds } = key;
+  const called = plainName(name) || 'Unnamed';
+  const over = expiresAt !== null && expiresAt <= now;
+  const expiry = expiresAt === null ? 'does not expire' : `${over ? 'expired' : 'expires'} ${dateText(expiresAt)}`;
+  return html`<li>
+    <h3>
+      <bdi>${called}</bdi>
+      <code>…${last4}</code> ${over && html`<span class="tag bad">expired</span>`}
+    </h3>
+    <p>
+      Made ${dateText(createdAt)} · ${lastUsedAt === null ? 'never used' : `used ${agoText(lastUsedAt, now)}`} ·
+      ${expiry}
+    </p>
+    <details>
+      <summary>What it may do<span class="unseen"> (${called})</span></summary>
+      <ul>
+        ${scopes.map((scope) => html`<li>${isScope(scope) ? SCOPES[scope] : scope} <code>${scope}</code></li>`)}
+      </ul>
+      <p>
+        ${
+          serverIds
+            ? `Only on: ${serverIds.map((server) => plainName(names.get(server) ?? server)).join(', ') || 'no server'}`
+            : 'On all servers you reach.'
+        }
+      </p>
+    </details>
+    ${confirmed(
+      'Programs that use this key stop working at once. It cannot be brought back.',
+      'Revoke…',
+      called,
+      html`<form method="post" action="/profile/keys/revoke">
+        ${csrfField(csrf)}${hidden('key', id)}
+        <button class="danger" type="submit">Yes, revoke this key</button>
+      </form>`,
+    )}
+  </li>`;
+}
+
+function newKeyPage(visit: SignedInVisit, { key, name }: NewKey): Page {
+  const main = html`<section class="card">
+    <h2>Your new key “<bdi>${plainName(name)}</bdi>”</h2>
+    <p class="note warn">
+      <strong>Copy it now.</strong> It is shown only here, for ${REVEAL_MS / 60_000} minutes. Nobody can show it to you
+      again, not even the operator.
+    </p>
+    <div class="field">
+      <label for="key">The key</label>
+      <p class="hint" id="key-hint">
+        Press in the box, select all (Ctrl + A, or ⌘ + A), and copy (Ctrl + C, or ⌘ + C).
+      </p>
+      <textarea id="key" class="secret" aria-describedby="key-hint" rows="2" readonly spellcheck="false">
+${key}</textarea>
+    </div>
+    <p>Keep it where passwords are kept: never in a chat, an issue or a repository.</p>
+    <p><a class="button" href="/profile/keys">I have copied it</a></p>
+  </section>`;
+  return profilePage(visit, 'New API key', main);
+}

@@ -1,0 +1,114 @@
+import type { PageDeps } from '../../web/deps.ts';
+import { confirmed, csrfField, doneNote, hidden, passwordAgain, problemNote, textField } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { type Problem, invalid, problemOf } from '../../web/problem.ts';
+import type { Serve } from '../../web/serve.ts';
+import { agoText, dateText, plainName } from '../../web/text.ts';
+import type { Page, SignedInVisit } from '../../web/visit.ts';
+import { profilePage } from '../profile-frame.ts';
+import { proved } from '../proved.ts';
+import type { SshKeyRow } from './ssh-key-rows.ts';
+import { SSH_KEY_CHARS, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
+
+const DONE: Record<string, string> = {
+  added: 'The key is in your list.',
+  removed: 'The key is removed, and what was open with it has ended.',
+};
+const NAME_CHARS = 60;
+
+interface Draft {
+  name: string;
+  publicKey: string;
+  problem?: Problem;
+}
+
+/** Public keys for SFTP: the list, adding one, removing. */
+export function mountSshKeys(serve: Serve, people: PageDeps): void {
+  serve.signedIn('/profile/ssh', (visit) => listPage(visit, { name: '', publicKey: '' }));
+
+  serve.submitSignedIn('/profile/ssh', async (visit, form) => {
+    const name = plainName(form.get('name') ?? '', NAME_CHARS);
+    const draft = { name, publicKey: (form.get('publicKey') ?? '').slice(0, SSH_KEY_CHARS) };
+    if (name === '') {
+      return listPage(visit, { ...draft, problem: invalid('name', 'Give the key a name, so that you know it again.') });
+    }
+    try {
+      await addSshKey(people, await proved(people, visit, form), draft);
+      return { to: '/profile/ssh?done=added' };
+    } catch (error) {
+      return listPage(visit, { ...draft, problem: problemOf(error) });
+    }
+  });
+
+  serve.submitSignedIn('/profile/ssh/remove', async (visit, form) => {
+    await removeSshKey(people, visit.principal, form.get('key') ?? '');
+    return { to: '/profile/ssh?done=removed' };
+  });
+
+  async function listPage(visit: SignedInVisit, draft: Draft): Promise<Page> {
+    const keys = await sshKeysOf(people.store, visit.principal);
+    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+      <section class="card">
+        <h2>Your SSH keys</h2>
+        <p>
+          They open the files of all servers of your account over SFTP, where that is switched on, under the SFTP name
+          of the server and without its password.
+        </p>
+        ${
+          keys.length === 0
+            ? html`<p class="empty">There is none yet.</p>`
+            : html`<ul class="list">
+                ${keys.map((key) => keyItem(visit, key))}
+              </ul>`
+        }
+      </section>
+      ${addForm(visit, draft)}`;
+    return profilePage(visit, 'SSH keys', main, draft.problem);
+  }
+}
+
+function addForm(visit: SignedInVisit, { name, publicKey, problem }: Draft): Html {
+  return html`<section class="card" id="new">
+    <h2>Add a key</h2>
+    ${problemNote(problem)}
+    <form method="post" action="/profile/ssh#new">
+      ${csrfField(visit.csrf)}
+      ${textField({ name: 'name', label: 'Name', value: name, maxlength: NAME_CHARS, autocomplete: 'off', problem })}
+      ${textField({
+        name: 'publicKey',
+        label: 'Public key',
+        value: publicKey,
+        hint: 'The line of a file that ends in .pub: it begins with ssh-ed25519, ecdsa-sha2- or ssh-rsa.',
+        maxlength: SSH_KEY_CHARS,
+        autocomplete: 'off',
+        problem,
+      })}
+      ${passwordAgain(visit, problem)}
+      <button type="submit">Add the key</button>
+    </form>
+  </section>`;
+}
+
+function keyItem(
+  { csrf, now }: SignedInVisit,
+  { id, name, type, fingerprint, createdAt, lastUsedAt }: SshKeyRow,
+): Html {
+  const called = plainName(name) || 'Unnamed';
+  return html`<li>
+    <h3><bdi>${called}</bdi></h3>
+    <p>
+      ${type} · added ${dateText(createdAt)} ·
+      ${lastUsedAt === null ? 'never used' : `used ${agoText(lastUsedAt, now)}`}
+    </p>
+    <p><code>${fingerprint}</code></p>
+    ${confirmed(
+      'Whoever uses this key cannot sign in with it any more, and what is open with it ends.',
+      'Remove…',
+      called,
+      html`<form method="post" action="/profile/ssh/remove">
+        ${csrfField(csrf)}${hidden('key', id)}
+        <button class="danger" type="submit">Yes, remove this key</button>
+      </form>`,
+    )}
+  </li>`;
+}

@@ -1,0 +1,104 @@
+import { createHash, createPublicKey } from 'node:crypto';
+import ssh2, { type ParsedKey } from 'ssh2';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Store } from '../../store/store.ts';
+import { doerOf, recordDeed } from '../audit/audit.ts';
+import { requireFreshPassword } from '../fresh-password.ts';
+import { noticeNewKey } from '../notices.ts';
+import type { People } from '../people.ts';
+import { type SshKeyRow, deleteSshKey, insertSshKey, listSshKeys } from './ssh-key-rows.ts';
+
+/** Of one user. */
+export const MOST_SSH_KEYS = 20;
+/** Of a line that holds one: more than RSA with 8192 bits and a comment takes. */
+export const SSH_KEY_CHARS = 4_096;
+
+const RSA_BITS = { least: 2_048, most: 8_192 };
+const TYPES: ReadonlySet<string> = new Set([
+  'ssh-ed25519',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'ssh-rsa',
+]);
+
+/** What ending what a key has open needs. */
+export interface SshSessions {
+  cutKey(keyId: string): Promise<void>;
+}
+
+/** A line such as `ssh-ed25519 AAAA… comment`, or the key within a packet; undefined for what is no public key we take. */
+export function readSshKey(key: string | Buffer): ParsedKey | undefined {
+  const parsed = ssh2.utils.parseKey(key);
+  if (parsed instanceof Error || parsed.isPrivateKey() || !TYPES.has(parsed.type)) return undefined;
+  return parsed.type === 'ssh-rsa' && !isRsaTaken(parsed) ? undefined : parsed;
+}
+
+/** `SHA256:…`, as OpenSSH shows it. */
+export function sshFingerprint(publicKey: Buffer): string {
+  return `SHA256:${createHash('sha256').update(publicKey).digest('base64').replace(/=+$/, '')}`;
+}
+
+export async function sshKeysOf(store: Store, { userId }: SessionPrincipal): Promise<SshKeyRow[]> {
+  return listSshKeys(store, userId);
+}
+
+/**
+ * Adds a public key with which its user signs in to SFTP of all servers of their account, and writes to them. INVALID_ARGUMENT
+ * SSH_KEY_INVALID; PERMISSION_DENIED PASSWORD_REQUIRED; ALREADY_EXISTS SSH_KEY_EXISTS; RESOURCE_EXHAUSTED MAX_SSH_KEYS.
+ */
+export async function addSshKey(
+  people: People,
+  principal: SessionPrincipal,
+  { name, publicKey }: { name: string; publicKey: string },
+): Promise<SshKeyRow> {
+  const { store, clock } = people;
+  const createdAt = clock.now();
+  requireFreshPassword(principal, createdAt);
+  const key = readSshKey(publicKey.trim());
+  if (!key) throw invalidKey();
+  const { userId, accountId } = principal;
+  const fingerprint = sshFingerprint(key.getPublicSSH());
+  const id = `ssh_${randomBase62(16)}`;
+  const row: SshKeyRow = { id, userId, name, type: key.type, fingerprint, createdAt, lastUsedAt: null };
+  await store.write(async (tx) => {
+    if ((await listSshKeys(tx, userId)).length >= MOST_SSH_KEYS) {
+      const message = `There may be ${MOST_SSH_KEYS} SSH keys. Remove some.`;
+      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_SSH_KEYS', message);
+    }
+    await insertSshKey(tx, row);
+    const deed = { action: 'sshKey.add', accountId, detail: `${row.id} ${fingerprint}`, at: createdAt };
+    await recordDeed(tx, doerOf(principal), deed);
+  });
+  noticeNewKey(people, principal, `The SSH key ${fingerprint} was added to your account`, '/profile/ssh');
+  return row;
+}
+
+/** Removes one, and ends what is open with it. NOT_FOUND SSH_KEY_NOT_FOUND. */
+export async function removeSshKey(
+  { store, clock, sftp }: Pick<People, 'store' | 'clock'> & { sftp: SshSessions },
+  principal: SessionPrincipal,
+  keyId: string,
+): Promise<void> {
+  const { userId, accountId } = principal;
+  await store.write(async (tx) => {
+    if (!(await deleteSshKey(tx, userId, keyId))) {
+      throw new StatusError('NOT_FOUND', 'SSH_KEY_NOT_FOUND', 'There is no such SSH key.', { metadata: { keyId } });
+    }
+    const deed = { action: 'sshKey.remove', accountId, detail: keyId, at: clock.now() };
+    await recordDeed(tx, doerOf(principal), deed);
+  });
+  await sftp.cutKey(keyId);
+}
+
+function isRsaTaken(key: ParsedKey): boolean {
+  const bits = createPublicKey(key.getPublicPEM()).asymmetricKeyDetails?.modulusLength ?? 0;
+  return bits >= RSA_BITS.least && bits <= RSA_BITS.most;
+}
+
+function invalidKey(): StatusError {
+  const message = `This is no public key of a kind that is taken: Ed25519, ECDSA, or RSA from ${RSA_BITS.least} bits on. Paste the line of a file that ends in .pub.`;
+  return new StatusError('INVALID_ARGUMENT', 'SSH_KEY_INVALID', message);
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { reply } from '../http/fields.ts';
+import { operation } from '../http/operation.ts';
+import { StatusError } from '../kernel/status.ts';
+
+const WhoAmIResponse = z
+  .object({
+    accountId: reply.text.describe('Account of the key; empty for an app token.'),
+    email: reply.text,
+    emailVerified: reply.flag,
+  })
+  .meta({ id: 'WhoAmIResponse' });
+
+export const whoAmI = operation({
+  id: 'WhoAmI',
+  method: 'get',
+  path: '/v1/whoami',
+  scope: 'any',
+  appScope: 'any',
+  tag: 'control',
+  summary: 'Who am I?',
+  description: 'The account and the user behind the credential of this call.',
+  reply: WhoAmIResponse,
+}).handle(async ({ principal }, { findUser }) => {
+  const user = await findUser(principal.userId);
+  if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this credential is gone.');
+  const accountId = principal.kind === 'app' ? '' : principal.accountId;
+  return { accountId, email: user.email, emailVerified: user.emailVerified };
+});

@@ -1,0 +1,129 @@
+import { EntitySchema } from 'typeorm';
+import { StatusError } from '../kernel/status.ts';
+import { bigint, id, maybeAt, maybeText, ofServer, text } from '../store/columns.ts';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
+export type MemberRole = 'member' | 'limited';
+
+export interface MemberRow {
+  id: string;
+  serverId: string;
+  /** As invited, in lower case. */
+  email: string;
+  /** Null until a user with this address has signed up. */
+  userId: string | null;
+  role: MemberRole;
+  invitedBy: string;
+  createdAt: number;
+  /** Null: the invitation is pending. */
+  acceptedAt: number | null;
+}
+
+export const members = new EntitySchema<MemberRow>({
+  name: 'members',
+  columns: {
+    id,
+    serverId: text,
+    email: text,
+    userId: maybeText,
+    role: text,
+    invitedBy: text,
+    createdAt: bigint,
+    acceptedAt: maybeAt,
+  },
+  uniques: [{ columns: ['serverId', 'email'] }],
+  indices: [{ columns: ['userId'] }, { columns: ['email'] }],
+  foreignKeys: [ofServer],
+});
+
+/** An invitation, or what it has become, with the server it is to. */
+export interface Invitation extends MemberRow {
+  serverName: string;
+  accountId: string;
+}
+
+/** A server somebody was let into, and as what. */
+export interface Membership {
+  serverId: string;
+  role: MemberRole;
+}
+
+/** ALREADY_EXISTS where the address has been invited to the server before. */
+export async function insertMember(tx: Tx, row: MemberRow): Promise<void> {
+  try {
+    await tx.manager.insert(members, row);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new StatusError('ALREADY_EXISTS', 'MEMBER_EXISTS', 'This address has been invited to the server before.', {
+      cause: error,
+    });
+  }
+}
+
+/** A server's members and invitations, oldest first. */
+export async function listMembers(db: Sql, serverId: string): Promise<MemberRow[]> {
+  return db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 ORDER BY "createdAt", "id"', [serverId]);
+}
+
+export async function countMembers(db: Sql, serverId: string): Promise<number> {
+  const sql = 'SELECT COUNT(*) AS "count" FROM "members" WHERE "serverId" = $1';
+  const [row] = await db.query<{ count: number | string }>(sql, [serverId]);
+  return Number(row?.count ?? 0);
+}
+
+/** Only among the members of that server. */
+export async function getMember(db: Sql, serverId: string, id: string): Promise<MemberRow | undefined> {
+  const rows = await db.query<MemberRow>('SELECT * FROM "members" WHERE "serverId" = $1 AND "id" = $2', [serverId, id]);
+  return rows[0];
+}
+
+/** What a user is on a server of somebody else; undefined where nobody has let them in, or they have not accepted. */
+export async function getMembership(db: Sql, serverId: string, userId: string): Promise<MemberRole | undefined> {
+  const [row] = await db.query<{ role: MemberRole }>(
+    'SELECT "role" FROM "members" WHERE "userId" = $1 AND "serverId" = $2 AND "acceptedAt" IS NOT NULL',
+    [userId, serverId],
+  );
+  return row?.role;
+}
+
+/** All servers of others that a user was let into. */
+export async function listMemberships(db: Sql, userId: string): Promise<Membership[]> {
+  return db.query<Membership>(
+    'SELECT "serverId", "role" FROM "members" WHERE "userId" = $1 AND "acceptedAt" IS NOT NULL ORDER BY "acceptedAt", "id"',
+    [userId],
+  );
+}
+
+/** Invitations to an address that wait for an answer, newest first. */
+export async function listInvitations(db: Sql, email: string): Promise<Invitation[]> {
+  return db.query<Invitation>(
+    `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
+     WHERE m."email" = $1 AND m."acceptedAt" IS NULL AND s."state" <> 'deleting' ORDER BY m."createdAt" DESC, m."id"`,
+    [email],
+  );
+}
+
+/** An invitation of any state, by its id. */
+export async function getInvitation(db: Sql, id: string): Promise<Invitation | undefined> {
+  const [row] = await db.query<Invitation>(
+    `SELECT m.*, s."name" AS "serverName", s."accountId" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
+     WHERE m."id" = $1 AND s."state" <> 'deleting'`,
+    [id],
+  );
+  return row;
+}
+
+export async function setMemberRole(tx: Tx, id: string, role: MemberRole): Promise<void> {
+  await tx.run('UPDATE "members" SET "role" = $1 WHERE "id" = $2', [role, id]);
+}
+
+/** From now on the user is in. */
+export async function acceptMember(tx: Tx, id: string, userId: string, at: number): Promise<void> {
+  await tx.run('UPDATE "members" SET "userId" = $1, "acceptedAt" = $2 WHERE "id" = $3', [userId, at, id]);
+}
+
+export async function deleteMember(tx: Tx, id: string): Promise<void> {
+  await tx.run('DELETE FROM "members" WHERE "id" = $1', [id]);
+}

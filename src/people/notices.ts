@@ -1,0 +1,54 @@
+import { StatusError } from '../kernel/status.ts';
+import { type People, post } from './people.ts';
+import type { UserRow } from './rows.ts';
+import type { Familiarity } from './sign-in-places.ts';
+
+type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
+
+/** Tells somebody that a key of theirs has been made. What is in the letter comes from here or from themselves. */
+export function noticeNewKey(people: People, user: Recipient, what: string, page = '/profile/keys'): void {
+  notice(people, user, 'A new key to your Dormouse account', `${what} at ${instant(people)}.`, page);
+}
+
+/** Tells somebody that they have signed in from where they have not before. Nothing where they never have at all. */
+export function noticeNewPlace(people: People, user: Recipient, from: Familiarity, address: string): void {
+  if (!from.any || (from.device !== undefined && from.network)) return;
+  const what = from.device === undefined ? 'a browser' : 'a network';
+  const text = `Somebody has signed in to your account from ${what} that you had not used here before, at ${instant(people)}, from the address ${address}.`;
+  notice(people, user, 'A sign-in to Dormouse from a new place', text, '/profile/sessions');
+}
+
+/** Only to addresses that have been seen to take mail, and not without end. */
+function notice(
+  people: People,
+  { email, emailVerified }: Recipient,
+  subject: string,
+  what: string,
+  page: string,
+): void {
+  if (!emailVerified || !isWelcome(people, email)) return;
+  post(people, {
+    to: email,
+    subject,
+    text: `${what}
+
+If it was you, there is nothing to do. If not, end it here, and change your password:
+
+${people.config.baseUrl}${page}
+`,
+  });
+}
+
+function isWelcome({ loginLimits }: People, email: string): boolean {
+  try {
+    loginLimits.mail.take(`notice ${email}`);
+    return true;
+  } catch (error) {
+    if (error instanceof StatusError) return false;
+    throw error;
+  }
+}
+
+function instant({ clock }: People): string {
+  return new Date(clock.now()).toISOString().replace('T', ' ').slice(0, 16) + ' UTC';
+}

@@ -1,0 +1,62 @@
+import { addressKey } from '../http/client-address.ts';
+import type { Caller } from '../kernel/fair-queue.ts';
+import { networkOf } from '../kernel/ip-network.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Attempt } from './login-limits.ts';
+import type { People } from './people.ts';
+import type { Visitor } from './sessions.ts';
+import type { Familiarity } from './sign-in-places.ts';
+
+/** Whose password somebody tries. */
+export interface PasswordTry {
+  email: string;
+  visitor: Visitor;
+  /** What the user knows of where the try comes from; or the session of somebody who is signed in already. */
+  from: Pick<Familiarity, 'device' | 'network'> | { sessionId: string };
+}
+
+/** Reasons with which a try is refused after the password has been looked at. */
+const WRONG: ReadonlySet<string> = new Set(['SIGN_IN_FAILED', 'WRONG_PASSWORD']);
+
+/**
+ * Runs `check`, counted as a try before the password is looked at, so that many at once gain nothing. It counts for good only
+ * where the password was wrong: a full queue or a database that does not answer is nobody's mistake. RESOURCE_EXHAUSTED
+ * TOO_MANY_ATTEMPTS.
+ *
+ * A device or session that the user has signed in with has a count of its own. Others are counted by the account together with
+ * their network, so that a stranger who polls keeps only their own network out; networks that the user never came from
+ * also all together, which is what stands against guessing from many. Tries refused here count against the address.
+ */
+export async function tryPassword<T>(
+  { loginLimits }: Pick<People, 'loginLimits'>,
+  { email, visitor: { address }, from }: PasswordTry,
+  check: (caller: Caller) => Promise<T>,
+): Promise<T> {
+  const { own, caller } = ownCount(from, address);
+  const attempts: Attempt[] = [];
+  if (own === undefined) {
+    attempts.push(loginLimits.address.take(addressKey(address)));
+    attempts.push(loginLimits.network.take(`${networkOf(address)} ${email}`));
+    if (!('network' in from && from.network)) attempts.push(loginLimits.account.take(email));
+  } else attempts.push(loginLimits.own.take(`${own} ${email}`));
+  try {
+    const result = await check(caller);
+    for (const attempt of attempts) attempt.forgive();
+    return result;
+  } catch (error) {
+    const counts = error instanceof StatusError && WRONG.has(error.reason);
+    if (!counts) for (const attempt of attempts) attempt.forgive();
+    throw error;
+  }
+}
+
+function ownCount(from: PasswordTry['from'], address: string): { own: string | undefined; caller: Caller } {
+  const own = 'sessionId' in from ? `session ${from.sessionId}` : from.device && `device ${from.device}`;
+  if (own === undefined) return { own, caller: stranger(address) };
+  return { own, caller: { lane: 'known', key: own } };
+}
+
+/** Whoever has proved nothing yet takes turns with others by network. */
+export function stranger(address: string): Caller {
+  return { lane: 'strangers', key: networkOf(address) };
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { text } from '../http/fields.ts';
+import { normalizeEmail } from './email.ts';
+import { PASSWORD_BYTES, isPassword } from './users.ts';
+
+/** An e-mail address, as it is stored. */
+export const Email = text(320)
+  .transform((given, context) => {
+    const email = normalizeEmail(given);
+    if (email !== undefined) return email;
+    context.addIssue('must be an e-mail address');
+    return z.NEVER;
+  })
+  .meta({ format: 'email', maxLength: 254 });
+
+/** A password to be tried: whether it is one is nobody's business before it has been. */
+export const Password = text(PASSWORD_BYTES.most);
+
+/** A password to be set. */
+export const NewPassword = text(PASSWORD_BYTES.most)
+  .refine(isPassword, `must have ${PASSWORD_BYTES.least} to ${PASSWORD_BYTES.most} bytes`)
+  .meta({ minLength: PASSWORD_BYTES.least });
+
+/** What somebody who was let into a server is there. */
+export const MemberRole = z.enum(['member', 'limited'], 'must be member or limited');
+
+/** An id of a member or an invitation. */
+export const MemberId = text(64).min(1, 'is required');

@@ -1,0 +1,45 @@
+import type { AccessChanges } from '../http/access-changes.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { FirstRunFile } from './first-run.ts';
+import type { LoginLimits } from './login-limits.ts';
+import type { Mail, Mailer } from './mail.ts';
+
+/** What everything about people works with. */
+export interface People {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  mailer: Mailer;
+  loginLimits: LoginLimits;
+  accessChanges: AccessChanges;
+  secret: Secret;
+  /** Absent where there is none to remove. */
+  firstRunFile?: FirstRunFile;
+  /** Runs in the write that makes an account. */
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+  config: {
+    /** Where browsers find the pages: links in letters begin with it. */
+    baseUrl: string;
+    signup: SignUp;
+  };
+}
+
+/**
+ * Who may make an account: whoever was let in by an operator's link (`closed`); whoever has a link that anybody may have sent to
+ * an address of theirs (`letter`), so that nobody is told which addresses have accounts; or anybody at once (`open`), which is
+ * for installations that can send no mail.
+ */
+export type SignUp = 'open' | 'letter' | 'closed';
+
+/** What the settings come to: a letter needs somebody who delivers it. */
+export function signUpMode({ signup, smtpUrl }: { signup: 'open' | 'closed'; smtpUrl: string | null }): SignUp {
+  return signup === 'open' && smtpUrl !== null ? 'letter' : signup;
+}
+
+/** Sends a letter behind its caller's back: what asked for it is done already, and does not fail for a mail server. */
+export function post({ mailer, log }: Pick<People, 'mailer' | 'log'>, mail: Mail): void {
+  mailer.send(mail).catch((error: unknown) => log.error({ err: error }, 'a letter could not be sent'));
+}

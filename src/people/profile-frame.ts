@@ -1,0 +1,33 @@
+import { type Html, html } from '../web/html.ts';
+import { type Problem, withProblem } from '../web/problem.ts';
+import type { Page, Visit } from '../web/visit.ts';
+
+const TABS = [
+  ['/profile', 'Profile'],
+  ['/profile/keys', 'API keys'],
+  ['/profile/ssh', 'SSH keys'],
+  ['/profile/apps', 'Connected apps'],
+  ['/profile/sessions', 'Sessions'],
+  ['/profile/invitations', 'Invitations'],
+] as const;
+
+/** A page of the profile, below the way to the others. */
+export function profilePage({ path }: Visit, title: string, main: Html, problem?: Problem): Page {
+  const [here = ''] = path.split('?', 1);
+  const present = TABS.findLast(([tab]) => here === tab || here.startsWith(`${tab}/`))?.[0];
+  const framed = html`<div class="profile">
+    <div class="card head">
+      <h1>${title}</h1>
+      <nav class="tabs" aria-label="Profile">
+        <ul>
+          ${TABS.map(
+            ([tab, name]) =>
+              html`<li><a href="${tab}" ${tab === present && html`aria-current="page"`}>${name}</a></li>`,
+          )}
+        </ul>
+      </nav>
+    </div>
+    ${main}
+  </div>`;
+  return withProblem({ title, main: framed }, problem);
+}

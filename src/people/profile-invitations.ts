@@ -1,0 +1,73 @@
+import type { PageDeps } from '../web/deps.ts';
+import { csrfField, doneNote, hidden } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import type { Serve } from '../web/serve.ts';
+import { dateText, plainName } from '../web/text.ts';
+import type { SignedInVisit } from '../web/visit.ts';
+import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
+import type { Invitation, MemberRole } from './member-rows.ts';
+import { profilePage } from './profile-frame.ts';
+
+const DONE: Record<string, string> = {
+  accepted: 'You are in. The server is on your list now.',
+  declined: 'You have declined.',
+};
+
+const ROLES: Record<MemberRole, string> = {
+  member:
+    'As a member you may do everything but delete the server, see to its members and its bill, and read the passwords of its database and SFTP.',
+  limited: 'With limited access you may start and stop the server, and see its logs and players.',
+};
+
+/** Invitations to other people's servers. */
+export function mountInvitations(serve: Serve, people: PageDeps): void {
+  // The address that letters name.
+  serve.open('/invitations', () => ({ to: '/profile/invitations' }));
+
+  serve.signedIn('/profile/invitations', async (visit) => {
+    const invitations = await invitationsOf(people.store, visit.principal);
+    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+      <section class="card">
+        <h2>Invitations to you</h2>
+        ${
+          !visit.principal.emailVerified &&
+          html`<p class="note warn">
+            Invitations show up once your address is confirmed. <a href="/profile">Have a letter sent</a>.
+          </p>`
+        }
+        ${
+          invitations.length === 0
+            ? html`<p class="empty">There is none at the moment.</p>`
+            : html`<ul class="list">
+                ${invitations.map((invitation) => invitationItem(visit, invitation))}
+              </ul>`
+        }
+      </section>`;
+    return profilePage(visit, 'Invitations', main);
+  });
+
+  serve.submitSignedIn('/profile/invitations', async (visit, form) => {
+    const id = form.get('invitation') ?? '';
+    if (form.get('decision') === 'accept') {
+      await acceptInvitation(people, visit.principal, id);
+      return { to: '/profile/invitations?done=accepted' };
+    }
+    await declineInvitation(people, visit.principal, id);
+    return { to: '/profile/invitations?done=declined' };
+  });
+}
+
+function invitationItem({ csrf }: SignedInVisit, { id, serverName, serverId, role, createdAt }: Invitation): Html {
+  const name = plainName(serverName) || serverId;
+  return html`<li>
+    <h3><bdi>${name}</bdi> <code>${serverId}</code></h3>
+    <p>${ROLES[role]} Invited ${dateText(createdAt)}.</p>
+    <form class="choice" method="post" action="/profile/invitations">
+      ${csrfField(csrf)}${hidden('invitation', id)}
+      <button class="decline" type="submit" name="decision" value="decline">
+        Decline<span class="unseen"> ${name}</span>
+      </button>
+      <button type="submit" name="decision" value="accept">Accept<span class="unseen"> ${name}</span></button>
+    </form>
+  </li>`;
+}

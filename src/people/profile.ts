@@ -1,0 +1,97 @@
+import type { PageDeps } from '../web/deps.ts';
+import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
+import { html } from '../web/html.ts';
+import { type Problem, invalid, problemOf } from '../web/problem.ts';
+import type { Serve } from '../web/serve.ts';
+import type { Page, SignedInVisit } from '../web/visit.ts';
+import { resendVerification } from './email-verification.ts';
+import { profilePage } from './profile-frame.ts';
+import { PASSWORD_BYTES, changePassword, isPassword } from './users.ts';
+
+const DONE: Record<string, string> = {
+  password: 'Your password is changed, and all other browsers are signed out. API keys and connected apps stay.',
+  letter: 'A letter is on its way. Open the link in it within a day.',
+};
+
+/** Who somebody is here, and their password. */
+export function mountProfile(serve: Serve, people: PageDeps): void {
+  serve.signedIn('/profile', (visit) => overviewPage(visit));
+
+  serve.submitSignedIn('/profile/password', async (visit, form) => {
+    const [current, replacement] = [form.get('current') ?? '', form.get('replacement') ?? ''];
+    if (!isPassword(replacement)) {
+      const wrong = invalid('replacement', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
+      return overviewPage(visit, wrong);
+    }
+    try {
+      await changePassword(people, visit.principal, { current, replacement }, visit.visitor);
+      return { to: '/profile?done=password' };
+    } catch (error) {
+      return overviewPage(visit, problemOf(error));
+    }
+  });
+
+  serve.submitSignedIn('/profile/verify-email', async (visit) => {
+    try {
+      await resendVerification(people, visit.principal);
+      return { to: '/profile?done=letter' };
+    } catch (error) {
+      return overviewPage(visit, problemOf(error));
+    }
+  });
+}
+
+function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
+  const { email, emailVerified, accountId, operator } = visit.principal;
+  const hint = `At least ${PASSWORD_BYTES.least} characters.`;
+  const field = { type: 'password', maxlength: PASSWORD_BYTES.most, problem } as const;
+  const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}${problemNote(problem)}
+    <section class="card">
+      <h2>You</h2>
+      <dl>
+        <dt>E-mail address</dt>
+        <dd>
+          ${email}
+          <span class="${emailVerified ? 'tag good' : 'tag warn'}"
+            >${emailVerified ? 'confirmed' : 'not confirmed yet'}</span
+          >
+        </dd>
+        <dt>Account</dt>
+        <dd><code>${accountId}</code></dd>
+        ${
+          operator &&
+          html`<dt>Rank</dt>
+            <dd>Operator of this installation</dd>`
+        }
+      </dl>
+      ${
+        !emailVerified &&
+        html`<form method="post" action="/profile/verify-email">
+          ${csrfField(visit.csrf)}
+          <button class="second" type="submit">Send the confirmation letter again</button>
+        </form>`
+      }
+    </section>
+    <section class="card">
+      <h2>Change your password</h2>
+      <p>
+        All your other browsers are signed out. <a href="/profile/keys">API keys</a> and
+        <a href="/profile/apps">connected apps</a> stay; end those there.
+      </p>
+      <form method="post" action="/profile/password">
+        ${csrfField(visit.csrf)}
+        <input type="text" name="username" value="${email}" autocomplete="username" hidden />
+        ${textField({ ...field, name: 'current', label: 'Present password', autocomplete: 'current-password' })}
+        ${textField({
+          ...field,
+          name: 'replacement',
+          label: 'New password',
+          autocomplete: 'new-password',
+          minlength: PASSWORD_BYTES.least,
+          hint,
+        })}
+        <button type="submit">Change password</button>
+      </form>
+    </section>`;
+  return profilePage(visit, 'Profile', main, problem);
+}

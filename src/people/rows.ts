@@ -1,0 +1,108 @@
+import { EntitySchema } from 'typeorm';
+import { StatusError } from '../kernel/status.ts';
+import { bigint, boolean, id, ofAccount, text } from '../store/columns.ts';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** Rows as the rest of the service sees them: plain objects, instants in epoch ms, money in micros. One interface a table. */
+
+export interface AccountRow {
+  id: string;
+  name: string;
+  createdAt: number;
+}
+
+export interface UserRow {
+  id: string;
+  email: string;
+  emailVerified: boolean;
+  /** PHC string (argon2id). */
+  passwordHash: string;
+  accountId: string;
+  operator: boolean;
+  createdAt: number;
+}
+
+export const accounts = new EntitySchema<AccountRow>({
+  name: 'accounts',
+  columns: { id, name: text, createdAt: bigint },
+});
+
+export const users = new EntitySchema<UserRow>({
+  name: 'users',
+  columns: {
+    id,
+    email: text,
+    emailVerified: boolean,
+    passwordHash: text,
+    accountId: text,
+    operator: boolean,
+    createdAt: bigint,
+  },
+  uniques: [{ columns: ['email'] }],
+  indices: [{ columns: ['accountId'] }],
+  foreignKeys: [ofAccount],
+});
+
+export async function insertAccount(tx: Tx, row: AccountRow): Promise<void> {
+  await tx.manager.insert(accounts, row);
+}
+
+export async function getAccount(db: Sql, id: string): Promise<AccountRow | undefined> {
+  const [row] = await db.query<AccountRow>('SELECT * FROM "accounts" WHERE "id" = $1', [id]);
+  return row;
+}
+
+/** The e-mail address is kept in lower case, as it is looked up. ALREADY_EXISTS where another user has it. */
+export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
+  try {
+    await tx.manager.insert(users, { ...row, email: row.email.toLowerCase() });
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.', { cause: error });
+  }
+}
+
+export async function getUser(db: Sql, id: string): Promise<UserRow | undefined> {
+  return (await db.query<StoredUser>('SELECT * FROM "users" WHERE "id" = $1', [id])).map(userRow)[0];
+}
+
+/** In whatever letter case the address is written. */
+export async function getUserByEmail(db: Sql, email: string): Promise<UserRow | undefined> {
+  const rows = await db.query<StoredUser>('SELECT * FROM "users" WHERE "email" = $1', [email.toLowerCase()]);
+  return rows.map(userRow)[0];
+}
+
+/** Those whose own account it is: to them letters about it go. Only addresses that have been seen to take mail. */
+export async function listOwners(db: Sql, accountId: string): Promise<UserRow[]> {
+  const sql = 'SELECT * FROM "users" WHERE "accountId" = $1 ORDER BY "id"';
+  return (await db.query<StoredUser>(sql, [accountId])).map(userRow).filter(({ emailVerified }) => emailVerified);
+}
+
+/** Whether one of the account's own users is an operator. */
+export async function isOperatorAccount(db: Sql, accountId: string): Promise<boolean> {
+  const rows = await db.query<StoredUser>('SELECT * FROM "users" WHERE "accountId" = $1', [accountId]);
+  return rows.some(({ operator }) => Boolean(operator));
+}
+
+/** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
+export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
+  const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';
+  return (await tx.run(sql, [to, userId, from])) > 0;
+}
+
+/** Mail to this address has been seen to arrive. */
+export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
+  await tx.manager.update(users, { id: userId }, { emailVerified: true });
+}
+
+export async function hasUsers(db: Sql): Promise<boolean> {
+  return (await db.query('SELECT 1 FROM "users" LIMIT 1')).length > 0;
+}
+
+/** SQLite has no booleans, PostgreSQL does. */
+type StoredUser = Omit<UserRow, 'emailVerified' | 'operator'> & Record<'emailVerified' | 'operator', number | boolean>;
+
+function userRow(row: StoredUser): UserRow {
+  return { ...row, emailVerified: Boolean(row.emailVerified), operator: Boolean(row.operator) };
+}

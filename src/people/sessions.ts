@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import type { AccessChanges } from '../http/access-changes.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { hashToken } from '../kernel/ids.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { doerOf, recordDeed } from './audit/audit.ts';
+import {
+  type SessionRow,
+  deleteOtherSessions,
+  deleteSession,
+  getSession,
+  insertSession,
+  listSessions,
+  pruneSessions,
+  touchSession,
+} from './session-rows.ts';
+
+/** The browser a request comes from. */
+export interface Visitor {
+  /** As `client-address.ts` tells it. */
+  address: string;
+  userAgent: string;
+  /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
+  device?: string | undefined;
+}
+
+const DAY_MS = 86_400_000;
+/** A session ends when it has not been used for so long, */
+export const SESSION_IDLE_MS = 14 * DAY_MS;
+/** and when it is so old. */
+export const SESSION_LIFE_MS = 90 * DAY_MS;
+const SEEN_NOTED_EVERY_MS = 60_000;
+/** Of one user at a time; the one unused longest makes room. */
+const MOST_SESSIONS = 50;
+const USER_AGENT_CHARS = 256;
+const TOKEN = /^[\w-]{43}$/;
+
+/** Makes a session in the write of the sign-in, and gives its token, which is stored nowhere: it is the cookie's value. */
+export async function openSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  await insertSession(tx, {
+    id: hashToken(token),
+    userId,
+    createdAt: now,
+    seenAt: now,
+    expiresAt: now + SESSION_IDLE_MS,
+    ip: visitor.address,
+    userAgent: visitor.userAgent
+      .toWellFormed()
+      .replaceAll(/\p{Cc}/gu, ' ')
+      .slice(0, USER_AGENT_CHARS),
+    provedAt: now,
+  });
+  await pruneSessions(tx, userId, MOST_SESSIONS, now);
+  return token;
+}
+
+/** Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. */
+export async function findSession(store: Store, clock: Clock, token: string): Promise<SessionPrincipal | undefined> {
+  if (!TOKEN.test(token)) return undefined;
+  const row = await getSession(store, hashToken(token));
+  const now = clock.now();
+  if (!row || row.expiresAt <= now) return undefined;
+  if (now - row.seenAt >= SEEN_NOTED_EVERY_MS) {
+    const expiresAt = Math.min(now + SESSION_IDLE_MS, row.createdAt + SESSION_LIFE_MS);
+    // A call does not fail for it: the session then ends a little earlier.
+    const seen = { id: row.id, seenAt: now, expiresAt };
+    store.write((tx) => touchSession(tx, seen, now - SEEN_NOTED_EVERY_MS)).catch(() => {});
+  }
+  return {
+    kind: 'session',
+    sessionId: row.id,
+    userId: row.userId,
+    accountId: row.accountId,
+    email: row.email,
+    emailVerified: row.emailVerified,
+    operator: row.operator,
+    provedAt: row.provedAt,
+    scopes: new Set(row.operator ? KEY_SCOPES : FULL_SCOPES),
+    serverIds: null,
+  };
+}
+
+/** The caller's sessions, the one used last first. */
+export async function sessionsOf(store: Store, clock: Clock, { userId }: SessionPrincipal): Promise<SessionRow[]> {
+  return listSessions(store, userId, clock.now());
+}
+
+/** What ending a session needs. */
+export interface SessionServices {
+  store: Store;
+  clock: Clock;
+  accessChanges: AccessChanges;
+}
+
+/** Ends one of the caller's sessions, which may be the present one; false where there is none of that id. */
+export async function endSession(
+  { store, clock, accessChanges }: SessionServices,
+  principal: SessionPrincipal,
+  sessionId: string,
+): Promise<boolean> {
+  const ended = await store.write(async (tx) => {
+    if (!(await deleteSession(tx, principal.userId, sessionId))) return false;
+    const action = sessionId === principal.sessionId ? 'session.signOut' : 'session.end';
+    await recordDeed(tx, doerOf(principal), { action, accountId: principal.accountId, at: clock.now() });
+    return true;
+  });
+  if (ended) accessChanges.announce({ sessionId });
+  return ended;
+}
+
+/** Ends all of the caller's sessions but the present one, and says how many those were. */
+export async function endOtherSessions(
+  { store, clock, accessChanges }: SessionServices,
+  principal: SessionPrincipal,
+): Promise<number> {
+  const { userId, accountId, sessionId } = principal;
+  const ended = await store.write(async (tx) => {
+    const others = await deleteOtherSessions(tx, userId, sessionId);
+    const deed = { action: 'session.endOthers', accountId, detail: `${others} ended`, at: clock.now() };
+    if (others > 0) await recordDeed(tx, doerOf(principal), deed);
+    return others;
+  });
+  if (ended > 0) accessChanges.announce({ userId });
+  return ended;
+}

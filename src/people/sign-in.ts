@@ -1,0 +1,195 @@
+import { csrfField, hidden, problemNote, textField } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import { type Problem, invalid, problemOf, withProblem } from '../web/problem.ts';
+import type { Form, Serve } from '../web/serve.ts';
+import { plainName } from '../web/text.ts';
+import type { Page, Visit } from '../web/visit.ts';
+import { normalizeEmail } from './email.ts';
+import { nextPage, signInPath } from './next.ts';
+import type { People, SignUp } from './people.ts';
+import { endSession } from './sessions.ts';
+import { requestSignUp, signUpEmail } from './sign-up-links.ts';
+import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
+
+/** What of a form is shown again when it has a problem: never a password. */
+interface Draft {
+  email: string;
+  next: string;
+  /** The token of the operator's link; '' for none. */
+  invitation: string;
+  problem?: Problem;
+}
+
+/** Sign in, sign up, sign out. */
+export function mountSignIn(serve: Serve, people: People): void {
+  const { signup } = people.config;
+  /** Whether an account may be made with what somebody brings along. */
+  const isOpen = ({ invitation }: Draft, { now }: Visit) => signup === 'open' || emailOf(invitation, now) !== undefined;
+  const emailOf = (invitation: string, now: number) => signUpEmail(people.secret, invitation, now);
+  const signUpPage = (visit: Visit, draft: Draft) =>
+    isOpen(draft, visit)
+      ? newAccountPage(visit, draft)
+      : signup === 'letter'
+        ? requestPage(visit, draft)
+        : closedPage(draft);
+
+  serve.open('/sign-in', (visit) => arrived(visit) ?? signInPage(visit, fresh(visit), signup));
+  serve.open('/sign-up', (visit) => {
+    const draft = fresh(visit);
+    return arrived(visit) ?? signUpPage(visit, { ...draft, email: emailOf(draft.invitation, visit.now) ?? '' });
+  });
+
+  serve.submit('/sign-in', async (visit, form) => {
+    const draft = draftOf(form);
+    try {
+      const { token, device } = await signIn(people, credentialsOf(form), visit.visitor);
+      return { to: draft.next, session: token, device };
+    } catch (error) {
+      return signInPage(visit, { ...draft, problem: problemOf(error) }, signup);
+    }
+  });
+
+  serve.submit('/sign-up', async (visit, form) => {
+    const draft = draftOf(form);
+    const credentials = credentialsOf(form);
+    if (signup === 'letter' && !isOpen(draft, visit)) return requested(visit, draft, credentials.email);
+    const problem = whatIsWrong(form, credentials);
+    if (problem) return signUpPage(visit, { ...draft, problem });
+    try {
+      const { token, device } = await signUp(people, { ...credentials, invitation: draft.invitation }, visit.visitor);
+      return { to: draft.next, session: token, device };
+    } catch (error) {
+      return signUpPage(visit, { ...draft, problem: problemOf(error) });
+    }
+  });
+
+  async function requested(visit: Visit, draft: Draft, email: string): Promise<Page> {
+    if (email === '') return requestPage(visit, { ...draft, problem: noEmail(draft.email) });
+    try {
+      await requestSignUp(people, email, visit.visitor);
+      return requestedPage(draft);
+    } catch (error) {
+      return requestPage(visit, { ...draft, problem: problemOf(error) });
+    }
+  }
+
+  serve.submitSignedIn('/sign-out', async ({ principal }, form) => {
+    const next = form.get('next');
+    await endSession(people, principal, principal.sessionId);
+    return { to: next === null ? '/' : signInPath(next), session: null };
+  });
+}
+
+/** Who is signed in has nothing to do here. */
+function arrived({ principal, query }: Visit): { to: string } | undefined {
+  return principal && { to: nextPage(query.get('next')) };
+}
+
+function fresh({ query }: Visit): Draft {
+  return { email: '', next: nextPage(query.get('next')), invitation: query.get('invitation') ?? '' };
+}
+
+function draftOf(form: Form): Draft {
+  const next = nextPage(form.get('next'));
+  return { email: form.get('email') ?? '', next, invitation: form.get('invitation') ?? '' };
+}
+
+function credentialsOf(form: Form): Credentials {
+  return { email: normalizeEmail(form.get('email') ?? '') ?? '', password: form.get('password') ?? '' };
+}
+
+function whatIsWrong(form: Form, { email, password }: Credentials): Problem | undefined {
+  if (email === '') return noEmail(form.get('email') ?? '');
+  if (isPassword(password)) return undefined;
+  return invalid('password', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
+}
+
+function noEmail(given: string): Problem {
+  return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
+}
+
+function signInPage(visit: Visit, { email, next, problem }: Draft, signup: SignUp): Page {
+  const main = html`<section class="card narrow">
+    <h1>Sign in</h1>
+    ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`} ${problemNote(problem)}
+    <form method="post" action="/sign-in">
+      ${csrfField(visit.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
+      ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
+      <button type="submit">Sign in</button>
+    </form>
+    ${
+      signup !== 'closed'
+        ? html`<p class="aside">New here? <a href="${signInPath(next, '/sign-up')}">Make an account</a></p>`
+        : html`<p class="aside">
+            New here? Accounts are given out by whoever runs this installation: ask them for a link.
+          </p>`
+    }
+  </section>`;
+  return withProblem({ title: 'Sign in', main }, problem);
+}
+
+function requestPage(visit: Visit, { email, next, problem }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Make an account</h1>
+    ${problemNote(problem)}
+    <form method="post" action="/sign-up">
+      ${csrfField(visit.csrf)}${hidden('next', next)}
+      ${textField({ ...EMAIL, value: email, problem, hint: 'We send a link there. It works for seven days.' })}
+      <button type="submit">Send the link</button>
+    </form>
+    ${knownAside(next)}
+  </section>`;
+  return withProblem({ title: 'Make an account', main }, problem);
+}
+
+/** The same whether or not the address has an account: the letter says it. */
+function requestedPage({ next }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Look into your mail</h1>
+    <p>We have written to this address what comes next. You can close this page.</p>
+    ${knownAside(next)}
+  </section>`;
+  return { title: 'Look into your mail', main };
+}
+
+function closedPage({ next, problem }: Draft): Page {
+  const main = html`<section class="card narrow">
+    <h1>Make an account</h1>
+    <p>
+      Accounts are given out by whoever runs this installation. Ask them for a link: it works for seven days, for your
+      e-mail address alone.
+    </p>
+    ${knownAside(next)}
+  </section>`;
+  return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
+}
+
+function newAccountPage(visit: Visit, { email, next, invitation, problem }: Draft): Page {
+  const hint = `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`;
+  const main = html`<section class="card narrow">
+    <h1>Make an account</h1>
+    ${next.startsWith('/device') && html`<p>Once you have an account, you go on with connecting your device.</p>`}
+    ${problemNote(problem)}
+    <form method="post" action="/sign-up">
+      ${csrfField(visit.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
+      ${textField({ ...EMAIL, value: email, problem, hint: 'We write to it once, to confirm that it is yours.' })}
+      ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
+      <button type="submit">Make an account</button>
+    </form>
+    ${knownAside(next)}
+  </section>`;
+  return withProblem({ title: 'Make an account', main }, problem);
+}
+
+function knownAside(next: string): Html {
+  return html`<p class="aside">Have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
+}
+
+const EMAIL = {
+  name: 'email',
+  label: 'E-mail address',
+  type: 'email',
+  autocomplete: 'username',
+  maxlength: 254,
+} as const;
+const PASSWORD = { name: 'password', label: 'Password', type: 'password', maxlength: PASSWORD_BYTES.most } as const;

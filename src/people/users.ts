@@ -1,0 +1,159 @@
+import { addressKey } from '../http/client-address.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import { newId } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Tx } from '../store/store.ts';
+import { doerOf, recordDeed } from './audit/audit.ts';
+import { deviceId, newDevice } from './device-cookie.ts';
+import { newVerification, postVerification } from './email-verification.ts';
+import { noticeNewPlace } from './notices.ts';
+import { stranger, tryPassword } from './password-tries.ts';
+import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
+import type { People } from './people.ts';
+import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
+import { deleteOtherSessions, proveSession } from './session-rows.ts';
+import { type Visitor, openSession } from './sessions.ts';
+import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
+import { linkNeeded, signUpEmail } from './sign-up-links.ts';
+
+/** Bytes in UTF-8. */
+export const PASSWORD_BYTES = { least: 8, most: 1_024 };
+
+/** Who somebody says they are. `email` is as `email.ts` normalizes it. */
+export interface Credentials {
+  email: string;
+  password: string;
+}
+
+/** Who makes an account. `invitation` is the token of a link (`sign-up-links.ts`); '' for none. */
+export interface NewUser extends Credentials {
+  invitation?: string;
+}
+
+/** Somebody who has just got in: the new session's token is the cookie's value, and is stored nowhere. */
+export interface SignedIn {
+  user: UserRow;
+  token: string;
+  /** Of the cookie that tells this browser from others from now on (`device-cookie.ts`). */
+  device: string;
+}
+
+/** Whether a text will do as a password: long enough, and no longer than is hashed. */
+export function isPassword(text: string): boolean {
+  const bytes = Buffer.byteLength(text);
+  return bytes >= PASSWORD_BYTES.least && bytes <= PASSWORD_BYTES.most;
+}
+
+/**
+ * Makes a user with a personal account, signs them in, and sends the letter that verifies their address. ALREADY_EXISTS
+ * USER_EXISTS; PERMISSION_DENIED SIGNUP_CLOSED without a link for this very address where not everybody may at once;
+ * RESOURCE_EXHAUSTED for too many from an address.
+ */
+export async function signUp(
+  people: People,
+  { email, password, invitation = '' }: NewUser,
+  visitor: Visitor,
+): Promise<SignedIn> {
+  const { store, clock, config, secret, loginLimits } = people;
+  if (config.signup !== 'open' && signUpEmail(secret, invitation, clock.now()) !== email)
+    throw linkNeeded(config.signup);
+  loginLimits.signUp.take(addressKey(visitor.address));
+  const user: UserRow = {
+    id: newId('usr'),
+    email,
+    emailVerified: false,
+    passwordHash: await hashPassword(password, stranger(visitor.address)),
+    accountId: newId('acc'),
+    operator: false,
+    createdAt: clock.now(),
+  };
+  const device = deviceToKeep(secret, visitor);
+  const { token, verification } = await store.write(async (tx) => {
+    await insertAccount(tx, { id: user.accountId, name: email, createdAt: user.createdAt });
+    await people.onAccount?.(tx, user.accountId, user.createdAt);
+    await insertUser(tx, user);
+    await recordSession(tx, user, 'session.signUp', user.createdAt);
+    await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
+    return {
+      verification: await newVerification(tx, user, user.createdAt),
+      token: await openSession(tx, user.id, visitor, user.createdAt),
+    };
+  });
+  postVerification(people, email, verification);
+  return { user, token, device };
+}
+
+/**
+ * Opens a session, always a new one. UNAUTHENTICATED SIGN_IN_FAILED, the same and after the same time for an unknown
+ * address and a wrong password; RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS; UNAVAILABLE BUSY. Rehashes the password where hashing
+ * has become more expensive since.
+ */
+export async function signIn(people: People, { email, password }: Credentials, visitor: Visitor): Promise<SignedIn> {
+  const { store, clock, secret } = people;
+  const user = await getUserByEmail(store, email);
+  const from = await familiarityOf(store, secret, user?.id, visitor);
+  const device = deviceToKeep(secret, visitor);
+  const signedIn = await tryPassword(people, { email, visitor, from }, async (caller) => {
+    const known = user?.passwordHash === '' ? undefined : user;
+    if (!(await verifyPassword(known?.passwordHash, password, caller)) || !known) throw signInFailed();
+    const outdated = isOutdated(known.passwordHash);
+    const rehashed = outdated ? await hashPassword(password, caller) : known.passwordHash;
+    const token = await store.write(async (tx) => {
+      const now = clock.now();
+      // Not with a password that was changed while this one was being compared.
+      if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
+      await recordSession(tx, known, 'session.signIn', now);
+      await rememberPlaces(tx, secret, known.id, { ...visitor, device }, now);
+      return openSession(tx, known.id, visitor, now);
+    });
+    return { user: { ...known, passwordHash: rehashed }, token, device };
+  });
+  await people.firstRunFile?.signedIn(signedIn.user.accountId);
+  noticeNewPlace(people, signedIn.user, from, visitor.address);
+  return signedIn;
+}
+
+/**
+ * Replaces the caller's password and ends their other sessions; API keys and connected apps stay. PERMISSION_DENIED
+ * WRONG_PASSWORD, RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS, UNAVAILABLE BUSY.
+ */
+export async function changePassword(
+  people: People,
+  principal: SessionPrincipal,
+  { current, replacement }: { current: string; replacement: string },
+  visitor: Visitor,
+): Promise<void> {
+  const { store, clock, accessChanges } = people;
+  const { userId, accountId, sessionId, email } = principal;
+  await tryPassword(people, { email, visitor, from: { sessionId } }, async (caller) => {
+    const before = (await getUser(store, userId))?.passwordHash ?? '';
+    if (before === '' || !(await verifyPassword(before, current, caller))) throw wrongPassword();
+    const after = await hashPassword(replacement, caller);
+    await store.write(async (tx) => {
+      if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
+      await proveSession(tx, sessionId, clock.now());
+      const ended = await deleteOtherSessions(tx, userId, sessionId);
+      const detail = `${ended} other sessions ended`;
+      await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });
+    });
+  });
+  accessChanges.announce({ userId });
+}
+
+/** The device that a browser is from now on: the one it was, or a new one. */
+function deviceToKeep(secret: Secret, { device }: Visitor): string {
+  return device !== undefined && deviceId(secret, device) !== undefined ? device : newDevice(secret);
+}
+
+async function recordSession(tx: Tx, { id, accountId }: UserRow, action: string, at: number): Promise<void> {
+  await recordDeed(tx, { userId: id, through: 'session' }, { action, accountId, at });
+}
+
+function signInFailed(): StatusError {
+  return new StatusError('UNAUTHENTICATED', 'SIGN_IN_FAILED', 'E-mail address or password is wrong.');
+}
+
+function wrongPassword(): StatusError {
+  return new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'The present password is wrong.');
+}

@@ -1,0 +1,51 @@
+import type { PageDeps } from '../web/deps.ts';
+import { csrfField, hidden, problemNote } from '../web/form.ts';
+import { html } from '../web/html.ts';
+import { type Problem, problemOf, withProblem } from '../web/problem.ts';
+import type { Serve } from '../web/serve.ts';
+import type { Page, Visit } from '../web/visit.ts';
+import { verifyEmail } from './email-verification.ts';
+
+/** Where links in letters lead. They ask for one more press, as mail programs open links on their own. */
+export function mountVerifyEmail(serve: Serve, people: PageDeps): void {
+  serve.open('/verify-email', (visit) => askPage(visit, visit.query.get('token') ?? ''));
+
+  serve.submit('/verify-email', async (visit, form) => {
+    try {
+      await verifyEmail(people, form.get('token') ?? '', visit.visitor);
+      return { to: '/verify-email/done' };
+    } catch (error) {
+      return failedPage(problemOf(error));
+    }
+  });
+
+  serve.open('/verify-email/done', () => ({
+    title: 'Address confirmed',
+    main: html`<section class="card narrow">
+      <h1>Your address is confirmed</h1>
+      <p>Mail reaches you. Invitations to other people’s servers now show up in your profile.</p>
+      <p><a class="button" href="/profile">To your profile</a></p>
+    </section>`,
+  }));
+}
+
+function askPage(visit: Visit, token: string): Page {
+  const main = html`<section class="card narrow">
+    <h1>Confirm your address</h1>
+    <p>One press, and we know that mail to this address reaches you.</p>
+    <form method="post" action="/verify-email">
+      ${csrfField(visit.csrf)}${hidden('token', token)}
+      <button type="submit">Confirm my address</button>
+    </form>
+  </section>`;
+  return { title: 'Confirm your address', main };
+}
+
+function failedPage(problem: Problem): Page {
+  const main = html`<section class="card narrow">
+    <h1>That did not work</h1>
+    ${problemNote(problem)}
+    <p><a class="button" href="/profile">To your profile</a></p>
+  </section>`;
+  return withProblem({ title: 'Confirm your address', main }, problem);
+}

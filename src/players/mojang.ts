@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { Profile } from '../engines/console/profile.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { createRecent } from '../kernel/recent.ts';
+import { retryAfterMs } from '../kernel/retry-after.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Profiles } from './minecraft-accounts.ts';
+
+export interface MojangOptions {
+  /** Mojang's API or a mirror of it. */
+  apiUrl: string;
+  clock: Clock;
+  fetch?: typeof globalThis.fetch;
+}
+
+const FRESH_MS = 3_600_000;
+/** A name that nobody bears may be taken any minute. */
+const UNKNOWN_FRESH_MS = 60_000;
+const MOST_KNOWN = 4_096;
+/** Requests that wait for an answer at once, whoever asks. */
+const MOST_ASKED = 16;
+const FETCH_MS = 5_000;
+const MAX_BYTES = 16_384;
+/** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
+const BUSY_MS = 60_000;
+
+/** What is read of an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
+const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });
+
+/** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */
+export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
+  const freshMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
+  const recent = createRecent({ clock, most: MOST_KNOWN, freshMs });
+  let busyUntil = -Infinity;
+
+  async function ask(name: string): Promise<Profile | undefined> {
+    const url = `${apiUrl.replace(/\/+$/, '')}/users/profiles/minecraft/${encodeURIComponent(name)}`;
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(FETCH_MS),
+      headers: { accept: 'application/json' },
+    });
+    if (response.status === 200) return profileIn(await textOf(response));
+    await response.body?.cancel();
+    if (response.status === 204 || response.status === 404) return undefined;
+    if (response.status === 429) busyUntil = clock.now() + (retryAfterMs(response) || BUSY_MS);
+    throw new Error(`accounts: HTTP ${response.status}`);
+  }
+
+  async function find(name: string): Promise<Profile | undefined> {
+    const busyMs = busyUntil - clock.now();
+    if (busyMs > 0 || recent.asking() >= MOST_ASKED) throw unavailable(busyMs);
+    try {
+      return await ask(name);
+    } catch (error) {
+      throw unavailable(busyUntil - clock.now(), error);
+    }
+  }
+
+  return { find: (name) => recent.find(name.toLowerCase(), () => find(name)) };
+}
+
+function profileIn(text: string): Profile {
+  const { id, name } = Answer.parse(JSON.parse(text));
+  return { name, uuid: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') };
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error('accounts: the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function unavailable(busyMs: number, cause?: unknown): StatusError {
+  return new StatusError(
+    'UNAVAILABLE',
+    'ACCOUNTS_UNAVAILABLE',
+    'Accounts of players cannot be looked up right now; nothing was changed. Try again.',
+    { retryAfterSeconds: Math.max(5, Math.ceil(busyMs / 1_000)), cause },
+  );
+}

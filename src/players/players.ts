@@ -1,0 +1,266 @@
+import type { Profile } from '../engines/console/profile.ts';
+import { onlinePlayers } from '../game/online-players.ts';
+import {
+  PLAYER_LISTS,
+  type PlayerChange,
+  type PlayerList,
+  commandOf,
+  isAsWanted,
+  kickCommand,
+  withChange,
+} from '../game/players/changes.ts';
+import { entryOf } from '../game/players/files.ts';
+import type { PlayerListFiles } from '../game/players/list-files.ts';
+import { type Names, PLAYER_NAME, profileOf, rememberedAs } from '../game/players/profiles.ts';
+import { inProgress } from '../jail/change-lock.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
+import { notFound, playerNotOnline } from '../servers/refusals.ts';
+import { isStopped } from '../servers/resting.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { RowChange, ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Profiles } from './minecraft-accounts.ts';
+
+/** Who may come in, who commands, and who is in. Entries of lists are as the game's files have them. */
+export interface PlayersNow {
+  running: boolean;
+  /** Names; nobody while the game does not run. */
+  online: string[];
+  /** The game takes no commands: who is online is known of the proxy, changes wait for the next start. */
+  withoutConsole: boolean;
+  whitelistEnforced: boolean;
+  lists: Readonly<Record<PlayerList, readonly unknown[]>>;
+}
+
+/** What is wanted of a list, by name or address (which is written in the one way). `reason` '' is the game's own. */
+export type WantedChange =
+  | { list: 'whitelist' | 'ops'; name: string; listed: boolean }
+  | { list: 'banned'; name: string; listed: boolean; reason: string }
+  | { list: 'bannedIps'; ip: string; listed: boolean; reason: string };
+
+/** What is stored with a change, before a game is told of it. */
+export type InWrite = (tx: Tx) => Promise<void>;
+
+/**
+ * The lists of players of a server: in the game's own files while it sleeps, over its console while it runs, with the same
+ * outcome. Those of a running game without a console are changed in its files, which it reads when it starts next. A change rejects with FAILED_PRECONDITION: SERVER_PASSING where the game is on its way up or down,
+ * LIST_UNREADABLE, or GAME_REFUSED where the game did not do it; NOT_FOUND PLAYER_NOT_FOUND; UNAVAILABLE
+ * ACCOUNTS_UNAVAILABLE; and as `runOnGame` does.
+ */
+export interface Players {
+  now(serverId: string): Promise<PlayersNow>;
+  change(serverId: string, wanted: WantedChange, record: InWrite): Promise<void>;
+  enforceWhitelist(serverId: string, enforced: boolean, record: InWrite): Promise<void>;
+  /** NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION SERVER_NOT_RUNNING. */
+  kick(serverId: string, name: string, reason: string, record: InWrite): Promise<void>;
+}
+
+export interface PlayersOptions extends ConsoleAccess {
+  servers: Pick<Servers, 'get' | 'patchAtRest' | 'patch'>;
+  files: PlayerListFiles;
+  profiles: Profiles;
+  store: Pick<Store, 'write'>;
+  clock: Clock;
+  /** Who is joined to a game, as the proxy knows them. */
+  joined: (serverId: string) => readonly { name: string }[];
+}
+
+/** One change, both ways. */
+interface TwoWays {
+  command: string;
+  /** Whether the game's files say that it is done. */
+  isDone(): Promise<boolean>;
+  /** Does it in the files of a game that is down. */
+  write(): Promise<void>;
+  /** What changes of the server's row with it. */
+  fields?: RowChange;
+}
+
+const WHITELIST = 'white-list';
+/** As in vanilla: operators may do everything. */
+const OP_LEVEL = 4;
+/** A game writes its files before it answers; one with plugins may be a little late. */
+const LOOKS = 8;
+const LOOK_MS = 250;
+const SAID_UNITS = 200;
+
+export function createPlayers(options: PlayersOptions): Players {
+  const { servers, files, profiles, store, clock, joined, ...access } = options;
+
+  async function get(serverId: string): Promise<ServerNow> {
+    const now = await servers.get(serverId);
+    if (!now) throw notFound(serverId);
+    return now;
+  }
+
+  const propertiesOf = (now: ServerNow) => files.properties(now.row.id, isStopped(now) ? now.row : undefined);
+
+  async function listOf({ row, state }: ServerNow, list: PlayerList): Promise<unknown[]> {
+    try {
+      return await files.read(row.id, PLAYER_LISTS[list]);
+    } catch (error) {
+      // A game in the midst of writing it, perhaps.
+      if (state !== 'running') throw error;
+      await sleep(clock, LOOK_MS);
+      return files.read(row.id, PLAYER_LISTS[list]);
+    }
+  }
+
+  async function namesOf(now: ServerNow): Promise<Names> {
+    const properties = await propertiesOf(now);
+    // Only a convenience: without it accounts are looked up.
+    const remembered = await files.read(now.row.id, 'usercache.json').catch(() => []);
+    return { onlineMode: properties.get('online-mode') !== 'false', remembered, at: clock.now() };
+  }
+
+  /** Whom a name on a list means: the entry itself tells, also where the account is no more or has another name by now. */
+  async function listedAs(now: ServerNow, list: PlayerList, name: string): Promise<Profile> {
+    const remembered = rememberedAs(name, await namesOf(now));
+    const entries = (await listOf(now, list)).filter((entry) => typeof entry === 'object' && entry !== null);
+    const named = entries.find((entry) => entryOf(entry).name === name.toLowerCase());
+    const entry = named ?? entries.find((entry) => remembered && entryOf(entry).uuid === remembered.uuid);
+    const { name: spelled } = (entry ?? {}) as { name?: unknown };
+    const isName = typeof spelled === 'string' && PLAYER_NAME.test(spelled);
+    return { name: isName ? spelled : name, uuid: remembered?.uuid ?? '' };
+  }
+
+  async function changeFor(now: ServerNow, wanted: WantedChange): Promise<PlayerChange> {
+    if (wanted.list === 'bannedIps') return wanted;
+    const { name, list, listed } = wanted;
+    const who = listed ? await profileOf(name, await namesOf(now), profiles) : await listedAs(now, list, name);
+    if (wanted.list === 'banned') return { ...wanted, list: 'banned', who };
+    if (wanted.list === 'whitelist') return { ...wanted, list: 'whitelist', who };
+    const level = (await propertiesOf(now)).get('op-permission-level') ?? '';
+    return { ...wanted, list: 'ops', who, level: /^[0-4]$/.test(level) ? Number(level) : OP_LEVEL };
+  }
+
+  async function make(serverId: string, change: TwoWays, record: InWrite): Promise<void> {
+    const { command, fields } = change;
+    const now = await get(serverId);
+    if (isStopped(now)) {
+      // In the turn of the server: no game starts until the files are as they shall be, and none is up.
+      const write = async (tx: Tx) => {
+        await record(tx);
+        await change.write();
+      };
+      await servers.patchAtRest(serverId, fields ?? {}, write).catch(async (error: unknown) => {
+        const isAwake = error instanceof StatusError && error.reason === 'SERVER_NOT_STOPPED';
+        throw isAwake ? passing(await get(serverId)) : error;
+      });
+      return;
+    }
+    if (now.state !== 'running') throw passing(now);
+    // Before the command, as in the console: what it does is done by the game.
+    await store.write(record);
+    const said = await orNoConsole(() => runOnGame(access, now, command));
+    if (said === undefined) await change.write();
+    else if (!(await holdsSoon(() => change.isDone()))) throw gameRefused(now, said);
+    if (fields) await servers.patch(serverId, fields);
+  }
+
+  /** A game in the midst of writing a file shows a broken one: that, too, is a reason to look again. */
+  async function holdsSoon(isDone: () => Promise<boolean>): Promise<boolean> {
+    for (let look = 1; ; look++) {
+      try {
+        if (await isDone()) return true;
+        if (look === LOOKS) return false;
+      } catch (error) {
+        if (look === LOOKS) throw error;
+      }
+      await sleep(clock, LOOK_MS);
+    }
+  }
+
+  async function onlineOn(now: ServerNow): Promise<Pick<PlayersNow, 'online' | 'withoutConsole'>> {
+    if (now.state !== 'running') return { online: [], withoutConsole: false };
+    const said = await orNoConsole(() => runOnGame(access, now, 'list'));
+    if (said !== undefined) return { online: onlinePlayers(said), withoutConsole: false };
+    return { online: [...new Set(joined(now.row.id).map(({ name }) => name))], withoutConsole: true };
+  }
+
+  return {
+    async now(serverId) {
+      const now = await get(serverId);
+      const running = now.state === 'running';
+      const [{ online, withoutConsole }, properties, whitelist, ops, banned, bannedIps] = await Promise.all([
+        onlineOn(now),
+        propertiesOf(now),
+        listOf(now, 'whitelist'),
+        listOf(now, 'ops'),
+        listOf(now, 'banned'),
+        listOf(now, 'bannedIps'),
+      ]);
+      const lists = { whitelist, ops, banned, bannedIps };
+      return { running, online, withoutConsole, whitelistEnforced: properties.get(WHITELIST) === 'true', lists };
+    },
+
+    async change(serverId, wanted, record) {
+      const change = await changeFor(await get(serverId), wanted);
+      const file = PLAYER_LISTS[change.list];
+      const command = commandOf(change);
+      const isDone = async () => isAsWanted(await files.read(serverId, file), change, clock.now());
+      const write = async () => {
+        const changed = withChange(await files.read(serverId, file), change, clock.now());
+        if (changed) await files.write(serverId, file, changed);
+      };
+      await make(serverId, { command, isDone, write }, record);
+    },
+
+    async enforceWhitelist(serverId, enforced, record) {
+      const value = String(enforced);
+      const isDone = async () => {
+        const isIt = (await files.properties(serverId)).get(WHITELIST) === value;
+        if (isIt) await files.keepProperty(serverId, { name: WHITELIST });
+        return isIt;
+      };
+      const write = () => files.keepProperty(serverId, { name: WHITELIST, value });
+      // What the owner set would win over the file at the next boot.
+      const fields = ({ properties }: ServerRow) =>
+        Object.hasOwn(properties, WHITELIST) ? { properties: { ...properties, [WHITELIST]: value } } : {};
+      await make(serverId, { command: `whitelist ${enforced ? 'on' : 'off'}`, isDone, write, fields }, record);
+    },
+
+    async kick(serverId, name, reason, record) {
+      const now = await get(serverId);
+      rconOf(now);
+      const isHim = (other: string) => other.toLowerCase() === name.toLowerCase();
+      const player = (await onlineOn(now)).online.find(isHim);
+      if (player === undefined) throw playerNotOnline(now, name);
+      await store.write(record);
+      const said = await runOnGame(access, now, kickCommand(player, reason));
+      const isGone = await holdsSoon(async () => !(await onlineOn(now)).online.some(isHim));
+      // Who comes back at once was thrown out all the same.
+      if (!isGone && !said.startsWith('Kicked ')) throw gameRefused(now, said);
+    },
+  };
+}
+
+/** Undefined where the game has no console. */
+async function orNoConsole<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (hasNoConsole(error)) return undefined;
+    throw error;
+  }
+}
+
+function passing({ row, state, context }: ServerNow): StatusError {
+  if (context.job !== null) return inProgress(row.id, context.job.kind);
+  const sentence = `Something is going on with the server (${state}). Try again when it runs, or sleeps in peace.`;
+  return new StatusError('FAILED_PRECONDITION', 'SERVER_PASSING', sentence, { metadata: { server: row.id, state } });
+}
+
+function gameRefused({ row }: ServerNow, said: string): StatusError {
+  const words = said
+    .replaceAll(/§./g, '')
+    .replaceAll(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, SAID_UNITS);
+  const sentence = `The game did not do it${words === '' ? '' : `, and says: "${words}"`}. It can be done while the server sleeps.`;
+  return new StatusError('FAILED_PRECONDITION', 'GAME_REFUSED', sentence, { metadata: { server: row.id } });
+}

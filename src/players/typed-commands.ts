@@ -1,0 +1,53 @@
+import type { Engine } from '../engines/engine.ts';
+import { kickCommand } from '../game/players/changes.ts';
+import { PLAYER_NAME } from '../game/players/profiles.ts';
+import { canonical } from '../kernel/ip-address.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type ConsoleAccess, runOnGame } from '../servers/game-console.ts';
+import { playerNotOnline } from '../servers/refusals.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+
+/** Somebody who is joined to a game, as the proxy knows them. */
+export interface Joined {
+  name: string;
+  ip: string;
+}
+
+export interface TypedCommandAccess extends ConsoleAccess {
+  engine: Pick<Engine, 'proxyAddresses'>;
+  joined: (serverId: string) => readonly Joined[];
+}
+
+/** `ban-ip <target> [<reason>]`, as vanilla and the plugins that replace it have it. */
+const BAN_IP = /^(\s*(?:\w+:)?ban-?ip\s+)(\S+)(.*)$/is;
+const BANNED = 'You have been IP banned.';
+
+/**
+ * Runs what somebody has typed. The game sees all players come from the proxy's address: a ban of the address of a player
+ * would be one of everybody's. It becomes one of the address that the proxy knows, which is kept at the door, and who plays
+ * from there is thrown out. As `runOnGame`; NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION PROXY_ADDRESS.
+ */
+export async function runTyped(access: TypedCommandAccess, server: ServerNow, command: string): Promise<string> {
+  const [, words, target, reason] = BAN_IP.exec(command) ?? [];
+  if (words === undefined || target === undefined) return runOnGame(access, server, command);
+  const joined = access.joined(server.row.id);
+  const ip = canonical(target) || canonical(joined.find(({ name }) => isName(name, target))?.ip ?? '');
+  if (ip === '') throw playerNotOnline(server, target);
+  if ((await access.engine.proxyAddresses()).includes(ip)) throw everybodys(server);
+  const said = await runOnGame(access, server, `${words}${ip}${reason ?? ''}`);
+  for (const { name } of joined.filter((player) => canonical(player.ip) === ip && PLAYER_NAME.test(player.name))) {
+    await runOnGame(access, server, kickCommand(name, BANNED));
+  }
+  return said;
+}
+
+function isName(name: string, typed: string): boolean {
+  return name.toLowerCase() === typed.toLowerCase();
+}
+
+function everybodys({ row }: ServerNow): StatusError {
+  const sentence =
+    'This address is the one that all players come from, as the game sees it: they play on the machine that Dormouse runs on, ' +
+    'or it is its own. Ban the player by name.';
+  return new StatusError('FAILED_PRECONDITION', 'PROXY_ADDRESS', sentence, { metadata: { server: row.id } });
+}

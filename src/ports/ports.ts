@@ -1,0 +1,125 @@
+import { createTurns } from '../kernel/mutex.ts';
+import { StatusError } from '../kernel/status.ts';
+import { requireServer } from '../servers/rows.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
+
+/** A port of a game that strangers reach at `hostPort` of this machine. */
+export type ServerPort = Omit<ServerPortRow, 'serverId'>;
+
+/** The ports given out, in memory, so that a server can be shown and started without a query. */
+export interface ServerPorts {
+  /** By slot. */
+  of(serverId: string): readonly ServerPort[];
+  /**
+   * Gives a server one more. NOT_FOUND; UNIMPLEMENTED NOT_SUPPORTED; INVALID_ARGUMENT PORT_RESERVED; RESOURCE_EXHAUSTED
+   * MAX_PORTS or NO_FREE_PORT; ALREADY_EXISTS PORT_EXISTS.
+   */
+  add(serverId: string, wanted: WantedPort, record: Record): Promise<void>;
+  /** NOT_FOUND PORT_NOT_FOUND. */
+  remove(serverId: string, slot: number, record: Record): Promise<void>;
+  /** Forgets the ports of a server whose row is going; they are free at once. */
+  forget(serverId: string): Promise<void>;
+}
+
+export type WantedPort = Pick<ServerPortRow, 'containerPort' | 'proto' | 'label'>;
+
+/** Writes what is done into the audit log, in the write of what is done. */
+type Record = (tx: Tx) => Promise<void>;
+
+export interface ServerPortsOptions {
+  store: Store;
+  /** Those that may be given out, both ends included. */
+  range: { from: number; to: number };
+  /** Whether nobody else on this machine has it now. */
+  isFree: (port: number, proto: ServerPort['proto']) => Promise<boolean>;
+  /** Where games listen at the addresses of this machine: what the service itself listens on over TCP. */
+  reserved?: ReadonlySet<number>;
+  /** False where ports cannot be kept from leading elsewhere than into the game. */
+  offered?: boolean;
+}
+
+const MAX_PORTS = 8;
+
+/** Reads what has been given out. Only the servers that have ports take memory. */
+export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
+  const { store, range, isFree, reserved = new Set(), offered = true } = options;
+  const given = new Map<number, ServerPortRow>();
+  for (const row of await listServerPorts(store)) given.set(row.hostPort, row);
+  const inTurn = createTurns();
+
+  const of = (serverId: string) =>
+    [...given.values()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
+
+  /** The lowest one that is free. */
+  async function choose(proto: ServerPort['proto']): Promise<number> {
+    for (let port = range.from; port <= range.to; port++)
+      if (!given.has(port) && (await isFree(port, proto))) return port;
+    throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are given out.');
+  }
+
+  function checkTarget({ containerPort, proto }: WantedPort): void {
+    if (!offered) {
+      throw new StatusError('UNIMPLEMENTED', 'NOT_SUPPORTED', 'This machine cannot give out ports; ENGINE=docker can.');
+    }
+    if (proto !== 'tcp' || !reserved.has(containerPort)) return;
+    const metadata = { containerPort: String(containerPort) };
+    throw new StatusError('INVALID_ARGUMENT', 'PORT_RESERVED', 'Dormouse itself listens there.', { metadata });
+  }
+
+  /** The slot for it. */
+  function slotFor(serverId: string, { containerPort, proto }: WantedPort): number {
+    const rows = of(serverId);
+    if (rows.some((row) => row.containerPort === containerPort && row.proto === proto)) {
+      const metadata = { containerPort: String(containerPort), proto };
+      throw new StatusError('ALREADY_EXISTS', 'PORT_EXISTS', 'The server has this port already.', { metadata });
+    }
+    if (rows.length >= MAX_PORTS) {
+      const metadata = { limit: String(MAX_PORTS) };
+      throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_PORTS', `A server may have ${MAX_PORTS} ports.`, { metadata });
+    }
+    const taken = new Set(rows.map(({ slot }) => slot));
+    return Array.from({ length: MAX_PORTS }, (_, slot) => slot).find((slot) => !taken.has(slot)) ?? 0;
+  }
+
+  return {
+    of,
+
+    add: (serverId, wanted, record) =>
+      inTurn('all', async () => {
+        checkTarget(wanted);
+        const slot = slotFor(serverId, wanted);
+        const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
+        await store.write(async (tx) => {
+          await requireServer(tx, serverId);
+          await insertServerPort(tx, row);
+          await record(tx);
+        });
+        given.set(row.hostPort, row);
+      }),
+
+    remove: (serverId, slot, record) =>
+      inTurn('all', async () => {
+        const row = of(serverId).find((each) => each.slot === slot);
+        if (row === undefined) {
+          const metadata = { slot: String(slot) };
+          throw new StatusError('NOT_FOUND', 'PORT_NOT_FOUND', 'The server has no port in this slot.', { metadata });
+        }
+        await store.write(async (tx) => {
+          await deleteServerPort(tx, row.hostPort);
+          await record(tx);
+        });
+        given.delete(row.hostPort);
+      }),
+
+    forget: (serverId) =>
+      inTurn('all', async () => {
+        const rows = of(serverId);
+        if (rows.length === 0) return;
+        await store.write(async (tx) => {
+          for (const { hostPort } of rows) await deleteServerPort(tx, hostPort);
+        });
+        for (const { hostPort } of rows) given.delete(hostPort);
+      }),
+  };
+}

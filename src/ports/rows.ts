@@ -1,0 +1,43 @@
+import { EntitySchema } from 'typeorm';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** A port of a game that this machine gives to the outside. */
+export interface ServerPortRow {
+  /** On this machine; one row each, whatever the protocol. */
+  hostPort: number;
+  serverId: string;
+  /** Counts a server's ports; the lowest free number. */
+  slot: number;
+  /** Where the game listens. */
+  containerPort: number;
+  proto: 'tcp' | 'udp';
+  label: string;
+}
+
+export const serverPorts = new EntitySchema<ServerPortRow>({
+  name: 'server_ports',
+  columns: {
+    hostPort: { type: 'integer', primary: true },
+    serverId: { type: 'text' },
+    slot: { type: 'integer' },
+    containerPort: { type: 'integer' },
+    proto: { type: 'text' },
+    label: { type: 'text' },
+  },
+  uniques: [{ columns: ['serverId', 'slot'] }, { columns: ['serverId', 'containerPort', 'proto'] }],
+  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
+});
+
+/** Rejects where the host port, the slot, or the port of the game is taken. */
+export async function insertServerPort(tx: Tx, row: ServerPortRow): Promise<void> {
+  await tx.manager.insert(serverPorts, row);
+}
+
+/** All of them, each server's by slot. */
+export async function listServerPorts(db: Sql): Promise<ServerPortRow[]> {
+  return db.query<ServerPortRow>('SELECT * FROM "server_ports" ORDER BY "serverId", "slot"');
+}
+
+export async function deleteServerPort(tx: Tx, hostPort: number): Promise<void> {
+  await tx.run('DELETE FROM "server_ports" WHERE "hostPort" = $1', [hostPort]);
+}

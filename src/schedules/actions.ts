@@ -1,0 +1,46 @@
+import type { Backups } from '../backups/backups.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type TypedCommandAccess, runTyped } from '../players/typed-commands.ts';
+import { notFound } from '../servers/refusals.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { ScheduleKind } from './rows.ts';
+import type { ScheduleAction } from './schedules.ts';
+
+export interface ScheduleActionsOptions extends TypedCommandAccess {
+  servers: Pick<Servers, 'get' | 'send'>;
+  clock: Clock;
+  backups: Pick<Backups, 'create' | 'finished'>;
+}
+
+/** Whoever closes the backups ends the wait for them. */
+const NEVER = new AbortController().signal;
+
+/** What each kind of schedule does: the same as the operation of its name, with the schedule as the cause. */
+export function scheduleActions(options: ScheduleActionsOptions): Record<ScheduleKind, ScheduleAction> {
+  const { servers, backups, clock } = options;
+  const send =
+    (type: 'START' | 'STOP' | 'RESTART'): ScheduleAction =>
+    ({ serverId }, cause) =>
+      servers.send(serverId, { type, at: clock.now(), cause });
+  async function find(serverId: string): Promise<ServerNow> {
+    const now = await servers.get(serverId);
+    if (now === undefined) throw notFound(serverId);
+    return now;
+  }
+  return {
+    start: send('START'),
+    stop: send('STOP'),
+    restart: send('RESTART'),
+    async backup({ serverId }, cause) {
+      const doer = { userId: '', through: `schedule ${cause.id}` };
+      const { id } = await backups.create((await find(serverId)).row, { doer, kind: 'schedule' });
+      const { state, error } = await backups.finished({ serverId, id }, NEVER);
+      if (state === 'failed') throw new StatusError('ABORTED', 'BACKUP_FAILED', error);
+    },
+    async command({ serverId, command }) {
+      await runTyped(options, await find(serverId), command);
+    },
+  };
+}

@@ -1,0 +1,206 @@
+import { z } from 'zod';
+import { requireScope } from '../http/auth.ts';
+import { invalidFields, quotaExceeded } from '../http/errors.ts';
+import { line, message, reply, rfc3339 } from '../http/fields.ts';
+import { Nothing } from '../http/nothing.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Scope } from '../http/scopes.ts';
+import { withoutSlash } from '../insight/console-api.ts';
+import { newId } from '../kernel/ids.ts';
+import { ServerParams } from '../servers/api/messages.ts';
+import { serverOperation } from '../servers/api/operation.ts';
+import { recordOnServer } from '../servers/api/reach.ts';
+import { authorOf } from './authors.ts';
+import { nextRun } from './cron.ts';
+import {
+  type ScheduleKind,
+  type ScheduleRow,
+  countSchedules,
+  deleteSchedule as deleteRow,
+  enableSchedule,
+  getSchedule,
+  insertSchedule,
+  listSchedules as listRows,
+} from './rows.ts';
+import { scheduleNotFound } from './schedules.ts';
+
+const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const satisfies ScheduleKind[];
+const MAX_SCHEDULES = 64;
+
+const Schedule = z
+  .object({
+    id: reply.text,
+    serverId: reply.text,
+    kind: reply.text.describe('`command`, `start`, `stop`, `restart` or `backup`; more may come.'),
+    command: reply.text,
+    cronExpr: reply.text.describe('Five fields, in UTC.'),
+    lastStatus: reply.text.describe('`ok`, `error` or `skipped`; empty before the first run and while one goes on.'),
+    lastError: reply.text,
+    createdAt: reply.text,
+    lastRunAt: reply.text.describe('RFC 3339; empty: never.'),
+    nextRunAt: reply.text.describe('RFC 3339; empty while disabled.'),
+    enabled: reply.flag,
+  })
+  .meta({ id: 'Schedule' });
+
+const ScheduleId = message({ scheduleId: line(64).min(1, 'is required') });
+const of = { tag: 'control', role: 'member', params: ServerParams } as const;
+
+/** What a schedule does needs the scope that doing it does. */
+const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
+const ALSO = 'the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.';
+
+export const listSchedules = serverOperation({
+  ...of,
+  scope: 'servers:read',
+  id: 'ListSchedules',
+  method: 'get',
+  path: '/v1/servers/{id}/schedules',
+  summary: 'List schedules',
+  description: 'Oldest first, with how the last run of each ended.',
+  reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
+}).handle(async ({ params }, { store }) => ({ schedules: (await listRows(store, params.id)).map(view) }));
+
+export const createSchedule = serverOperation({
+  ...of,
+  scope: 'servers:write',
+  id: 'CreateSchedule',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules',
+  summary: 'Do something again and again',
+  description:
+    'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
+    'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
+    'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
+    `Needs ${ALSO}`,
+  body: message({
+    kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
+    command: line(4096).default(''),
+    cronExpr: line(120).min(1, 'is required'),
+  }).meta({ id: 'CreateScheduleRequest' }),
+  example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
+  reply: Schedule,
+}).handle(async ({ server: { row: server }, body, principal }, services) => {
+  const { store, clock, schedules } = services;
+  requireKind(principal, body.kind);
+  const at = clock.now();
+  const nextRunAt = dueAfter(body.cronExpr, at);
+  if (body.kind !== 'command' && body.command !== '') {
+    throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
+  }
+  const row: ScheduleRow = {
+    id: newId('sch'),
+    serverId: server.id,
+    kind: body.kind,
+    command: body.kind === 'command' ? withoutSlash(body.command) : '',
+    cronExpr: body.cronExpr.trim(),
+    enabled: true,
+    lastStatus: '',
+    lastError: '',
+    createdAt: at,
+    lastRunAt: null,
+    nextRunAt,
+    runningSince: null,
+    ...authorOf(principal),
+  };
+  const detail = `${row.kind} at ${row.cronExpr}`;
+  const record = recordOnServer(principal, server, { action: 'schedule.create', detail, at });
+  await store.write(async (tx) => {
+    if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
+      const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
+      throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
+    }
+    await insertSchedule(tx, row);
+    await record(tx);
+  });
+  schedules.changed();
+  return view(row);
+});
+
+export const deleteSchedule = serverOperation({
+  ...of,
+  scope: 'servers:write',
+  id: 'DeleteSchedule',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:delete',
+  summary: 'Delete a schedule',
+  description: 'A run that has begun goes on.',
+  body: ScheduleId,
+  reply: Nothing,
+}).handle(async ({ server: { row: server }, body: { scheduleId }, principal }, { store, clock }) => {
+  const deed = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
+  await store.write(async (tx) => {
+    if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
+    await recordOnServer(principal, server, deed)(tx);
+  });
+  return {};
+});
+
+export const runScheduleNow = serverOperation({
+  ...of,
+  scope: 'servers:write',
+  id: 'RunScheduleNow',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:run',
+  summary: 'Run a schedule now',
+  description:
+    'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
+    `ABORTED where it is running already. Needs ${ALSO}`,
+  body: ScheduleId,
+  reply: Schedule,
+}).handle(async ({ server: { row: server }, body: { scheduleId }, principal }, { store, clock, schedules }) => {
+  const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+  requireKind(principal, row.kind);
+  const deed = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
+  return view(await schedules.runNow(row, recordOnServer(principal, server, deed)));
+});
+
+export const setScheduleEnabled = serverOperation({
+  ...of,
+  scope: 'servers:write',
+  id: 'SetScheduleEnabled',
+  method: 'post',
+  path: '/v1/servers/{id}/schedules:setEnabled',
+  summary: 'Enable or disable a schedule',
+  description: `What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs ${ALSO}`,
+  body: message({
+    scheduleId: line(64).min(1, 'is required'),
+    enabled: z.boolean('must be true or false').default(false),
+  }),
+  reply: Schedule,
+}).handle(async ({ server: { row: server }, body: { scheduleId, enabled }, principal }, services) => {
+  const { store, clock, schedules } = services;
+  const at = clock.now();
+  const action = enabled ? 'schedule.enable' : 'schedule.disable';
+  const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
+  const changed = await store.write(async (tx) => {
+    const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+    if (enabled) requireKind(principal, row.kind);
+    const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
+    const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
+    await enableSchedule(tx, row.id, { nextRunAt, ...author });
+    await record(tx);
+    return { ...row, enabled, nextRunAt, ...author };
+  });
+  schedules.changed();
+  return view(changed);
+});
+
+function requireKind(principal: Principal, kind: ScheduleKind): void {
+  const scope = SCOPES[kind];
+  if (scope !== undefined) requireScope(principal, scope);
+}
+
+function dueAfter(cronExpr: string, at: number): number {
+  const due = nextRun(cronExpr, at);
+  if (due !== null) return due;
+  const description =
+    'must have five fields (minute, hour, day of month, month, day of week; UTC) and come due, such as 0 4 * * *';
+  throw invalidFields([{ field: 'cronExpr', description }]);
+}
+
+function view(row: ScheduleRow): z.input<typeof Schedule> {
+  const { createdAt, lastRunAt, nextRunAt } = row;
+  const when = (at: number | null) => rfc3339(at) ?? '';
+  return { ...row, createdAt: when(createdAt), lastRunAt: when(lastRunAt), nextRunAt: when(nextRunAt) };
+}

@@ -1,0 +1,50 @@
+import type { Principal } from '../http/principal.ts';
+import { recordDeed } from '../people/audit/audit.ts';
+import { isKeyRevoked } from '../people/keys/rows.ts';
+import { getMembership } from '../people/member-rows.ts';
+import { getUser } from '../people/rows.ts';
+import { getServer } from '../servers/rows.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import { type ScheduleRow, disableSchedule, listSchedulesBy } from './rows.ts';
+
+/** Who a schedule acts for: whoever made it, or enabled it last. '' where that is not known, or no key was used. */
+export type Author = Pick<ScheduleRow, 'userId' | 'keyId'>;
+
+/** What a change of access is about: the schedules of a user on a server, or those of a key. */
+export type Authored = Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>;
+
+export function authorOf(principal: Principal): Author {
+  return { userId: principal.userId, keyId: principal.kind === 'key' ? principal.keyId : '' };
+}
+
+/**
+ * Why a schedule may not run any more, as a sentence for the server's owner; undefined: it may. A schedule is no way to keep
+ * what was taken away from its author.
+ */
+export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: ScheduleRow): Promise<string | undefined> {
+  if (keyId !== '' && (await isKeyRevoked(db, keyId)))
+    return `The API key that made it, ${keyId}, was revoked. ${AGAIN}`;
+  if (userId === '') return undefined;
+  const [server, user] = await Promise.all([getServer(db, serverId), getUser(db, userId)]);
+  if (user !== undefined && user.accountId === server?.accountId) return undefined;
+  const role = await getMembership(db, serverId, userId);
+  return role === 'member' ? undefined : `Who made it may not do so any more. ${AGAIN}`;
+}
+
+/** Disables a schedule whose author may not have it run any more, and tells the server's owner in the audit log. */
+export async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: string, at: number): Promise<void> {
+  const server = await getServer(tx, serverId);
+  if (server === undefined || !(await disableSchedule(tx, id, why))) return;
+  const deed = { action: 'schedule.disable', accountId: server.accountId, serverId, detail: `${id}: ${why}`, at };
+  await recordDeed(tx, { userId: '', through: 'system access' }, deed);
+}
+
+/** Does so with all that a change of access stops, in the write of that change and behind it. */
+export async function stopSchedulesOf(tx: Tx, authored: Authored, at: number): Promise<void> {
+  for (const schedule of await listSchedulesBy(tx, authored)) {
+    const why = await refusedAuthor(tx, schedule);
+    if (why !== undefined) await stopSchedule(tx, schedule, why, at);
+  }
+}
+
+const AGAIN = 'Enable it to have it run for you.';

@@ -1,0 +1,162 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, maybeAt, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** What a schedule does. */
+export type ScheduleKind = 'command' | 'start' | 'stop' | 'restart' | 'backup';
+
+/** Something to be done with a server, again and again. */
+export interface ScheduleRow {
+  id: string;
+  serverId: string;
+  kind: ScheduleKind;
+  /** For kind `command`; otherwise ''. */
+  command: string;
+  /** Five fields, in UTC. */
+  cronExpr: string;
+  enabled: boolean;
+  /** How the last run ended; '' before the first one, and while one is under way. */
+  lastStatus: '' | 'ok' | 'error' | 'skipped';
+  /** Why it did not end well; ''. */
+  lastError: string;
+  createdAt: number;
+  lastRunAt: number | null;
+  /** Null while disabled. */
+  nextRunAt: number | null;
+  /** When the run began that is under way; null where none is. */
+  runningSince: number | null;
+  /** Who made it, or enabled it last: it acts for them. '' where that is not known. */
+  userId: string;
+  /** With which API key; '' for none. */
+  keyId: string;
+}
+
+export const schedules = new EntitySchema<ScheduleRow>({
+  name: 'schedules',
+  columns: {
+    id: { type: 'text', primary: true },
+    serverId: text,
+    kind: text,
+    command: text,
+    cronExpr: text,
+    enabled: { type: 'boolean' },
+    lastStatus: text,
+    lastError: text,
+    createdAt: bigint,
+    lastRunAt: maybeAt,
+    nextRunAt: maybeAt,
+    runningSince: maybeAt,
+    userId: { ...text, default: '' },
+    keyId: { ...text, default: '' },
+  },
+  indices: [{ columns: ['serverId'] }, { columns: ['nextRunAt'] }],
+  foreignKeys: [{ target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' }],
+});
+
+/** How a run ended. */
+export type ScheduleOutcome = Pick<ScheduleRow, 'lastStatus' | 'lastError'>;
+
+export async function insertSchedule(tx: Tx, row: ScheduleRow): Promise<void> {
+  await tx.manager.insert(schedules, row);
+}
+
+/** Only among the schedules of that server. */
+export async function getSchedule(db: Sql, serverId: string, id: string): Promise<ScheduleRow | undefined> {
+  const sql = 'SELECT * FROM "schedules" WHERE "serverId" = $1 AND "id" = $2';
+  return (await db.query<Stored>(sql, [serverId, id])).map(asRow)[0];
+}
+
+/** A server's, oldest first. */
+export async function listSchedules(db: Sql, serverId: string): Promise<ScheduleRow[]> {
+  const sql = 'SELECT * FROM "schedules" WHERE "serverId" = $1 ORDER BY "createdAt", "id"';
+  return (await db.query<Stored>(sql, [serverId])).map(asRow);
+}
+
+export async function countSchedules(db: Sql, serverId: string): Promise<number> {
+  const sql = 'SELECT COUNT(*) AS "count" FROM "schedules" WHERE "serverId" = $1';
+  const [row] = await db.query<{ count: number | string }>(sql, [serverId]);
+  return Number(row?.count ?? 0);
+}
+
+/** False where the server has no such schedule. */
+export async function deleteSchedule(tx: Tx, serverId: string, id: string): Promise<boolean> {
+  return (await tx.run('DELETE FROM "schedules" WHERE "serverId" = $1 AND "id" = $2', [serverId, id])) === 1;
+}
+
+/** Enables it for `nextRunAt`, from now on for its new author, or disables it with null. */
+export async function enableSchedule(
+  tx: Tx,
+  id: string,
+  { nextRunAt, userId, keyId }: Pick<ScheduleRow, 'nextRunAt' | 'userId' | 'keyId'>,
+): Promise<void> {
+  const sql = 'UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = $2, "userId" = $3, "keyId" = $4 WHERE "id" = $5';
+  await tx.run(sql, [nextRunAt !== null, nextRunAt, userId, keyId, id]);
+}
+
+/** Disables one that is not to run any more, and says why. False where it is disabled already. */
+export async function disableSchedule(tx: Tx, id: string, why: string): Promise<boolean> {
+  const sql = `UPDATE "schedules" SET "enabled" = $1, "nextRunAt" = NULL, "lastStatus" = 'skipped', "lastError" = $2
+    WHERE "id" = $3 AND "enabled" = $4`;
+  return (await tx.run(sql, [false, why, id, true])) === 1;
+}
+
+/** Those enabled that act for a user on a server, or for a key. */
+export async function listSchedulesBy(
+  db: Sql,
+  author: Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>,
+): Promise<ScheduleRow[]> {
+  const byKey = 'keyId' in author;
+  const which = byKey ? '"keyId" = $2' : '"userId" = $2 AND "serverId" = $3';
+  const values = byKey ? [author.keyId] : [author.userId, author.serverId];
+  const sql = `SELECT * FROM "schedules" WHERE "enabled" = $1 AND ${which} ORDER BY "createdAt", "id"`;
+  return (await db.query<Stored>(sql, [true, ...values])).map(asRow);
+}
+
+/** Those due by `at`, the longest due first. */
+export async function listDueSchedules(db: Sql, at: number, limit: number): Promise<ScheduleRow[]> {
+  const sql = 'SELECT * FROM "schedules" WHERE "nextRunAt" <= $1 ORDER BY "nextRunAt", "id" LIMIT $2';
+  return (await db.query<Stored>(sql, [at, limit])).map(asRow);
+}
+
+/** When the next one is due; null where none is. */
+export async function nextScheduleAt(db: Sql): Promise<number | null> {
+  const [row] = await db.query<{ at: number | string | null }>('SELECT MIN("nextRunAt") AS "at" FROM "schedules"');
+  return row?.at == null ? null : Number(row.at);
+}
+
+/**
+ * Takes a run: whoever gets true runs it, nobody else does, whatever happens then. False where one is under way, or where it
+ * was taken before (`dueAt` is no longer what it is due at).
+ */
+export async function takeRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, at: number, nextRunAt: number | null) {
+  const sql = `UPDATE "schedules"
+    SET "runningSince" = $1, "lastRunAt" = $1, "lastStatus" = '', "lastError" = '', "nextRunAt" = $2
+    WHERE "id" = $3 AND "runningSince" IS NULL AND "nextRunAt" IS NOT DISTINCT FROM $4`;
+  return (await tx.run(sql, [at, nextRunAt, id, dueAt])) === 1;
+}
+
+/** Passes a run over. */
+export async function skipRun(tx: Tx, { id, nextRunAt: dueAt }: ScheduleRow, why: string, nextRunAt: number | null) {
+  const sql = `UPDATE "schedules" SET "lastStatus" = 'skipped', "lastError" = $1, "nextRunAt" = $2
+    WHERE "id" = $3 AND "nextRunAt" IS NOT DISTINCT FROM $4`;
+  await tx.run(sql, [why, nextRunAt, id, dueAt]);
+}
+
+export async function endRun(tx: Tx, id: string, { lastStatus, lastError }: ScheduleOutcome): Promise<void> {
+  const sql = 'UPDATE "schedules" SET "runningSince" = NULL, "lastStatus" = $1, "lastError" = $2 WHERE "id" = $3';
+  await tx.run(sql, [lastStatus, lastError, id]);
+}
+
+/** Ends what was under way when an earlier run of the service ended: nobody knows how far it came. */
+export async function endInterruptedRuns(tx: Tx, why: string): Promise<void> {
+  const sql = `UPDATE "schedules" SET "runningSince" = NULL, "lastStatus" = 'error', "lastError" = $1
+    WHERE "runningSince" IS NOT NULL`;
+  await tx.run(sql, [why]);
+}
+
+/** SQLite gives booleans as 0 and 1. */
+type Stored = Omit<ScheduleRow, 'enabled'> & { enabled: boolean | number };
+
+function asRow(stored: Stored): ScheduleRow {
+  return { ...stored, enabled: Boolean(stored.enabled) };
+}

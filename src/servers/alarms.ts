@@ -1,0 +1,34 @@
+import type { Failure, ServerEvent } from '../../machines/server-types.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
+
+/** How long it may take to find out why something is given up. */
+const FINDING_MS = 5_000;
+
+/**
+ * Tells ALARM at an instant, at once where it has passed, with what `findings` gives in good time. Returns the cancellation.
+ */
+export function setAlarm(
+  clock: Clock,
+  at: number,
+  tell: (event: ServerEvent) => void,
+  findings?: () => Promise<Failure>,
+): () => void {
+  const over = new AbortController();
+  const ring = (failure?: Failure) => {
+    if (!over.signal.aborted) tell({ type: 'ALARM', at: clock.now(), ...(failure && { failure }) });
+  };
+  const cancel = clock.at(at, () => {
+    if (findings === undefined) ring();
+    else void soon(findings).then(ring);
+  });
+  return () => {
+    cancel();
+    over.abort();
+  };
+
+  async function soon(find: () => Promise<Failure>): Promise<Failure | undefined> {
+    const late = sleep(clock, FINDING_MS, over.signal).then(() => undefined);
+    return await Promise.race([find(), late]).catch(() => undefined);
+  }
+}

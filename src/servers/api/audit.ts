@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { int32, message, reply, rfc3339 } from '../../http/fields.ts';
+import { operation } from '../../http/operation.ts';
+import { AccountParams } from '../../people/account-params.ts';
+import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
+import { ownAccount, requireWholeAccount } from '../../people/caller.ts';
+import { ServerParams } from './messages.ts';
+import { serverOperation } from './operation.ts';
+
+const DEFAULT_LIMIT = 100;
+const MOST = 1_000;
+
+const AuditEntry = z
+  .object({
+    accountId: reply.text.describe('Whose log it is in.'),
+    userId: reply.text.describe('Empty where no user did it: a player, a schedule, the service itself.'),
+    action: reply.text.describe('`server.start`, `server.wake`, `key.mint`, `member.invite`, …; more may come.'),
+    detail: reply.text.describe(
+      'Through what it was done (`key key_…`, `session`, `player Steve`), then what exactly.',
+    ),
+    createdAt: reply.text.describe('RFC 3339.'),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const AuditQuery = message({
+  limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
+});
+
+export const listAccountAuditOperation = operation({
+  id: 'ListAccountAudit',
+  method: 'get',
+  path: '/v1/accounts/{accountId}/audit',
+  scope: 'account:read',
+  tag: 'control',
+  summary: "Read the account's audit log",
+  description: 'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.',
+  params: AccountParams,
+  query: AuditQuery,
+  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
+}).handle(async ({ params, query, principal }, { store }) => {
+  const accountId = ownAccount(principal, params.accountId);
+  requireWholeAccount(principal);
+  return { entries: (await listAccountAudit(store, accountId, limitOf(query))).map(entryView) };
+});
+
+export const listServerAuditOperation = serverOperation({
+  id: 'ListServerAudit',
+  method: 'get',
+  path: '/v1/servers/{id}/audit',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: "Read a server's audit log",
+  description: 'Who did what with the server, newest first. Who was let in is for its owner only.',
+  params: ServerParams,
+  query: AuditQuery,
+  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
+}).handle(async ({ server, role, query }, { store }) => {
+  const entries = await listServerAudit(store, server.row, { limit: limitOf(query), members: role === 'owner' });
+  return { entries: entries.map(entryView) };
+});
+
+function limitOf({ limit }: { limit: number }): number {
+  return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MOST);
+}
+
+function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): z.input<typeof AuditEntry> {
+  return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
+}

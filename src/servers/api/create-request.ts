@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import { EngineError } from '../../engines/engine.ts';
+import { CUSTOM, SANDBOX } from '../../game/container.ts';
+import { modpackEnv } from '../../game/modpack-env.ts';
+import { type FieldViolation, invalidFields } from '../../http/errors.ts';
+import { int32, message, text, textMap } from '../../http/fields.ts';
+import type { Services } from '../../http/services.ts';
+import { isSlug, slugify } from '../../kernel/ids.ts';
+import {
+  CoreType,
+  GameVersion,
+  LEAST_RAM_MB,
+  Motd,
+  PLATFORMS,
+  PackPlatform,
+  PlanName,
+  checkGame,
+  checkPlan,
+  checkProperties,
+  checkRam,
+} from './fields.ts';
+import { ServerName } from './messages.ts';
+
+const CONTAINER = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/;
+
+/** A slug, of which some words are reserved. Checked as a whole with the name (`checkNames`). */
+const Label = text(64).meta({ pattern: '^$|^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$' });
+
+export const CreateServerRequest = message({
+  id: Label.default('').describe('Empty: derived from the name.'),
+  name: ServerName.describe('For people.'),
+  hostname: Label.default('').describe('First label of the address; empty: the id.'),
+  container: text(128)
+    .meta({ pattern: `^$|${CONTAINER.source}` })
+    .default('')
+    .describe('Empty: the id.'),
+  addr: text(256).default('').describe('Ignored; the address follows from the host name.'),
+  accountId: text(64).default('').describe("Empty or the caller's."),
+  ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).describe('At least 512 for all but the sandbox.'),
+  type: CoreType.default('').describe('Core type; empty: `sandbox`. `custom` runs the `server.jar` that is uploaded.'),
+  version: GameVersion.default('').describe('Minecraft version; may be empty for the sandbox and with a mod pack.'),
+  plan: PlanName.default('').describe('`metered` (default) or `flat`.'),
+  region: text(32).default('').describe("Empty: the installation's."),
+  motd: Motd.default('').describe('As by SetServerMotd.'),
+  properties: textMap().default({}).describe('Subset of server.properties.'),
+  modpackPlatform: PackPlatform.meta({ pattern: `^(?:|${PLATFORMS.join('|')})$` })
+    .default('')
+    .describe('`modrinth`, `curseforge` or `ftb`.'),
+  modpackRef: text(128).default(''),
+  modpackVersion: text(128).default('').describe('Id of a version; empty: the newest when it is installed.'),
+}).meta({ id: 'CreateServerRequest' });
+
+/** A request that has been through `complete`. */
+export type CompleteRequest = z.output<typeof CreateServerRequest>;
+
+/**
+ * The request with its defaults filled in; `sandboxVersions` are those the sandbox core plays, newest first. Throws
+ * INVALID_FIELD naming all that is wrong with it, or MAX_RAM.
+ */
+export function complete(
+  asked: CompleteRequest,
+  services: Pick<Services, 'config' | 'sandboxVersions' | 'accountLimits' | 'capacity'>,
+): CompleteRequest {
+  const { config, sandboxVersions } = services;
+  const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
+  const request: CompleteRequest = {
+    ...asked,
+    type,
+    version: asked.version || (type === SANDBOX ? (sandboxVersions[0] ?? '') : ''),
+    plan: asked.plan || 'metered',
+    region: asked.region || config.region,
+  };
+  const violations = [
+    ...checkNames(request),
+    ...checkGame(request, sandboxVersions),
+    ...checkModpack(request),
+    ...checkProperties(request),
+    ...checkPlan(request.plan),
+    ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
+    ...checkRam(request, services),
+  ];
+  if (violations.length > 0) throw invalidFields(violations);
+  return request;
+}
+
+function* checkNames({ id, name, hostname, container }: CompleteRequest): Generator<FieldViolation> {
+  const slug = 'must be 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved name';
+  if (id === '' && slugify(name) === '') {
+    yield { field: 'id', description: 'is required where the name has no letters a-z and no digits' };
+  }
+  if (id !== '' && !isSlug(id)) yield { field: 'id', description: slug };
+  if (hostname !== '' && !isSlug(hostname)) yield { field: 'hostname', description: slug };
+  if (container !== '' && !CONTAINER.test(container)) {
+    yield { field: 'container', description: 'must be letters, digits, and inner dots, hyphens and underscores' };
+  }
+}
+
+function* checkModpack(request: CompleteRequest): Generator<FieldViolation> {
+  const { type, modpackPlatform, modpackRef, modpackVersion } = request;
+  if (modpackPlatform === '') {
+    if (modpackRef !== '' || modpackVersion !== '') {
+      yield { field: 'modpackPlatform', description: 'is required with a mod pack' };
+    }
+    return;
+  }
+  if (type === SANDBOX || type === CUSTOM) yield { field: 'type', description: `${type} takes no mod packs` };
+  try {
+    modpackEnv(request);
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    yield { field: 'modpackRef', description: error.message };
+  }
+}

@@ -1,0 +1,121 @@
+import { CORES, SANDBOX } from '../../game/container.ts';
+import { missingCore } from '../../game/core-versions.ts';
+import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
+import { checkMotd } from '../../game/motd/motd.ts';
+import { isOwnedProperty } from '../../game/properties/properties.ts';
+import { checkProperty } from '../../game/properties/table.ts';
+import { type FieldViolation, quotaExceeded } from '../../http/errors.ts';
+import { text } from '../../http/fields.ts';
+import type { Services } from '../../http/services.ts';
+import type { ServerRow } from '../rows.ts';
+
+/** Where mod packs come from. */
+export const PLATFORMS = ['modrinth', 'curseforge', 'ftb'];
+const PROPERTY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const MOST_PROPERTIES = 128;
+/** Less than this no game of the kind ever starts with. */
+export const LEAST_RAM_MB = { sandbox: 128, java: 512 };
+
+/** Of which each may show 128 characters, which is for a reader: tags and codes show none. */
+const TWO_LINES = String.raw`^[^\p{Cc}]*(?:\n[^\p{Cc}]*)?$`;
+
+/** A description in the server list: plain, with `§` codes or MiniMessage; two lines at most. */
+export const Motd = text(1_024)
+  .superRefine((motd, ctx) => {
+    const wrong = checkMotd(motd);
+    if (wrong !== undefined) ctx.addIssue({ code: 'custom', message: wrong });
+  })
+  .meta({ pattern: TWO_LINES });
+
+/** Of requests, in any case; what is none is told with all else that is wrong (`checkGame`). */
+export const CoreType = text(32)
+  .toLowerCase()
+  .meta({ pattern: `^(?:|${CORES.join('|')})$` });
+
+/** Of requests; checked by `checkGame`. */
+export const GameVersion = text(32).meta({ pattern: `^$|${MINECRAFT_VERSION.source}` });
+
+/** Of requests; checked by `checkPlan`. */
+export const PlanName = text(16).meta({ pattern: '^(?:|metered|flat)$' });
+
+/** Of requests, in any case; checked where the pack is. */
+export const PackPlatform = text(32)
+  .toLowerCase()
+  .meta({ pattern: `^(?:${PLATFORMS.join('|')})$` });
+
+/** Properties an owner may set on a server of this type and version: none of Dormouse's own, and none the game has not. */
+export function* checkProperties({
+  properties,
+  type,
+  version,
+}: Pick<ServerRow, 'properties' | 'type' | 'version'>): Generator<FieldViolation> {
+  const entries = Object.entries(properties);
+  if (entries.length > MOST_PROPERTIES) {
+    yield { field: 'properties', description: `must have at most ${MOST_PROPERTIES} entries` };
+    return;
+  }
+  for (const [name, value] of entries) {
+    const field = `properties.${name}`;
+    if (!PROPERTY.test(name)) yield { field: 'properties', description: 'holds a key that is no property name' };
+    else if (isOwnedProperty(name)) yield { field, description: OWNERS[name] ?? 'is set by the service itself' };
+    else {
+      const wrong = checkProperty(name, value, type === SANDBOX ? '' : version);
+      if (wrong !== undefined) yield { field, description: wrong };
+    }
+  }
+}
+
+/** Where to set what is no property here, and why not. */
+const OWNERS: Record<string, string> = {
+  motd: 'is a field of the server: set it by SetServerMotd',
+  'prevent-proxy-connections':
+    'would lock everybody out: all players come through the proxy, which is at another address',
+};
+
+/** A core and a version of the game that go together, as at creation. A pack brings its own version. */
+export function* checkGame(
+  { type, version, modpackPlatform }: Pick<ServerRow, 'type' | 'version' | 'modpackPlatform'>,
+  sandboxVersions: readonly string[],
+): Generator<FieldViolation> {
+  if (type === '') yield { field: 'type', description: 'is required with a mod pack' };
+  else if (!CORES.includes(type)) yield { field: 'type', description: `must be one of ${CORES.join(', ')}` };
+  if (version === '') {
+    if (modpackPlatform === '') yield { field: 'version', description: 'is required for this type' };
+  } else if (!MINECRAFT_VERSION.test(version)) {
+    yield { field: 'version', description: 'is not a Minecraft version' };
+  } else if (type === SANDBOX && !sandboxVersions.includes(version)) {
+    yield { field: 'version', description: 'is not offered by the sandbox' };
+  } else if (modpackPlatform === '') {
+    const description = missingCore({ type, version });
+    if (description !== undefined) yield { field: 'version', description };
+  }
+}
+
+/** The least RAM in which a game of the type can run at all. */
+export function leastRamMb(type: string): number {
+  return type === SANDBOX ? LEAST_RAM_MB.sandbox : LEAST_RAM_MB.java;
+}
+
+export function* checkPlan(plan: string): Generator<FieldViolation> {
+  if (plan !== 'metered' && plan !== 'flat') yield { field: 'plan', description: 'must be metered or flat' };
+}
+
+/** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
+export function* checkRam(
+  { accountId, type, ramMb }: { accountId: string; type: string; ramMb: number },
+  { accountLimits, capacity, config: { nodeLabel } }: Pick<Services, 'accountLimits' | 'capacity' | 'config'>,
+): Generator<FieldViolation> {
+  const least = leastRamMb(type);
+  if (ramMb < least) yield { field: 'ramMb', description: `must be at least ${least}` };
+  const { maxRamMb } = accountLimits.of(accountId);
+  if (ramMb > maxRamMb) {
+    throw quotaExceeded('MAX_RAM', `account:${accountId}`, `An account may have ${maxRamMb} MB of RAM.`, {
+      limitMb: String(maxRamMb),
+    });
+  }
+  const { ramUsableMb } = capacity.now();
+  if (ramMb > ramUsableMb) {
+    const message = `${nodeLabel} has ${ramUsableMb} MB of RAM for games: a server of ${ramMb} MB could never wake.`;
+    throw quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource: 'RAM' });
+  }
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import { reply } from '../../http/fields.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { TransitionRow } from '../transition-rows.ts';
+import { ServerParams } from './messages.ts';
+import { serverOperation } from './operation.ts';
+
+const Cause = z.object({
+  kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
+  id: reply.text,
+  note: reply.text,
+});
+
+const Transition = z.object({
+  at: reply.timestamp,
+  event: reply.text,
+  from: reply.text,
+  to: reply.text,
+  cause: Cause,
+});
+
+const Machine = z
+  .object({
+    state: reply.text.describe(
+      "As GetServer has it, but for `maintaining`: its files are being worked on, as by a backup's restore. To others it sleeps.",
+    ),
+    since: reply.timestamp.describe('When the state was entered.'),
+    job: z
+      .object({
+        kind: reply.text.describe('`backup.restore`, `world.reset` or `world.delete`.'),
+        target: reply.text.describe('The backup or the world.'),
+      })
+      .nullable()
+      .default(null)
+      .describe('The work on its files that is done, or waits for it to stop.'),
+    allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
+    deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
+    transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),
+    definition: z.unknown().describe('The statechart.'),
+  })
+  .meta({ id: 'Machine' });
+
+export const inspectMachine = serverOperation({
+  id: 'InspectMachine',
+  method: 'get',
+  path: '/v1/servers/{id}/machine',
+  scope: 'servers:read',
+  role: 'limited',
+  tag: 'control',
+  summary: "Look into a server's machine",
+  description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
+  params: ServerParams,
+  reply: Machine,
+}).handle(async ({ params }, services) => {
+  const view = await services.servers.inspect(params.id);
+  if (!view) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: params });
+  return { ...view, transitions: view.transitions.map(transitionView) };
+});
+
+function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<typeof Transition> {
+  return { at, event, from, to, cause: Cause.parse(JSON.parse(cause)) };
+}

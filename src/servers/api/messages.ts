@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { line, message, reply } from '../../http/fields.ts';
+
+/** What can be a server's id: a DNS label, as its address begins with it. Anything else in a path is no address at all. */
+export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/);
+
+/** A server's label for people. */
+export const ServerName = line(64).trim().min(1, 'is required');
+
+/** The parameters of paths under `/v1/servers/{id}`. */
+export const ServerParams = message({ id: ServerId.describe('Server id.') });
+
+/** An extra port of a server. */
+export const PortMapping = z
+  .object({
+    slot: reply.int32,
+    containerPort: reply.int32.describe('Port inside the container.'),
+    hostPort: reply.int32.describe('Derived, display only.'),
+    proto: reply.text.describe('`tcp` or `udp`.'),
+    label: reply.text,
+  })
+  .meta({ id: 'PortMapping' });
+
+/** A server as its owner sees it; every field is always there, in the reference's order. */
+export const Server = z
+  .object({
+    id: reply.text.describe('A slug; also the first label of its host name.'),
+    name: reply.text,
+    hostname: reply.text.describe('First label of the address.'),
+    accountId: reply.text.describe('Owning account.'),
+    addr: reply.text.describe('Where players connect.'),
+    container: reply.text,
+    state: reply.text.describe(
+      '`hibernated`, `starting`, `running`, `stopping`, `installing`, `install_failed` or `start_failed`; more may come.',
+    ),
+    type: reply.text.describe('Core type.'),
+    version: reply.text.describe('Minecraft version.'),
+    ramMb: reply.int32,
+    plan: reply.text.describe('`metered` or `flat`.'),
+    region: reply.text,
+    nodeLabel: reply.text,
+    motd: reply.text.describe('Applies on next start; empty: the default.'),
+    properties: reply.textMap.describe('Editable subset of server.properties; applies on next start.'),
+    idleTimeoutMinutes: reply.int32.describe("0: the node's default."),
+    alertWebhookUrl: reply.text.describe('Empty: alerts are off.'),
+    bakedAt: reply.timestamp.describe('First successful boot; null: the world is still being prepared.'),
+    createdAt: reply.timestamp,
+    updatedAt: reply.timestamp,
+    lastActiveAt: reply.timestamp,
+    ports: z.array(PortMapping).default([]),
+    modpackPlatform: reply.text,
+    modpackRef: reply.text,
+    modpackVersion: reply.text,
+    installError: reply.text,
+    installErrorCode: reply.text,
+    installErrorSummary: reply.text,
+    installErrorSuggestion: reply.text,
+    startError: reply.text.describe('Last lines of the failed start; empty: none failed.'),
+    startErrorCode: reply.text,
+    startErrorSummary: reply.text.describe('Title, then detail.'),
+    startErrorSuggestion: reply.text,
+    startupPhase: reply.text.describe(
+      'While `starting`: `starting`, `loading_mods`, `generating_world` or `ready`; else empty.',
+    ),
+    startupPercent: reply.int32.describe('World generation; 100 when ready; else 0.'),
+    diskUsageMb: reply.int64.describe(
+      'The larger of what is allocated and the lengths of the files; as last measured.',
+    ),
+    diskUsageKnown: reply.flag.describe('False: never measured.'),
+    diskQuotaOverrideMb: reply.int64.describe('Set by an operator; 0: none.'),
+    diskQuotaEffectiveMb: reply.int64.describe('In force; 0: no quota.'),
+    quotaExceeded: reply.flag.describe('It is stopped, and does not start before space is freed.'),
+    sftpEnabled: reply.flag,
+    publicStatusEnabled: reply.flag,
+    publicShowAddress: reply.flag,
+    publicSlug: reply.text,
+  })
+  .meta({ id: 'Server' });

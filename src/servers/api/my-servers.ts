@@ -1,0 +1,66 @@
+import { z } from 'zod';
+import { reply } from '../../http/fields.ts';
+import { operation } from '../../http/operation.ts';
+import type { Role } from '../../http/roles.ts';
+import { listMemberships } from '../../people/member-rows.ts';
+import type { ServerNow } from '../server-now.ts';
+import { type ViewServices, addressOf } from './view.ts';
+
+const ServerSummary = z
+  .object({
+    id: reply.text,
+    address: reply.text.describe('Where players connect.'),
+    state: reply.text,
+    type: reply.text,
+    version: reply.text,
+    region: reply.text,
+    role: reply.text.describe('What you are on it: `owner`, `member` or `limited`.'),
+    playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent: there is no live reading.' }),
+  })
+  .meta({ id: 'ServerSummary' });
+
+export const listMyServers = operation({
+  id: 'ListMyServers',
+  method: 'get',
+  path: '/v1/me/servers',
+  scope: 'servers:read',
+  appScope: 'servers:list',
+  tag: 'control',
+  summary: 'List the servers you reach',
+  description: 'Your own (`my`), and those of others that you were let into (`shared`), without their owners.',
+  reply: z
+    .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
+    .meta({ id: 'ListMyServersResponse' }),
+}).handle(async ({ principal }, services) => {
+  const { servers, store } = services;
+  const reaches = ({ row }: ServerNow) => principal.serverIds?.has(row.id) ?? true;
+  const [own, memberships] = await Promise.all([
+    servers.listByAccount(principal.accountId),
+    listMemberships(store, principal.userId),
+  ]);
+  const shared = await Promise.all(
+    memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
+  );
+  return {
+    my: own.filter(reaches).map((server) => summary(server, 'owner', services)),
+    shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [summary(server, role, services)] : [])),
+  };
+});
+
+function summary(
+  { row, state, context }: ServerNow,
+  role: Role,
+  services: ViewServices,
+): z.input<typeof ServerSummary> {
+  const { players } = context.live;
+  return {
+    id: row.id,
+    address: addressOf(row.hostname, services),
+    state,
+    type: row.type,
+    version: row.version,
+    region: row.region,
+    role,
+    ...(state === 'running' && players !== null && { playersOnline: players }),
+  };
+}

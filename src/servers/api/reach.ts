@@ -1,0 +1,45 @@
+import type { Principal } from '../../http/principal.ts';
+import { type Role, isAtLeast } from '../../http/roles.ts';
+import type { Services } from '../../http/services.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { doerOf, recordDeed } from '../../people/audit/audit.ts';
+import { roleOn } from '../../people/members.ts';
+import type { Tx } from '../../store/store.ts';
+import type { ServerRow } from '../rows.ts';
+import type { ServerNow } from '../server-now.ts';
+
+/**
+ * A server and what the caller is on it. NOT_FOUND where they are nothing there, exactly as where there is no server, so
+ * that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW where they are less than `least`.
+ */
+export async function reachServer(
+  { servers, store }: Pick<Services, 'servers' | 'store'>,
+  principal: Principal,
+  id: string,
+  least: Role,
+): Promise<{ server: ServerNow; role: Role }> {
+  const server = await servers.get(id);
+  const role = server && (await roleOn(store, principal, server.row));
+  if (!server || !role) {
+    throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+  }
+  requireRole(role, least);
+  return { server, role };
+}
+
+/** PERMISSION_DENIED ROLE_TOO_LOW for who is less than `least`. */
+export function requireRole(role: Role, least: Role): void {
+  if (isAtLeast(role, least)) return;
+  throw new StatusError('PERMISSION_DENIED', 'ROLE_TOO_LOW', `This needs the role ${least}; yours is ${role}.`, {
+    metadata: { role, least },
+  });
+}
+
+/** Writes what the caller does with a server into the audit log; to be called in the write of what is done. */
+export function recordOnServer(
+  principal: Principal,
+  { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
+  deed: { action: string; detail?: string; at: number },
+): (tx: Tx) => Promise<void> {
+  return (tx) => recordDeed(tx, doerOf(principal), { accountId, serverId, ...deed });
+}

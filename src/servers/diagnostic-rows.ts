@@ -1,0 +1,65 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, ofServer, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** A failure of one server; the newest 50 are kept. */
+export interface DiagnosticRow {
+  serverId: string;
+  seq: number;
+  at: number;
+  kind: 'install' | 'start' | 'crash' | 'stop';
+  code: string;
+  summary: string;
+  suggestion: string;
+  /** The lines that show it. */
+  evidence: string;
+  /** Everything that was found, weightiest first: {@link StoredInsight}s as JSON. */
+  insights: string;
+}
+
+/** One of the things that explain a failure. */
+export interface StoredInsight {
+  code: string;
+  subject: string;
+  summary: string;
+  suggestion: string;
+  evidence: string[];
+}
+
+/** A failure that is to be stored: the store gives it its server and its number. */
+export type NewDiagnostic = Omit<DiagnosticRow, 'serverId' | 'seq'>;
+
+export const diagnostics = new EntitySchema<DiagnosticRow>({
+  name: 'diagnostics',
+  columns: {
+    serverId: id,
+    seq: { ...bigint, primary: true },
+    at: bigint,
+    kind: text,
+    code: text,
+    summary: text,
+    suggestion: text,
+    evidence: text,
+    insights: { ...text, default: '[]' },
+  },
+  foreignKeys: [ofServer],
+});
+
+/** Per server; older ones go when newer ones come. */
+const KEPT = 50;
+
+/** Keeps a failure of a server; to be called in the write of the transition that it caused. */
+export async function insertDiagnostic(tx: Tx, serverId: string, diagnostic: NewDiagnostic): Promise<void> {
+  const { at, kind, code, summary, suggestion, evidence, insights } = diagnostic;
+  const newest = 'SELECT COALESCE(MAX("seq"), 0) FROM "diagnostics" WHERE "serverId" = $1';
+  const insert = `INSERT INTO "diagnostics"
+    ("serverId", "seq", "at", "kind", "code", "summary", "suggestion", "evidence", "insights")
+    VALUES ($1, (${newest}) + 1, $2, $3, $4, $5, $6, $7, $8)`;
+  await tx.run(insert, [serverId, at, kind, code, summary, suggestion, evidence, insights]);
+  await tx.run(`DELETE FROM "diagnostics" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT}`, [serverId]);
+}
+
+/** All that is kept of a server, newest first. */
+export async function listDiagnostics(db: Sql, serverId: string): Promise<DiagnosticRow[]> {
+  return db.query<DiagnosticRow>('SELECT * FROM "diagnostics" WHERE "serverId" = $1 ORDER BY "seq" DESC', [serverId]);
+}

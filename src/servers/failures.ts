@@ -1,0 +1,68 @@
+import { HUNG, STOP_FORCED, hung } from '../../machines/server-reasons.ts';
+import type { Cause, Ending, Failure, Finished } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverState } from '../../machines/server.ts';
+import type { Insight } from '../game/diagnosis/diagnosis.ts';
+import type { NewDiagnostic, StoredInsight } from './diagnostic-rows.ts';
+
+/** A failure as it is told: where a log was read, with all that was found in it. The machine keeps the failure alone. */
+type Told = Failure & { insights?: readonly Insight[] };
+
+/** The event of a transition, as far as a failure may lie in it. */
+interface FailingEvent {
+  type: string;
+  how?: Ending;
+  failure?: Told;
+  /** Of a game that hangs. */
+  silentMs?: number | null;
+  lastLines?: string;
+  /** Who has sent it. */
+  cause?: Cause;
+  /** What an effect resolved with. */
+  output?: Partial<Finished>;
+  /** What an effect rejected with. */
+  error?: unknown;
+}
+
+/** The failure that a transition is due to, as it is kept; undefined where it is due to none. */
+export function failureIn(
+  before: ServerSnapshot,
+  after: ServerSnapshot,
+  event: FailingEvent,
+  at: number,
+): NewDiagnostic | undefined {
+  const [from, to] = [serverState(before), serverState(after)];
+  if (from === 'stopping' && isForced(before, after, event)) return diagnostic('stop', STOP_FORCED, [], at);
+  if (from === to) return undefined;
+  const { startFailure, installFailure, hangs } = after.context;
+  const insights = insightsIn(event);
+  if (from === 'running' && event.how === 'crashed') return diagnostic('crash', event.failure, insights, at);
+  if (to === 'stopping' && hangs.length > 0 && hangs !== before.context.hangs)
+    return diagnostic('crash', hung(event), [], at);
+  if (to === 'start_failed') return diagnostic(from === 'running' ? 'crash' : 'start', startFailure, insights, at);
+  return to === 'install_failed' ? diagnostic('install', installFailure, insights, at) : undefined;
+}
+
+/** Whether a game was killed that was still to save. One that hung before has been reported already. */
+function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingEvent): boolean {
+  if (before.context.cause.id === HUNG.id || before.context.kill) return false;
+  // Not what somebody has sent: they know.
+  const isOverdue = event.type === 'ALARM' && event.cause === undefined && after.context.kill;
+  return isOverdue || event.output?.killed === true;
+}
+
+/** What was found. That nothing was is no insight. */
+function insightsIn({ failure, error }: FailingEvent): StoredInsight[] {
+  const { insights = [] } = failure ?? (error as Partial<Told> | undefined) ?? {};
+  return insights.filter(({ code }) => code !== 'unknown');
+}
+
+function diagnostic(
+  kind: NewDiagnostic['kind'],
+  failure: Failure | null | undefined,
+  insights: StoredInsight[],
+  at: number,
+): NewDiagnostic | undefined {
+  if (!failure) return undefined;
+  const { code, summary, suggestion, raw } = failure;
+  return { at, kind, code, summary, suggestion, evidence: raw, insights: JSON.stringify(insights) };
+}

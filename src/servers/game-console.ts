@@ -1,0 +1,82 @@
+import { type Console, ConsoleError } from '../engines/console/console.ts';
+import type { Address } from '../kernel/address.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerNow } from './server-now.ts';
+
+/** What the console of a game is reached by. */
+export interface ConsoleAccess {
+  console: Pick<Console, 'run'>;
+  rconPassword: (serverId: string) => string | Promise<string>;
+}
+
+/** What fits into one packet of RCON (https://minecraft.wiki/w/RCON): more, and the game drops the connection. */
+const MAX_COMMAND_BYTES = 1446;
+
+/**
+ * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;
+ * RCON_UNAVAILABLE, which is UNAVAILABLE where it may answer later, and FAILED_PRECONDITION where the game has no console;
+ * DEADLINE_EXCEEDED RCON_TIMEOUT; INVALID_ARGUMENT COMMAND_INVALID.
+ */
+export async function runOnGame(access: ConsoleAccess, server: ServerNow, command: string): Promise<string> {
+  const rcon = rconOf(server);
+  try {
+    return await access.console.run(rcon, await access.rconPassword(server.row.id), command);
+  } catch (error) {
+    throw consoleStatus(error, server);
+  }
+}
+
+/** What is wrong with a command; undefined where it can be sent. */
+export function commandProblem(command: string): string | undefined {
+  if (command.trim() === '') return 'is required';
+  return Buffer.byteLength(command) > MAX_COMMAND_BYTES ? `must have at most ${MAX_COMMAND_BYTES} bytes` : undefined;
+}
+
+/** Where the console of a running server answers. Throws as `runOnGame` does. */
+export function rconOf({ row, state, context }: ServerNow): Address {
+  if (state !== 'running') {
+    throw new StatusError('FAILED_PRECONDITION', 'SERVER_NOT_RUNNING', 'Start the server, then send it commands.', {
+      metadata: { server: row.id, state },
+    });
+  }
+  if (context.rcon === null) throw unavailable();
+  return context.rcon;
+}
+
+function consoleStatus(error: unknown, server: ServerNow): unknown {
+  if (!(error instanceof ConsoleError)) return error;
+  switch (error.reason) {
+    case 'absent':
+      return noConsole(server, error);
+    case 'unavailable':
+    case 'refused':
+      return unavailable(error);
+    case 'timeout':
+      return new StatusError('DEADLINE_EXCEEDED', 'RCON_TIMEOUT', 'The game did not answer in time.', { cause: error });
+    case 'invalid':
+      return new StatusError('INVALID_ARGUMENT', 'COMMAND_INVALID', 'The command cannot be sent to the console.', {
+        cause: error,
+      });
+    default:
+      return error.reason satisfies never;
+  }
+}
+
+/** Whether an operation failed because the game has no console. */
+export function hasNoConsole(error: unknown): boolean {
+  return error instanceof StatusError && error.code === 'FAILED_PRECONDITION' && error.reason === 'RCON_UNAVAILABLE';
+}
+
+function noConsole({ row }: ServerNow, cause: unknown): StatusError {
+  const sentence =
+    'The game takes no commands: nothing listens where its RCON would be. Use what the game itself offers, or change its files ' +
+    'while the server sleeps.';
+  return new StatusError('FAILED_PRECONDITION', 'RCON_UNAVAILABLE', sentence, { metadata: { server: row.id }, cause });
+}
+
+function unavailable(cause?: unknown): StatusError {
+  return new StatusError('UNAVAILABLE', 'RCON_UNAVAILABLE', 'The console of the game cannot be reached. Try again.', {
+    retryAfterSeconds: 2,
+    cause,
+  });
+}

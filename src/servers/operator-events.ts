@@ -1,0 +1,52 @@
+import { getNextSnapshot } from 'xstate';
+import type { Cause, ServerCommand } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import { StatusError } from '../kernel/status.ts';
+import { worthStoring } from './resting.ts';
+
+/**
+ * What operators may send to a server. Of commands all but a player's JOIN, for which START stands, and KEEP_AWAKE, which is
+ * the owner's wish. Of facts ALARM alone: it brings forward what the machine would do anyway when its time is up, or tries
+ * again. DOWN and UP would have a person's word believed about a game that may well be running, and `done` likewise: two
+ * games on one world, or one that nobody pays for. KILL reaches the same by asking the engine.
+ */
+export const OPERATOR_EVENTS = [
+  'ALARM',
+  'KILL',
+  'STOP',
+  'START',
+  'RESTART',
+  'RETRY_INSTALL',
+  'REINSTALL',
+  'DELETE',
+] as const;
+export type OperatorEventType = (typeof OPERATOR_EVENTS)[number];
+
+/** One of those, with the operator and their reason. */
+export type OperatorEvent = { type: OperatorEventType; at: number; cause: Cause };
+
+/** An alarm that somebody rings. */
+export type Intervention = Extract<ServerCommand, { type: OperatorEventType }> | (OperatorEvent & { type: 'ALARM' });
+
+const PROBE: Cause = { kind: 'operator', id: '', note: '' };
+
+/** Those that would do something now, by the machine's own word. `at` is the present. */
+export function operatorEvents(snapshot: ServerSnapshot, at: number): OperatorEventType[] {
+  if (snapshot.status !== 'active') return [];
+  return OPERATOR_EVENTS.filter((type) => {
+    const event: Intervention = { type, at, cause: PROBE };
+    const moves = serverMachine.getTransitionData(snapshot, event).some(({ target }) => target !== undefined);
+    return moves || (snapshot.can(event) && worthStoring(snapshot, getNextSnapshot(serverMachine, snapshot, event)));
+  });
+}
+
+/** An event that a machine does not take now, or that would change nothing; names those that it does take. */
+export function eventNotLegal(id: string, state: string, event: string, legal: readonly string[]): StatusError {
+  const instead = legal.length === 0 ? 'It takes none now.' : `It takes ${legal.join(', ')}.`;
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'EVENT_NOT_LEGAL',
+    `${event} does nothing to a machine that is ${state}. ${instead}`,
+    { metadata: { id, state, event, legal: legal.join(' ') } },
+  );
+}

@@ -1,0 +1,100 @@
+import { type Engine, EngineError, type Game } from '../engines/engine.ts';
+import type { Pinger } from '../engines/pinger.ts';
+import type { Address } from '../kernel/address.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { sleep } from '../kernel/sleep.ts';
+import type { Listeners } from '../ports.ts';
+
+export interface OwnPortsOptions {
+  engine: Pick<Engine, 'listeners'>;
+  pinger: Pinger;
+  clock: Clock;
+  game: Game;
+  /** Ports of the game that its owner has asked for: something else than players is meant there. */
+  published: readonly number[];
+}
+
+/** Tells a game from whatever else may answer where it should, on engines whose games share this machine's addresses. */
+export interface OwnPorts {
+  /** Whether what listens there is the game. */
+  owns(address: Address): Promise<boolean>;
+  /** Resolves once the game, which says that it is ready, listens where players come to. Rejects with EngineError `wrong_port`. */
+  untilItListens(signal: AbortSignal): Promise<void>;
+  /**
+   * Rejects with EngineError once it shows that players can never come in: `wrong_port` where the game takes them at another
+   * port, `port_in_use` where somebody else has its own. Never resolves.
+   */
+  untilWrong(signal: AbortSignal): Promise<never>;
+}
+
+const LOOK_EVERY_MS = 3_000;
+/** Between its word that it is ready and the first connection that it takes. */
+const LISTEN_WITHIN_MS = 30_000;
+const LISTEN_EVERY_MS = 500;
+const PING_TIMEOUT_MS = 1_000;
+/** Of many ports that a game has open, only so many are asked whether players are taken there. */
+const MOST_PINGED = 8;
+
+export function createOwnPorts({ engine, pinger, clock, game, published }: OwnPortsOptions): OwnPorts {
+  const { serverId } = game;
+
+  async function look(): Promise<Listeners | undefined> {
+    return await engine.listeners?.(serverId).catch(() => undefined);
+  }
+
+  async function owns({ port }: Address): Promise<boolean> {
+    const listeners = await look();
+    return listeners === undefined || listeners.own.includes(port);
+  }
+
+  /** Another port at which the game takes players. */
+  async function elsewhere({ own }: Listeners, { host, port }: Address): Promise<number | undefined> {
+    const known = new Set([port, game.rcon?.port, game.management?.port, ...published]);
+    const others = own.filter((each) => !known.has(each)).slice(0, MOST_PINGED);
+    for (const other of others) {
+      const answer = await pinger.status({ host, port: other }, PING_TIMEOUT_MS).catch(() => undefined);
+      if (answer) return other;
+    }
+    return undefined;
+  }
+
+  return {
+    owns,
+    async untilItListens(signal) {
+      if (game.game === null) return;
+      for (const end = clock.now() + LISTEN_WITHIN_MS; !(await owns(game.game));) {
+        if (clock.now() >= end)
+          throw wrongPort(`It says that it is ready, but does not listen on port ${game.game.port}.`);
+        await sleep(clock, LISTEN_EVERY_MS, signal);
+      }
+    },
+    async untilWrong(signal) {
+      for (;;) {
+        await sleep(clock, LOOK_EVERY_MS, signal);
+        const listeners = await look();
+        if (listeners === undefined || game.game === null) continue;
+        const { port } = game.game;
+        if (listeners.taken.includes(port)) throw taken(port);
+        if (listeners.own.includes(port)) continue;
+        const other = await elsewhere(listeners, game.game);
+        if (other !== undefined) throw wrongPort(`It listens on ${other}, not on ${port}.`);
+      }
+    },
+  };
+}
+
+function wrongPort(message: string): EngineError {
+  return new EngineError('wrong_port', message, {
+    suggestion: 'It must take its port from server-port in server.properties, or from SERVER_PORT in its environment.',
+  });
+}
+
+function taken(port: number): EngineError {
+  return new EngineError(
+    'port_in_use',
+    `Another program of this machine listens on port ${port}, which is the game's.`,
+    {
+      suggestion: 'Start it again: it gets another port.',
+    },
+  );
+}

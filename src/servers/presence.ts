@@ -1,0 +1,34 @@
+import type { JoinedPlayers } from '../../machines/server-types.ts';
+import type { Joined, Presence as PresencePort } from '../../proxy/ports.ts';
+import type { Clock } from '../kernel/clock.ts';
+
+/** Who is joined to the games, as the proxy told last. In memory only: connections end with the proxy. */
+export interface Presence extends PresencePort {
+  of(serverId: string): JoinedPlayers;
+  /** A run of the game is over: the next one begins with nobody. */
+  forget(serverId: string): void;
+}
+
+const NOBODY: JoinedPlayers = { inside: 0, knocking: 0, insideAt: null };
+
+export function createPresence(clock: Clock): Presence {
+  const known = new Map<string, JoinedPlayers>();
+  return {
+    changed(serverId, { inside, knocking }: Joined) {
+      const before = known.get(serverId) ?? NOBODY;
+      const insideAt = inside > 0 || before.inside > 0 ? clock.now() : before.insideAt;
+      if (inside + knocking === 0 && insideAt === null) known.delete(serverId);
+      else known.set(serverId, { inside, knocking, insideAt });
+    },
+    of(serverId) {
+      const now = known.get(serverId) ?? NOBODY;
+      return now.inside > 0 ? { ...now, insideAt: clock.now() } : now;
+    },
+    forget(serverId) {
+      const { inside, knocking } = known.get(serverId) ?? NOBODY;
+      // What is still open closes in a moment, and is told then.
+      if (inside + knocking === 0) known.delete(serverId);
+      else known.set(serverId, { inside: 0, knocking: inside + knocking, insideAt: null });
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { Job, ServerCommand, ServerState } from '../../machines/server-types.ts';
+import { serverMachine } from '../../machines/server.ts';
+import type { ServerActors } from './actors.ts';
+import { UNKNOWN_CAUSE, atRest, readOnly } from './resting.ts';
+import { listServersByAccount } from './rows.ts';
+import type { ServerNow } from './server-now.ts';
+import type { Servers, ServersOptions } from './servers.ts';
+import { type TransitionRow, listTransitions, stateSince } from './transition-rows.ts';
+
+/** A server's machine laid open (operation InspectMachine). */
+export interface MachineView {
+  /** `maintaining`: a job is done on its files, and for everybody else it is `hibernated`. */
+  state: ServerState | 'maintaining';
+  /** The job that is done, or waits for the stop before it. */
+  job: Pick<Job, 'kind' | 'target'> | null;
+  /** When the present state was entered; null before the first transition. */
+  since: number | null;
+  /** Commands that would be taken now. */
+  allowedEvents: string[];
+  deadlines: { name: string; at: number }[];
+  /** The newest 50, newest first. */
+  transitions: TransitionRow[];
+  /** The statechart as plain JSON. */
+  definition: unknown;
+}
+
+export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock' | 'steady'> {
+  actors: ServerActors;
+}
+
+const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
+const COMMANDS = [
+  'START',
+  'STOP',
+  'RESTART',
+  'KILL',
+  'JOIN',
+  'RETRY_INSTALL',
+  'REINSTALL',
+  'KEEP_AWAKE',
+  'DELETE',
+] as const;
+
+/** What is shown of servers beyond a single one's present state, and the waiting for it. */
+export function createServerReading(
+  options: ServerReadingOptions,
+): Pick<Servers, 'listByAccount' | 'inspect' | 'until'> {
+  const { store, clock, steady, actors } = options;
+  const { entries, get, observe, nowOf } = actors;
+
+  return {
+    async listByAccount(accountId) {
+      const all = await listServersByAccount(store, accountId);
+      const now = await Promise.all(all.map(async (row) => (entries.has(row.id) ? get(row.id) : atRest(row))));
+      return now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
+    },
+    async inspect(id) {
+      const now = await get(id);
+      if (now === undefined) return undefined;
+      await entries.get(id)?.commit;
+      const transitions = await listTransitions(store, id, 50);
+      const live = entries.get(id)?.seen;
+      const snapshot = live ?? readOnly(now.row);
+      const at = live === undefined ? clock.now() : steady.now();
+      const { deadlineAt, keepAwakeUntil, job } = now.context;
+      return {
+        state: snapshot.matches('maintaining') ? 'maintaining' : now.state,
+        job: job && { kind: job.kind, target: job.target },
+        since: await stateSince(store, id),
+        allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, at))),
+        deadlines: [
+          ...(deadlineAt === null ? [] : [{ name: now.state, at: deadlineAt }]),
+          ...(keepAwakeUntil > clock.now() ? [{ name: 'keepAwake', at: keepAwakeUntil }] : []),
+        ],
+        transitions,
+        definition: STATECHART,
+      };
+    },
+    async until(id, satisfies, signal) {
+      const present = (await get(id)) ?? null;
+      if (satisfies(present)) return present;
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          cancel();
+          signal.removeEventListener('abort', aborted);
+        };
+        const aborted = () => {
+          leave();
+          reject(signal.reason as Error);
+        };
+        const listener = (changed: string, now: ServerNow | null) => {
+          if (changed !== id || !satisfies(now)) return;
+          leave();
+          resolve(now);
+        };
+        const cancel = observe(listener);
+        signal.addEventListener('abort', aborted, { once: true });
+        if (signal.aborted) aborted();
+        // What changed while the present state was being read would otherwise be missed.
+        const entry = entries.get(id);
+        if (entry !== undefined) listener(id, nowOf(entry));
+      });
+    },
+  };
+}
+
+function probe(type: (typeof COMMANDS)[number], at: number): ServerCommand {
+  return type === 'KEEP_AWAKE' ? { type, at, cause: UNKNOWN_CAUSE, until: at } : { type, at, cause: UNKNOWN_CAUSE };
+}

@@ -1,0 +1,176 @@
+import type { Ending } from '../../machines/server-types.ts';
+import { type Engine, EngineError, type Exit, type Game } from '../engines/engine.ts';
+import { newestCrashReport } from '../game/diagnosis/crash-reports.ts';
+import { dataRoot } from '../jail/data-root.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import { type DiagnoserOptions, createDiagnoser } from './diagnoser.ts';
+import { linesBehind, sinceReady } from './run-log.ts';
+import type { Servers } from './servers.ts';
+
+export interface ReconcileOptions {
+  engine: Engine;
+  servers: Servers;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  workers?: DiagnoserOptions['workers'];
+  /** Called each time the engine has come back. */
+  onReturn?: () => void;
+  /** Called each time the engine has gone out of reach. */
+  onAway?: () => void;
+  /** Called with what the engine has just shown of a server, before the server hears of it. */
+  onLook?: (serverId: string, game: Game | undefined) => void;
+}
+
+/** What the outside does to a process ends with these codes: the runner's own kill, SIGKILL, SIGTERM. */
+const KILLED = new Set([255, 137, 143]);
+/** What a game answers to `stop`, from its console or from somebody in charge. Chat begins with `<name>`. */
+const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
+const RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 30_000;
+/** An end that nobody told of is noticed within this time. */
+const EVERY_MS = 60_000;
+
+/**
+ * Compares what the engine shows with what the actors believe: at the start, after the engine was away, at each of its events,
+ * and once a minute; the machines decide what follows. What could not be stored is told again until it is. Games without a
+ * server are removed. Returns the function that ends it.
+ */
+export async function startReconcile(options: ReconcileOptions): Promise<() => void> {
+  const diagnose = createDiagnoser(options);
+  const { engine, servers, clock, log, dataDir, onReturn, onAway, onLook } = options;
+  /** Servers whose last comparison failed, and whether nobody had told of their game's end. */
+  const pending = new Map<string, boolean>();
+  let closed = false;
+  let retryMs = RETRY_MS;
+  let cancelNext = () => {};
+
+  /** `thorough`: asks the engine about each game, also where its list shows what the server believes. */
+  async function everything(thorough: boolean): Promise<void> {
+    const games = new Map(
+      (await engine.list()).filter(({ installer }) => !installer).map((game) => [game.serverId, game]),
+    );
+    const live = new Map(servers.live().map((now) => [now.row.id, now]));
+    const doubtful = new Map(pending);
+    for (const game of games.values()) {
+      const { serverId, up } = game;
+      const state = live.get(serverId)?.state;
+      if (up && (thorough || state === undefined)) doubtful.set(serverId, pending.get(serverId) ?? true);
+      else if (!up && thorough && state === undefined) await sweepUnowned(game);
+    }
+    for (const { row, state } of live.values()) {
+      const asBelieved = !thorough && games.get(row.id)?.up === true;
+      if (state === 'running' && !asBelieved) doubtful.set(row.id, pending.get(row.id) ?? true);
+    }
+    await compareAll(doubtful, games);
+  }
+
+  async function compareAll(doubtful: Map<string, boolean>, games: Map<string, Game>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [id, missed] of doubtful) {
+      const game = games.get(id);
+      try {
+        if (game === undefined || !(await sweepUnowned(game))) await compare(id, missed);
+        pending.delete(id);
+      } catch (error) {
+        pending.set(id, missed);
+        // One server's trouble is not that of the others; an engine out of reach is.
+        if (error instanceof EngineError && error.code === 'engine_unavailable') throw error;
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Removes a game whose server is gone; false where it has one. */
+  async function sweepUnowned({ serverId, up }: Game): Promise<boolean> {
+    if ((await servers.get(serverId)) !== undefined || beingDeleted(serverId)) return false;
+    log.warn({ server: serverId, up }, 'removing a game without a server');
+    await removeGame(engine, serverId);
+    return true;
+  }
+
+  function beingDeleted(id: string): boolean {
+    return servers.live().some(({ row, state }) => row.id === id && state === 'deleting');
+  }
+
+  /** Asks the engine anew, since an event may be older than what happened after it. */
+  async function compare(id: string, missed: boolean): Promise<void> {
+    const game = await engine.inspect(id);
+    const at = clock.now();
+    if (game?.up && game.game !== null) {
+      return servers.tell(id, { type: 'UP', at, address: game.game, rcon: game.rcon });
+    }
+    const now = await servers.get(id);
+    if (now?.state !== 'running' || game?.up) return;
+    const { logAfter, wokenAt } = now.context;
+    const lines = sinceReady(await linesBehind(engine, id, logAfter));
+    const report = await newestCrashReport(dataRoot(dataDir, id), wokenAt ?? at);
+    const failure = await diagnose(now.row, { lines, report, exit: game?.exit ?? null, phase: 'run' });
+    // Reading the log took a while: what is said must still be about the run that ended.
+    if ((await servers.get(id))?.context.readyAt !== now.context.readyAt) return;
+    onLook?.(id, game);
+    const how = endingOf(game?.exit ?? null, missed, lines);
+    return servers.tell(id, { type: 'DOWN', at: game?.exit?.at ?? at, how, failure });
+  }
+
+  /** Compares everything, and again in a minute; sooner where it could not. */
+  async function resync(thorough = true): Promise<void> {
+    cancelNext();
+    if (closed) return;
+    try {
+      await everything(thorough);
+      retryMs = RETRY_MS;
+      resyncIn(EVERY_MS, false);
+    } catch (error) {
+      const first = retryMs === RETRY_MS;
+      log[first ? 'warn' : 'debug']({ err: error }, 'games and servers could not be compared; trying again');
+      resyncIn(retryMs, thorough);
+      retryMs = Math.min(2 * retryMs, LONGEST_RETRY_MS);
+    }
+  }
+
+  function resyncIn(ms: number, thorough: boolean): void {
+    cancelNext();
+    if (!closed) cancelNext = clock.at(clock.now() + ms, () => void resync(thorough));
+  }
+
+  const unwatch = engine.watch((event) => {
+    if (event.type === 'away') return onAway?.();
+    if (event.type === 'resync') {
+      onReturn?.();
+      return void resync();
+    }
+    const { serverId, installer } = event.game;
+    if (installer) return;
+    compare(serverId, false).catch((error: unknown) => {
+      log.debug({ err: error, server: serverId }, 'could not look at a game; everything is compared again');
+      pending.set(serverId, false);
+      resyncIn(RETRY_MS, true);
+    });
+  });
+  await resync();
+  return () => {
+    closed = true;
+    cancelNext();
+    unwatch();
+  };
+}
+
+/** Ends a game that has no server, and removes what the engine keeps of it. */
+export async function removeGame(engine: Pick<Engine, 'kill' | 'erase'>, serverId: string): Promise<void> {
+  await engine.kill(serverId);
+  await engine.erase(serverId);
+}
+
+/**
+ * It ended, or was ended from outside, while nobody watched: then its engine or machine went away, not the game. An end in
+ * good order is somebody's wish only if the game was told so; else its engine may be going down, or the game ends by itself.
+ */
+function endingOf(exit: Exit | null, missed: boolean, lines: string[]): Ending {
+  const code = exit?.code ?? null;
+  if (code === 0 && lines.slice(-200).some((line) => TOLD_TO_STOP.test(line))) return 'stopped';
+  if (code === null || code === 0) return missed ? 'lost' : 'ended';
+  return missed && !exit?.oomKilled && KILLED.has(code) ? 'lost' : 'crashed';
+}

@@ -1,0 +1,67 @@
+import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
+import { inProgress } from '../jail/change-lock.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerNow } from './server-now.ts';
+
+/** For unknown servers and for those being deleted alike. */
+export function notFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
+}
+
+/** A command that the server's state does not take, with what to do instead. */
+export function notAllowed({ row, state, context }: ServerNow, command: ServerCommand): StatusError {
+  if (command.type === 'MAINTAIN' && context.job !== null) return inProgress(row.id, context.job.kind);
+  const sentence =
+    REFUSALS[command.type]?.[state] ?? REFUSALS[command.type]?.other ?? `${command.type} is not possible now.`;
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    `SERVER_${state.toUpperCase()}`,
+    `${sentence} The server is ${state}.`,
+    {
+      metadata: { server: row.id, state, command: command.type },
+      details: [
+        {
+          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
+          violations: [{ type: 'SERVER_STATE', subject: `server:${row.id}`, description: sentence }],
+        },
+      ],
+    },
+  );
+}
+
+/** What a run is made and charged by does not change under it. */
+export function notStopped({ row, state, context }: ServerNow): StatusError {
+  if (context.job !== null) return inProgress(row.id, context.job.kind);
+  return new StatusError(
+    'FAILED_PRECONDITION',
+    'SERVER_NOT_STOPPED',
+    'Stop the server first: this changes only while it is stopped.',
+    {
+      metadata: { server: row.id, state },
+    },
+  );
+}
+
+/** A name that nobody plays by right now. */
+export function playerNotOnline({ row }: Pick<ServerNow, 'row'>, name: string): StatusError {
+  return new StatusError('NOT_FOUND', 'PLAYER_NOT_ONLINE', `${name} is not playing right now.`, {
+    metadata: { server: row.id, name },
+  });
+}
+
+const REFUSALS: Partial<Record<ServerCommand['type'], Partial<Record<ServerState | 'other', string>>>> = {
+  START: {
+    stopping: 'Wait until it has stopped, then start it; or use restart.',
+    installing: 'Wait until the install has finished, then start it.',
+    install_failed: 'Retry the install first.',
+  },
+  JOIN: { start_failed: 'It failed to start too often; its owner has to start it.' },
+  RESTART: { other: 'Only an awake server can be restarted; start it instead.' },
+  RETRY_INSTALL: { other: 'There is no failed install to retry.' },
+  REINSTALL: { other: 'Stop it first, then change what is installed.' },
+  KEEP_AWAKE: { other: 'Only a running server can be kept awake; start it first.' },
+  MAINTAIN: {
+    installing: 'Wait until the install has finished.',
+    install_failed: 'Retry the install, or restore a backup.',
+  },
+};

@@ -1,0 +1,76 @@
+import { type Snapshot, createActor } from 'xstate';
+import { GAINED } from '../../machines/server-context.ts';
+import type { Cause, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
+import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { fromStoredTime } from './machine-time.ts';
+import type { ServerRow } from './rows.ts';
+import type { ServerNow } from './server-now.ts';
+
+/** What is stored of a server's run, whichever version stored it, in the wall's time. */
+export function storedSnapshot(row: ServerRow): ServerSnapshot {
+  const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
+  return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
+}
+
+/** Where nobody knows any more who or what it was. */
+export const UNKNOWN_CAUSE: Cause = { kind: 'system', id: 'restored', note: '' };
+
+/** The run of a server to which nothing has happened yet. */
+export function untouched(row: ServerRow, limits: ServerLimits, cause: Cause): Snapshot<unknown> {
+  const actor = createActor(serverMachine, { input: { id: row.id, limits, at: row.createdAt, cause } });
+  return actor.getPersistedSnapshot();
+}
+
+/** A stored snapshot with this run's limits, in its machines' time; one that this version cannot read is taken as asleep. */
+export function restorable(
+  row: ServerRow,
+  { limits, log, steady }: { limits: ServerLimits; log: Log; steady: SteadyClock },
+): Snapshot<unknown> {
+  const stored = fromStoredTime(storedSnapshot(row), steady);
+  try {
+    stored.context.limits = limits;
+    serverMachine.resolveState({ value: stored.value, context: stored.context });
+    return stored;
+  } catch (error) {
+    log.error(
+      { server: row.id, err: error, value: stored.value },
+      'stored state unknown to this version; taken as hibernated',
+    );
+    return untouched(row, limits, UNKNOWN_CAUSE);
+  }
+}
+
+/** A sleeping server's run, read from its stored snapshot without an actor. */
+export function atRest(row: ServerRow): ServerNow {
+  return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
+}
+
+const STOPPED = new Set<ServerState>(['hibernated', 'start_failed', 'install_failed']);
+
+/** Whether nothing of the server is to run until somebody asks for it. */
+export function isStopped({ state, context }: ServerNow): boolean {
+  return STOPPED.has(state) && context.queued === null && context.job === null;
+}
+
+/** The same as a snapshot that can be asked what it would take. */
+export function readOnly(row: ServerRow): ServerSnapshot {
+  const { value, context } = storedSnapshot(row);
+  return serverMachine.resolveState({ value, context });
+}
+
+/** Whether both are in the same state. */
+export function sameValue(a: ServerSnapshot, b: ServerSnapshot): boolean {
+  return JSON.stringify(a.value) === JSON.stringify(b.value);
+}
+
+/** Readings (`live`) alone are not worth a write; see ServerContext. */
+export function worthStoring(before: ServerSnapshot, after: ServerSnapshot): boolean {
+  if (before.context === after.context) return !sameValue(before, after);
+  const { live: _before, ...a } = before.context;
+  const { live: _after, ...b } = after.context;
+  return (
+    !sameValue(before, after) || Object.keys(b).some((key) => a[key as keyof typeof a] !== b[key as keyof typeof b])
+  );
+}

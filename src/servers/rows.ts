@@ -1,0 +1,172 @@
+import { EntitySchema } from 'typeorm';
+import { StatusError } from '../kernel/status.ts';
+import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** What an owner sets, and what runs left behind; the live part of a server is its actor's snapshot. */
+export interface ServerRow {
+  /** A slug, also the host name's first label; unique in the installation. */
+  id: string;
+  name: string;
+  hostname: string;
+  accountId: string;
+  container: string;
+  type: string;
+  version: string;
+  ramMb: number;
+  plan: string;
+  region: string;
+  motd: string;
+  properties: Record<string, string>;
+  idleTimeoutMinutes: number;
+  alertWebhookUrl: string;
+  sftpEnabled: boolean;
+  modpackPlatform: string;
+  modpackRef: string;
+  modpackVersion: string;
+  createdAt: number;
+  updatedAt: number;
+  /** Durations of the last ten cold starts, in ms, newest last. */
+  coldStartsMs: number[];
+  /** The last status JSON the game gave; '' if it never ran. */
+  lastStatus: string;
+  /** The actor's persisted snapshot (XState), as JSON text. */
+  snapshot: string;
+  /** The snapshot's wire state, for queries; `deleting` once deletion has begun. */
+  state: string;
+}
+
+/** What players may see of a server without its snapshot being read: enough to route to ten thousand at boot. */
+export type RouteRow = Pick<
+  ServerRow,
+  'id' | 'hostname' | 'state' | 'motd' | 'version' | 'properties' | 'lastStatus' | 'createdAt'
+>;
+
+export const servers = new EntitySchema<ServerRow>({
+  name: 'servers',
+  columns: {
+    id,
+    name: text,
+    hostname: text,
+    accountId: text,
+    container: text,
+    type: text,
+    version: text,
+    ramMb: integer,
+    plan: text,
+    region: text,
+    state: text,
+    motd: text,
+    properties: json,
+    idleTimeoutMinutes: integer,
+    alertWebhookUrl: text,
+    sftpEnabled: { ...boolean, default: false },
+    modpackPlatform: text,
+    modpackRef: text,
+    modpackVersion: text,
+    createdAt: bigint,
+    updatedAt: bigint,
+    lastStatus: text,
+    coldStartsMs: json,
+    snapshot: text,
+  },
+  uniques: [{ columns: ['hostname'] }],
+  indices: [{ columns: ['accountId'] }, { columns: ['state', 'id'] }],
+  foreignKeys: [ofAccount],
+});
+
+/** What an owner or a run may change of a server; `saveSnapshot` alone writes the rest. */
+export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
+
+const COLD_STARTS = 10;
+
+/** ALREADY_EXISTS where another server has the id or the host name. */
+export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
+  try {
+    await tx.manager.insert(servers, row);
+  } catch (error) {
+    if (!isDuplicate(error)) throw error;
+    const message = `There is a server called ${row.id} already, or one at ${row.hostname}; choose another name.`;
+    const metadata = { id: row.id, hostname: row.hostname };
+    throw new StatusError('ALREADY_EXISTS', 'SERVER_EXISTS', message, { metadata, cause: error });
+  }
+}
+
+export async function getServer(db: Sql, id: string): Promise<ServerRow | undefined> {
+  const rows = await db.query<StoredServer>('SELECT * FROM "servers" WHERE "id" = $1', [id]);
+  return rows.map(serverRow)[0];
+}
+
+/** NOT_FOUND for a server that is not there, or not for long: nothing new may be given to it, as nobody would clear it away. */
+export async function requireServer(tx: Tx, id: string): Promise<void> {
+  const sql = `SELECT "id" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;
+  if ((await tx.query(sql, [id])).length === 0) throw serverNotFound(id);
+}
+
+/** An account's servers, oldest first. */
+export async function listServersByAccount(db: Sql, accountId: string): Promise<ServerRow[]> {
+  const sql = 'SELECT * FROM "servers" WHERE "accountId" = $1 ORDER BY "createdAt", "id"';
+  return (await db.query<StoredServer>(sql, [accountId])).map(serverRow);
+}
+
+/** All servers, as far as players may see them. */
+export async function listRoutes(db: Sql): Promise<RouteRow[]> {
+  const rows = await db.query<StoredRoute>(
+    'SELECT "id", "hostname", "state", "motd", "version", "properties", "lastStatus", "createdAt" FROM "servers"',
+  );
+  return rows.map(routeRow);
+}
+
+/** Of all servers, those being deleted too. */
+export async function listServerIds(db: Sql): Promise<string[]> {
+  return (await db.query<{ id: string }>('SELECT "id" FROM "servers"')).map(({ id }) => id);
+}
+
+/** Writes the given fields only. NOT_FOUND for an unknown server. */
+export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Promise<void> {
+  if (Object.keys(fields).length === 0) return;
+  const { affected } = await tx.manager.update(servers, { id }, fields);
+  if (affected !== 1) throw serverNotFound(id);
+}
+
+/** Adds the duration of a cold start in ms; the last ten are kept. Nothing happens for an unknown server. */
+export async function appendColdStart(tx: Tx, id: string, durationMs: number): Promise<void> {
+  const rows = await tx.query<{ coldStartsMs: string }>('SELECT "coldStartsMs" FROM "servers" WHERE "id" = $1', [id]);
+  for (const row of rows) {
+    const coldStartsMs = [...(JSON.parse(row.coldStartsMs) as number[]), durationMs].slice(-COLD_STARTS);
+    await tx.manager.update(servers, { id }, { coldStartsMs });
+  }
+}
+
+/** Removes the row and its transitions; nothing happens for an unknown server. */
+export async function deleteServer(tx: Tx, id: string): Promise<void> {
+  await tx.run('DELETE FROM "servers" WHERE "id" = $1', [id]);
+}
+
+export function serverNotFound(id: string): StatusError {
+  return new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', `There is no server ${id}.`, { metadata: { id } });
+}
+
+/** A row as raw SQL gives it: JSON is still text. */
+type Stored<Row, Json extends keyof Row> = Omit<Row, Json> & Record<Json, string>;
+
+type StoredServer = Stored<Omit<ServerRow, 'sftpEnabled'>, 'properties' | 'coldStartsMs'> & {
+  /** SQLite has no booleans. */
+  sftpEnabled: boolean | number;
+};
+
+type StoredRoute = Stored<RouteRow, 'properties'>;
+
+function serverRow(row: StoredServer): ServerRow {
+  const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
+  return { ...row, properties: properties(row.properties), coldStartsMs, sftpEnabled: Boolean(row.sftpEnabled) };
+}
+
+function routeRow(row: StoredRoute): RouteRow {
+  return { ...row, properties: properties(row.properties) };
+}
+
+function properties(json: string): Record<string, string> {
+  return JSON.parse(json) as Record<string, string>;
+}

@@ -1,0 +1,39 @@
+/** What one run of a game, or one installation, printed, out of a log that goes over all of a server's. */
+import type { Engine } from '../engines/engine.ts';
+import { saysReady } from '../game/boot-log.ts';
+import { MAX_LINE_CHARS } from '../game/diagnosis/line.ts';
+
+/** As many of the newest lines as a diagnosis reads. */
+const MAX_LINES = 2_000;
+
+/** Where a server's log ends now; null where it is empty. Rejects where the engine cannot say. */
+export async function lastPosition(engine: Engine, id: string): Promise<string | null> {
+  let position: string | null = null;
+  for await (const line of engine.logs(id, { tail: 1 })) ({ position } = line);
+  return position;
+}
+
+/** The newest lines, of those behind a position where one is given and still kept; none where the engine cannot say. */
+export async function linesBehind(engine: Engine, id: string, position: string | null): Promise<string[]> {
+  let lines: string[] = [];
+  try {
+    for await (const line of engine.logs(id, { tail: MAX_LINES })) {
+      if (line.position === position) lines = [];
+      else lines.push(keptText(line.text));
+    }
+  } catch {
+    // The engine is away; the failure that brought us here says so already.
+  }
+  return lines;
+}
+
+/** As much of a line as a diagnosis reads; games may print lines of 64 KB by the thousand. */
+export function keptText(text: string): string {
+  // A slice of a long string would keep all of it in memory.
+  return text.length > MAX_LINE_CHARS ? Buffer.from(text.slice(0, MAX_LINE_CHARS)).toString() : text;
+}
+
+/** Those behind the last time a game said that it was ready: what it survived before that did not end it. */
+export function sinceReady(lines: string[]): string[] {
+  return lines.slice(lines.findLastIndex(saysReady) + 1);
+}

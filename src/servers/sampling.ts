@@ -1,0 +1,124 @@
+import type { ServerEvent } from '../../machines/server-types.ts';
+import { type Console, ConsoleError } from '../engines/console/console.ts';
+import type { GameStatus, Pinger } from '../engines/pinger.ts';
+import type { Log } from '../kernel/log.ts';
+import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
+import type { Presence } from './presence.ts';
+import type { EffectHost, ServerNow } from './server-now.ts';
+import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
+
+/** A running game is asked for its players this often. */
+export const SAMPLE_MS = 15_000;
+/** Players who come and go at the same time are one reading. */
+const GATHER_MS = 100;
+const PING_TIMEOUT_MS = 3_000;
+/** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
+const MAX_STATUS_CHARS = 16 * 1024;
+
+interface SamplingOptions extends ManagedPlayersOptions {
+  pinger: Pinger;
+  console: Console;
+  presence: Pick<Presence, 'of' | 'forget'>;
+  idleAfterMs: number;
+  /** How long a game that used to answer may be silent; 0: for ever. */
+  hungAfterMs: number;
+  engine: SilenceOptions['engine'];
+  log: Log;
+}
+
+/**
+ * Sends a SAMPLE now and then until the returned function is called. Our own requests are no activity: players
+ * that the game itself counts are, and those whom the proxy has joined to it, who may not be counted yet. A game with a management port is asked there, and at once when it tells of somebody who came or
+ * left; else its status counts. Where that does not answer, the console's `list` is asked; where nothing does, players is null.
+ */
+export function sampleEvery(
+  options: SamplingOptions,
+  host: EffectHost,
+  id: string,
+  send: (event: ServerEvent) => void,
+): () => void {
+  const { pinger, console, presence, clock, log, idleAfterMs, hungAfterMs, rconPassword } = options;
+  const listen = listenFor(options, id);
+  const managed = managedPlayers(options, id, gather);
+  let cancel = () => {};
+  let gathering: (() => void) | undefined;
+  let over = false;
+
+  async function players(now: ServerNow): Promise<{ online: number | null; answered: boolean }> {
+    const status = await ping(now);
+    const online = (await managed.count(now.row)) ?? status?.playersOnline ?? null;
+    return online === null ? await listed(now) : { online, answered: true };
+  }
+
+  async function ping({ row, context }: ServerNow): Promise<GameStatus | undefined> {
+    if (context.address === null) return undefined;
+    const status = await pinger.status(context.address, PING_TIMEOUT_MS).catch(() => undefined);
+    if (status !== undefined && status.raw.length <= MAX_STATUS_CHARS) await remember(row.lastStatus, status.raw);
+    return status;
+  }
+
+  async function listed({ context }: ServerNow): Promise<{ online: number | null; answered: boolean }> {
+    if (context.rcon === null) return { online: null, answered: false };
+    const reply = await console.run(context.rcon, rconPassword(id), 'list').catch(saidNo);
+    const count = /There are (\d+)/.exec(reply ?? '')?.[1];
+    return { online: count === undefined ? null : Number(count), answered: reply !== undefined };
+  }
+
+  /** The status without who is online is what the server list shows while the server sleeps. It serves nothing else. */
+  async function remember(before: string, raw: string): Promise<void> {
+    try {
+      const status = JSON.parse(raw) as { players?: { max?: number } };
+      const lasting = JSON.stringify({ ...status, players: { max: status.players?.max ?? 0, online: 0 } });
+      if (lasting !== before) await host.patch(id, { lastStatus: lasting });
+    } catch (error) {
+      log.debug({ server: id, err: error }, 'a status could not be kept');
+    }
+  }
+
+  async function sample(): Promise<void> {
+    const now = host.now(id);
+    if (now === undefined || over) return;
+    const { online, answered } = await players(now);
+    tell(online, await listen(answered));
+    if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
+  }
+
+  function gather(): void {
+    if (!over) gathering ??= clock.at(clock.now() + GATHER_MS, () => void count());
+  }
+
+  async function count(): Promise<void> {
+    gathering = undefined;
+    const now = host.now(id);
+    const online = now === undefined ? null : await managed.count(now.row);
+    if (online !== null) tell(online, { silentMs: null });
+  }
+
+  function tell(online: number | null, silence: Silence): void {
+    if (over) return;
+    const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
+    send({
+      type: 'SAMPLE',
+      at: clock.now(),
+      players: online,
+      joined: presence.of(id),
+      idleAfterMs: minutes > 0 ? minutes * 60_000 : idleAfterMs,
+      hungAfterMs,
+      ...silence,
+    });
+  }
+
+  cancel = clock.at(clock.now(), () => void sample());
+  return () => {
+    over = true;
+    cancel();
+    gathering?.();
+    managed.end();
+    presence.forget(id);
+  };
+}
+
+/** That a game refuses is an answer too. */
+function saidNo(error: unknown): string | undefined {
+  return error instanceof ConsoleError && error.reason === 'refused' ? '' : undefined;
+}

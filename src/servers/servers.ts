@@ -1,0 +1,140 @@
+import type { Cause, ServerCommand, ServerEvent, ServerLimits } from '../../machines/server-types.ts';
+import type { StepListener } from '../actors/machine-step.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { type ServerStep, recordStep } from '../people/audit/audit.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { createServerActors } from './actors.ts';
+import { createServerCommands } from './commands.ts';
+import type { Effects } from './effects.ts';
+import type { Intervention } from './operator-events.ts';
+import { type MachineView, createServerReading } from './reading.ts';
+import { atRest, untouched } from './resting.ts';
+import { type ServerRow, insertServer } from './rows.ts';
+import type { EffectHost, RowChange, ServerNow } from './server-now.ts';
+import { type CheckedCommand, type WakeCheck, createWakeChecks } from './wake-checks.ts';
+
+/** Every server of the installation, each one an actor. */
+export interface Servers {
+  /** Stores the server and its first snapshot; with a mod pack it goes to `installing`. ALREADY_EXISTS for a taken id or host name. */
+  create(row: ServerRow, cause: Cause): Promise<ServerNow>;
+  /** Undefined for unknown servers and for those being deleted. */
+  get(id: string): Promise<ServerNow | undefined>;
+  listByAccount(accountId: string): Promise<ServerNow[]>;
+  /**
+   * Gives a command and resolves once it is stored. NOT_FOUND; FAILED_PRECONDITION where the state does not allow it;
+   * UNAVAILABLE where it could not be stored (then nothing has happened). `fields` are what its owner changes with it, in the
+   * same write.
+   */
+  send(id: string, command: ServerCommand, fields?: Partial<ServerRow>): Promise<ServerNow>;
+  /**
+   * Gives an operator's event, also to a server that is being deleted; otherwise as `send`. FAILED_PRECONDITION
+   * EVENT_NOT_LEGAL, which names what would be taken.
+   */
+  intervene(id: string, event: Intervention): Promise<void>;
+  /** Changes what the owner sets; effects read it when they next act. `also` runs in the same write. */
+  patch(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  /**
+   * The same for what a run is made and charged by: NOT_FOUND; FAILED_PRECONDITION SERVER_NOT_STOPPED where anything of the
+   * server runs or is about to. What would wake it meanwhile waits until the change is stored.
+   */
+  patchAtRest(id: string, change: RowChange, also?: (tx: Tx) => Promise<void>): Promise<ServerNow>;
+  inspect(id: string): Promise<MachineView | undefined>;
+  /**
+   * Tells a fact and resolves once what it changed is stored; a server that does not know it in its state, or is gone, ignores
+   * it. Rejects where it could not be stored: then it is to be told again.
+   */
+  tell(id: string, fact: ServerEvent): Promise<void>;
+  /** Calls after every change of any server, with null once it is gone. Returns the cancellation. */
+  observe(listener: (id: string, now: ServerNow | null) => void): () => void;
+  /** Tells every step of every server once it is stored; readings are none. Returns the cancellation. */
+  follow(listener: StepListener): () => void;
+  /** Resolves with the first state of the server, the present one included, that satisfies; rejects when `signal` fires. */
+  until(id: string, satisfies: (now: ServerNow | null) => boolean, signal: AbortSignal): Promise<ServerNow | null>;
+  /**
+   * From now on asks `check` before one of these commands: by default those that wake a server that is not awake, or will
+   * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
+   */
+  checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
+  /** Brings every server that is not at rest back to life. */
+  restore(): Promise<void>;
+  /** The awake, passing and failed ones: all that the engine may know something of. */
+  live(): ServerNow[];
+  /**
+   * The job on a server's files from the very turn in which it is accepted until it has ended, stored or not. A server whose
+   * last change could not be stored counts as having one until it is known what is.
+   */
+  jobOf(id: string): string | undefined;
+  /** Stops all actors as they are, after their last change is stored; games run on. */
+  close(): Promise<void>;
+}
+
+export interface ServersOptions {
+  store: Store;
+  clock: Clock;
+  /** What the machines live by; see `machine-time.ts`. */
+  steady: SteadyClock;
+  log: Log;
+  limits: ServerLimits;
+  effects: (host: EffectHost) => Effects;
+  /** Runs in the write of every step of every server. Default: into the audit log. */
+  audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
+  /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
+  onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal?: (reason: string) => void;
+}
+
+/**
+ * Servers from creation on. What is live, and how each step is stored: `server-actors.ts`; what they take, and when:
+ * `commands.ts`.
+ */
+export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
+  const { store, clock, steady, limits, audit = recordStep, onStep = async () => {} } = options;
+  const actors = createServerActors({ ...options, audit, onStep });
+  const wakeChecks = createWakeChecks();
+  const { send, intervene, patchAtRest } = createServerCommands({ actors, wakeChecks, onRefusal });
+  const { listByAccount, inspect, until } = createServerReading({ store, clock, steady, actors });
+  const { get, patch, tell, observe, feed, restore, live, jobOf, close } = actors;
+
+  return {
+    async create(row, cause) {
+      const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
+      const withPack = row.modpackPlatform !== '';
+      if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(atRest(stored));
+      await store.write(async (tx) => {
+        await insertServer(tx, stored);
+        await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
+      });
+      const now = atRest(stored);
+      actors.announce(row.id, now);
+      const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
+      feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
+      if (!withPack) return now;
+      try {
+        return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
+      } catch (error) {
+        // The last place was taken while it was stored.
+        await send(row.id, { type: 'DELETE', at: clock.now(), cause });
+        throw error;
+      }
+    },
+    get,
+    listByAccount,
+    send,
+    intervene,
+    patch,
+    patchAtRest,
+    inspect,
+    tell,
+    observe,
+    follow: (listener) => feed.follow(listener),
+    until,
+    checkWakes: wakeChecks.add,
+    restore,
+    live,
+    jobOf,
+    close,
+  };
+}

@@ -1,0 +1,64 @@
+import type { Engine } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+
+/** What is known of whether a running game still does anything. */
+export interface Silence {
+  /** For how long all of it has been silent; null: something answered; absent: nobody can tell. */
+  silentMs?: number | null;
+  /** Of a silent game. */
+  lastLines?: string;
+}
+
+export interface SilenceOptions {
+  engine: Pick<Engine, 'inspect' | 'logs'>;
+  clock: Clock;
+}
+
+const LAST_LINES = 20;
+/** A clock that is set, or a machine that was asleep, makes no silence longer than that. */
+const MOST_BETWEEN_MS = 60_000;
+
+/**
+ * Follows one running game. Each look says whether a port of it has answered; where none has, a new line in its log is a sign of
+ * life too. Nothing is concluded while the engine cannot be asked or shows no game: then its end is about to be told.
+ */
+export function listenFor({ engine, clock }: SilenceOptions, id: string): (answered: boolean) => Promise<Silence> {
+  let silentMs: number | undefined;
+  let lookedAt = 0;
+  let position: string | undefined;
+
+  async function lastLines(): Promise<{ position: string; text: string }> {
+    const lines: string[] = [];
+    let last = '';
+    for await (const line of engine.logs(id, { tail: LAST_LINES })) {
+      lines.push(line.text);
+      last = line.position;
+    }
+    return { position: last, text: lines.join('\n') };
+  }
+
+  return async (answered) => {
+    const at = clock.now();
+    const since = Math.min(Math.max(0, at - lookedAt), MOST_BETWEEN_MS);
+    if (answered) {
+      silentMs = undefined;
+      position = undefined;
+      return { silentMs: null };
+    }
+    lookedAt = at;
+    try {
+      if (!(await engine.inspect(id))?.up) return {};
+      const log = await lastLines();
+      const isNew = position !== undefined && position !== log.position;
+      position = log.position;
+      if (isNew) {
+        silentMs = undefined;
+        return { silentMs: null };
+      }
+      silentMs = silentMs === undefined ? 0 : silentMs + since;
+      return { silentMs, lastLines: log.text };
+    } catch {
+      return {};
+    }
+  };
+}

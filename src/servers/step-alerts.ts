@@ -1,0 +1,43 @@
+import { STOP_FORCED } from '../../machines/server-reasons.ts';
+import type { WebhookOutbox } from '../insight/alerts/outbox.ts';
+import type { ServerEvents } from '../insight/events.ts';
+import type { ServerStep } from '../people/audit/audit.ts';
+import type { Tx } from '../store/store.ts';
+import type { ServerNow } from './server-now.ts';
+import type { Servers } from './servers.ts';
+
+/** Whether a step ends a game that hangs. */
+function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 'to' | 'cause'>): boolean {
+  return event === 'SAMPLE' && from === 'running' && to !== from && cause.id === 'hung';
+}
+
+/** Whether a step is due to a game that was killed while it was to save. */
+function isForcedStop({ failure }: Pick<ServerStep, 'failure'>): boolean {
+  return failure === STOP_FORCED.code;
+}
+
+/** Tells a server's webhook what its owner would want to be told of at once, in the write of the step that it is about. */
+export async function alertStep(
+  outbox: Pick<WebhookOutbox, 'add'>,
+  tx: Tx,
+  { row, context }: ServerNow,
+  step: ServerStep,
+): Promise<void> {
+  const { at } = step;
+  if (isForcedStop(step)) return await outbox.add(tx, row.id, { event: 'stop.forced', at });
+  if (!isHang(step)) return;
+  const silentMs = at - (context.live.silentSince ?? at);
+  await outbox.add(tx, row.id, { event: 'game.hung', at, silentMs, restarts: context.queued !== null });
+}
+
+/** Tells the same to who follows the server, once it is stored. Returns the cancellation. */
+export function followAlerts(
+  servers: Pick<Servers, 'follow'>,
+  serverEvents: Pick<ServerEvents, 'publish'>,
+): () => void {
+  return servers.follow((step) => {
+    if (step.kind !== 'server') return;
+    if (isForcedStop(step)) serverEvents.publish(step.id, 'alert', { alert: 'stop.forced' });
+    else if (isHang(step)) serverEvents.publish(step.id, 'alert', { alert: 'game.hung' });
+  });
+}

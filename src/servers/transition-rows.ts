@@ -1,0 +1,103 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, ofServer, text } from '../store/columns.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+import { serverNotFound } from './rows.ts';
+
+/** One transition of one server's machine; the newest 50 are served. */
+export interface TransitionRow {
+  serverId: string;
+  seq: number;
+  at: number;
+  event: string;
+  from: string;
+  to: string;
+  /** Who or what caused it, as JSON text of machines' `Cause`. */
+  cause: string;
+}
+
+/** A transition that is to be stored: the store gives it its server and its number. */
+export type NewTransition = Omit<TransitionRow, 'serverId' | 'seq'>;
+
+export const transitions = new EntitySchema<TransitionRow>({
+  name: 'transitions',
+  columns: {
+    serverId: id,
+    seq: { ...bigint, primary: true },
+    at: bigint,
+    event: text,
+    from: text,
+    to: text,
+    cause: text,
+  },
+  foreignKeys: [ofServer],
+});
+
+/** Per server; older ones go when newer ones come. */
+const KEPT_TRANSITIONS = 200;
+
+/** What one step of a server's machine leaves behind. */
+export interface SnapshotChange {
+  /** JSON text. */
+  snapshot: string;
+  /** The snapshot's wire state, or `deleting`. */
+  state: string;
+  updatedAt: number;
+  /** What led here since the last save, oldest first. */
+  transitions: NewTransition[];
+}
+
+/** Stores a machine's snapshot together with the transitions that led to it. NOT_FOUND for an unknown server. */
+export async function saveSnapshot(tx: Tx, id: string, change: SnapshotChange): Promise<void> {
+  const { snapshot, state, updatedAt, transitions } = change;
+  // Plain SQL: of all that is written, this is written most, and building it anew each time took longer than running it.
+  const sql = 'UPDATE "servers" SET "snapshot" = $1, "state" = $2, "updatedAt" = $3 WHERE "id" = $4';
+  if ((await tx.run(sql, [snapshot, state, updatedAt, id])) !== 1) throw serverNotFound(id);
+  if (transitions.length > 0) await append(tx, id, transitions);
+}
+
+/** The newest transitions of a server, newest first. */
+export async function listTransitions(db: Sql, serverId: string, limit = 50): Promise<TransitionRow[]> {
+  const sql = 'SELECT * FROM "transitions" WHERE "serverId" = $1 ORDER BY "seq" DESC LIMIT $2';
+  return db.query<TransitionRow>(sql, [serverId, limit]);
+}
+
+/** Whether a server has run since an instant. As far back as transitions are kept, of which every run makes several. */
+export async function hasRunSince(db: Sql, serverId: string, at: number): Promise<boolean> {
+  const sql = `SELECT 1 FROM "transitions" WHERE "serverId" = $1 AND "to" = 'running' AND "at" >= $2 LIMIT 1`;
+  return (await db.query(sql, [serverId, at])).length > 0;
+}
+
+/**
+ * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
+ * install or start failed are among them, since what failed may still have to be cleared away, and those that rest for a job.
+ */
+export async function listServersNotAtRest(db: Sql): Promise<string[]> {
+  const sql = `SELECT "id" FROM "servers" WHERE "state" <> 'hibernated'
+    UNION SELECT "serverId" AS "id" FROM "maintenance" ORDER BY "id"`;
+  const rows = await db.query<{ id: string }>(sql);
+  return rows.map(({ id }) => id);
+}
+
+async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise<void> {
+  const newest = 'SELECT COALESCE(MAX("seq"), 0) FROM "transitions" WHERE "serverId" = $1';
+  for (const { at, event, from, to, cause } of added) {
+    const sql = `INSERT INTO "transitions" ("serverId", "seq", "at", "event", "from", "to", "cause")
+      VALUES ($1, (${newest}) + 1, $2, $3, $4, $5, $6)`;
+    await tx.run(sql, [serverId, at, event, from, to, cause]);
+  }
+  const sql = `DELETE FROM "transitions" WHERE "serverId" = $1 AND "seq" <= (${newest}) - ${KEPT_TRANSITIONS}`;
+  await tx.run(sql, [serverId]);
+}
+
+/**
+ * Which transitions enter a state as its owner sees it, in SQL on "transitions" `t`: a job on a resting server's files begins and
+ * ends with the wire state that it rests in.
+ */
+export const ENTERS = `(t."from" <> t."to" OR t."event" IN ('MAINTAIN', 'xstate.done.actor.maintain'))`;
+
+/** When the present state was entered; null before the first transition. */
+export async function stateSince(db: Sql, serverId: string): Promise<number | null> {
+  const sql = `SELECT t."at" FROM "transitions" t WHERE t."serverId" = $1 AND ${ENTERS} ORDER BY t."seq" DESC LIMIT 1`;
+  const [row] = await db.query<{ at: number }>(sql, [serverId]);
+  return row?.at ?? null;
+}

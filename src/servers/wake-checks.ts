@@ -1,0 +1,44 @@
+import type { ServerState } from '../../machines/server-types.ts';
+import type { ServerRow } from './rows.ts';
+import type { ServerNow } from './server-now.ts';
+import type { Servers } from './servers.ts';
+
+/**
+ * Whether a server may wake, or have something installed. What has to be read for that is read first; the function it gives
+ * is called in the turn of the command, with nothing between the question and the wake, and throws the StatusError that
+ * refuses it.
+ */
+export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
+
+/** The commands for which somebody may be asked. */
+export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
+
+/** Commands that begin a start, or queue one. */
+export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
+/** What installs something: also a creation with a mod pack. */
+export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
+const AWAKE = new Set<ServerState>(['starting', 'running']);
+
+/** Who is asked before a server wakes, or has something installed. */
+export interface WakeChecks {
+  add: Servers['checkWakes'];
+  /**
+   * Those to be asked before a command to a server in this state. A join or a start of what is awake already wakes nothing;
+   * a restart does from wherever it begins.
+   */
+  before(type: string, state: ServerState): WakeCheck[];
+}
+
+export function createWakeChecks(): WakeChecks {
+  const checks = new Map<WakeCheck, readonly CheckedCommand[]>();
+  return {
+    add(check, commands = WAKES) {
+      checks.set(check, commands);
+      return () => checks.delete(check);
+    },
+    before(type, state) {
+      if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
+      return [...checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
+    },
+  };
+}

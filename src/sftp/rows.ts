@@ -1,0 +1,56 @@
+import { EntitySchema } from 'typeorm';
+import { text } from '../store/columns.ts';
+import { exact } from '../store/exact.ts';
+import type { Sql, Tx } from '../store/writer.ts';
+
+/** The one who may see to a server's files over SFTP; whether they may at present, the server's own row says. */
+export interface SftpUserRow {
+  serverId: string;
+  username: string;
+  /** SHA-256 of the password, hex; '' while SFTP is off. */
+  passwordHash: string;
+  /** When the password was made. */
+  changedAt: number;
+}
+
+export const sftpUsers = new EntitySchema<SftpUserRow>({
+  name: 'sftp_users',
+  columns: {
+    serverId: { ...text, primary: true },
+    username: text,
+    passwordHash: text,
+    changedAt: { type: 'bigint', transformer: { to: exact, from: <T>(value: T): T => value } },
+  },
+  uniques: [{ columns: ['username'] }],
+  foreignKeys: [
+    { target: 'servers', columnNames: ['serverId'], referencedColumnNames: ['id'], onDelete: 'CASCADE' as const },
+  ],
+});
+
+/** A server's SFTP user; undefined where it never had one. */
+export async function getSftpUser(db: Sql, serverId: string): Promise<SftpUserRow | undefined> {
+  const [row] = await db.query<SftpUserRow>('SELECT * FROM "sftp_users" WHERE "serverId" = $1', [serverId]);
+  return row;
+}
+
+/** Who may sign in under a name; undefined where nobody may, as SFTP is off or the server being deleted. */
+export async function getActiveSftpUser(db: Sql, username: string): Promise<SftpUserRow | undefined> {
+  const sql = `SELECT "u".* FROM "sftp_users" "u" JOIN "servers" "s" ON "s"."id" = "u"."serverId"
+    WHERE "u"."username" = $1 AND "s"."sftpEnabled" = $2 AND "s"."state" <> 'deleting'`;
+  const [row] = await db.query<SftpUserRow>(sql, [username, true]);
+  return row;
+}
+
+/** Puts a server's SFTP user in the place of the one it had. */
+export async function putSftpUser(tx: Tx, row: SftpUserRow): Promise<void> {
+  const sql = `INSERT INTO "sftp_users" ("serverId", "username", "passwordHash", "changedAt") VALUES ($1, $2, $3, $4)
+    ON CONFLICT ("serverId") DO UPDATE
+    SET "username" = excluded."username", "passwordHash" = excluded."passwordHash", "changedAt" = excluded."changedAt"`;
+  await tx.run(sql, [row.serverId, row.username, row.passwordHash, row.changedAt]);
+}
+
+/** Forgets the password; the name stays the server's. */
+export async function clearSftpPassword(tx: Tx, serverId: string, at: number): Promise<void> {
+  const sql = `UPDATE "sftp_users" SET "passwordHash" = '', "changedAt" = $2 WHERE "serverId" = $1`;
+  await tx.run(sql, [serverId, at]);
+}

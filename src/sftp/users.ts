@@ -1,0 +1,50 @@
+import { timingSafeEqual } from 'node:crypto';
+import { hashToken, randomBase62 } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { Sql, Tx } from '../store/store.ts';
+import { clearSftpPassword, getActiveSftpUser, getSftpUser, putSftpUser } from './rows.ts';
+
+/** With what a server's files are reached over SFTP. The password is nowhere else: it is shown once. */
+export interface SftpLogin {
+  username: string;
+  password: string;
+}
+
+/** 190 bits, which nobody guesses, so that a plain SHA-256 of it is as good as a slow hash and costs a sign-in nothing. */
+const PASSWORD_CHARS = 32;
+/**
+ * A name is `<server id>.<eight more>`: the id alone is in the server's address for all to see, and who knows a name can
+ * slow down those who sign in with it.
+ */
+const SUFFIX_CHARS = 8;
+const NOBODY = '0'.repeat(64);
+
+/** Makes a new password for a server's SFTP user, and the user where there is none. The one before is void. */
+export async function issueSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
+  const known = await getSftpUser(tx, serverId);
+  const username = known?.username ?? `${serverId}.${randomBase62(SUFFIX_CHARS).toLowerCase()}`;
+  const password = randomBase62(PASSWORD_CHARS);
+  await putSftpUser(tx, { serverId, username, passwordHash: hashToken(password), changedAt: at });
+  return { username, password };
+}
+
+/** The same where SFTP is on. FAILED_PRECONDITION SFTP_DISABLED where it is off. */
+export async function rotateSftpLogin(tx: Tx, serverId: string, at: number): Promise<SftpLogin> {
+  if (await getSftpUser(tx, serverId).then((user) => !user?.passwordHash)) {
+    throw new StatusError('FAILED_PRECONDITION', 'SFTP_DISABLED', 'SFTP is off; enable it to get a password.');
+  }
+  return issueSftpLogin(tx, serverId, at);
+}
+
+/** Voids the password of a server's SFTP user, who keeps the name. */
+export async function revokeSftpLogin(tx: Tx, serverId: string, at: number): Promise<void> {
+  await clearSftpPassword(tx, serverId, at);
+}
+
+/** The server that a name and password are for; undefined where they are for none, which takes as long. */
+export async function findSftpServer(db: Sql, { username, password }: SftpLogin): Promise<string | undefined> {
+  const user = await getActiveSftpUser(db, username);
+  const expected = Buffer.from(user?.passwordHash || NOBODY);
+  const isRight = timingSafeEqual(Buffer.from(hashToken(password)), expected);
+  return isRight ? user?.serverId : undefined;
+}

@@ -1,0 +1,73 @@
+import { EntitySchema } from 'typeorm';
+import { bigint, id, integer, text } from './columns.ts';
+import type { Dialect } from './data-source.ts';
+import type { Sql, Tx } from './writer.ts';
+
+/** Who may do what only one process may do. `lease.ts` writes it. */
+export interface LeaseRow {
+  /** What is leased. */
+  name: string;
+  /** Random, new with every holder. */
+  token: string;
+  hostname: string;
+  /** The machine's boot and PID namespace: only within the same ones does `pid` mean anything. */
+  scope: string;
+  pid: number;
+  /** When that process started, in its kernel's own unit; '' where the system does not tell. */
+  startedAt: string;
+  /** Another one with each renewal, by which it is seen; nobody compares it with a clock. */
+  expiresAt: number;
+}
+
+export const leases = new EntitySchema<LeaseRow>({
+  name: 'leases',
+  columns: {
+    name: id,
+    token: text,
+    hostname: text,
+    scope: text,
+    pid: integer,
+    startedAt: text,
+    expiresAt: bigint,
+  },
+});
+
+export async function getLease(db: Sql, name: string): Promise<LeaseRow | undefined> {
+  const [row] = await db.query<LeaseRow>('SELECT * FROM "leases" WHERE "name" = $1', [name]);
+  return row;
+}
+
+/** Puts `row` in the place of the lease as it was read (undefined: of none). False where that is another one, or renewed, by now. */
+export async function takeLease(tx: Tx, row: LeaseRow, from: LeaseRow | undefined): Promise<boolean> {
+  if (from !== undefined) {
+    const { name, token, expiresAt } = from;
+    return (await tx.manager.update(leases, { name, token, expiresAt }, row)).affected === 1;
+  }
+  const values = [row.name, row.token, row.hostname, row.scope, row.pid, row.startedAt, row.expiresAt];
+  const inserted = await tx.run(
+    `INSERT INTO "leases" ("name", "token", "hostname", "scope", "pid", "startedAt", "expiresAt")
+     VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+    values,
+  );
+  return inserted === 1;
+}
+
+/** Whether the token still holds the lease; on PostgreSQL nobody can take it before this transaction has ended. */
+export async function holdsLease(db: Sql, dialect: Dialect, name: string, token: string): Promise<boolean> {
+  const sql = 'SELECT 1 FROM "leases" WHERE "name" = $1 AND "token" = $2';
+  // SQLite has one writer at a time anyway, and no such clause.
+  return (await db.query(dialect === 'postgres' ? `${sql} FOR SHARE` : sql, [name, token])).length > 0;
+}
+
+/** Stores another instant than before, even where the clock was set back: whoever waits goes by the difference. */
+export async function renewLease(tx: Tx, name: string, token: string, expiresAt: number): Promise<void> {
+  await tx.run(
+    `UPDATE "leases" SET "expiresAt" = CASE WHEN "expiresAt" >= $1 THEN "expiresAt" + 1 ELSE $1 END
+     WHERE "name" = $2 AND "token" = $3`,
+    [expiresAt, name, token],
+  );
+}
+
+export async function releaseLease(tx: Tx, name: string, token: string): Promise<void> {
+  await tx.run('DELETE FROM "leases" WHERE "name" = $1 AND "token" = $2', [name, token]);
+}

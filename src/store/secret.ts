@@ -1,0 +1,73 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writePrivateFile } from '../kernel/durable-file.ts';
+import { StatusError } from '../kernel/status.ts';
+import { deleteMeta, getMeta, setMeta } from './meta.ts';
+import type { Store } from './store.ts';
+
+/** The installation's secret. It never leaves this object. */
+export interface Secret {
+  /**
+   * 43 characters of base64url that nobody can tell without the secret, always the same for a purpose and an id: a
+   * password that need not be stored. HMAC-SHA-256, RFC 2104.
+   */
+  derive(purpose: string, id: string): string;
+}
+
+const LENGTH = 32;
+const FINGERPRINT = 'secret.fingerprint';
+
+/**
+ * Reads `secret.key` (32 bytes) in the data directory; makes it where the database has never known one.
+ *
+ * The database remembers the secret's fingerprint. A file that is lost, or that is another installation's, stops the
+ * start with FAILED_PRECONDITION: a new secret made silently would lock us out of the consoles of all running servers,
+ * and void every code that was handed out. Who has no copy left says so by creating the file empty: then a new one is
+ * made, and consoles work again from each server's next start on.
+ */
+export async function openSecret(store: Store, dataDir: string): Promise<Secret> {
+  const path = join(dataDir, 'secret.key');
+  const expected = await getMeta(store, FINGERPRINT);
+  const bytes = (await read(path)) ?? (expected === undefined ? await create(path) : lost(path));
+  if (bytes.length === 0) return secretOf(store, await renew(store, path), undefined);
+  if (bytes.length !== LENGTH) throw refusal(`${path} must be ${LENGTH} bytes long, but has ${bytes.length}.`);
+  return secretOf(store, bytes, expected);
+}
+
+async function secretOf(store: Store, bytes: Buffer, expected: string | undefined): Promise<Secret> {
+  const fingerprint = createHash('sha256').update('fingerprint\0').update(bytes).digest('hex');
+  if (expected === undefined) await store.write((tx) => setMeta(tx, FINGERPRINT, fingerprint));
+  else if (expected !== fingerprint)
+    throw refusal('secret.key is not the one this database was used with; restore it.');
+  return {
+    derive: (purpose, id) => createHmac('sha256', bytes).update(`${purpose}\0${id}`).digest('base64url'),
+  };
+}
+
+async function create(path: string): Promise<Buffer> {
+  const bytes = randomBytes(LENGTH);
+  await writePrivateFile(path, bytes);
+  return bytes;
+}
+
+/** Forgets the old secret first: killed in between, the next start finds either an empty file or one it can adopt. */
+async function renew(store: Store, path: string): Promise<Buffer> {
+  await store.write((tx) => deleteMeta(tx, FINGERPRINT));
+  return create(path);
+}
+
+async function read(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+}
+
+function lost(path: string): never {
+  throw refusal(`${path} is missing; restore it, or create it empty to lose the consoles of running servers.`);
+}
+
+function refusal(message: string): StatusError {
+  return new StatusError('FAILED_PRECONDITION', 'SECRET_MISSING', message);
+}

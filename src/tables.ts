@@ -1,0 +1,87 @@
+import { checkouts } from './billing/checkout-rows.ts';
+import { ledger } from './billing/ledger-rows.ts';
+import { accountLimits } from './billing/limit-rows.ts';
+import { awakeSessions } from './billing/session-rows.ts';
+import { ticks } from './billing/tick-rows.ts';
+import { wallets } from './billing/wallet-rows.ts';
+import { serverDatabases } from './databases/rows.ts';
+import { serverDisks } from './disk/rows.ts';
+import { consoleSalts } from './engines/console/salt-rows.ts';
+import { tpsIncidents, webhookMessages } from './insight/alerts/rows.ts';
+import { metricSamples } from './insight/metric-rows.ts';
+import { publicStatuses, wakePolicies } from './joining/rows.ts';
+import { serverMods } from './mods/rows.ts';
+import { suspensions } from './operators/suspension-rows.ts';
+import { clients } from './people/apps/client-rows.ts';
+import { appTokens } from './people/apps/token-rows.ts';
+import { audit } from './people/audit/rows.ts';
+import { emailTokens } from './people/email-token-rows.ts';
+import { grants } from './people/grants/rows.ts';
+import { grantStarts } from './people/grants/start-rows.ts';
+import { sealedTokens } from './people/grants/token-rows.ts';
+import { apiKeys } from './people/keys/rows.ts';
+import { sshKeys } from './people/keys/ssh-key-rows.ts';
+import { members } from './people/member-rows.ts';
+import { signInPlaces } from './people/place-rows.ts';
+import { accounts, users } from './people/rows.ts';
+import { sessions } from './people/session-rows.ts';
+import { serverPorts } from './ports/rows.ts';
+import { schedules } from './schedules/rows.ts';
+import { diagnostics } from './servers/diagnostic-rows.ts';
+import { servers } from './servers/rows.ts';
+import { transitions } from './servers/transition-rows.ts';
+import { sftpUsers } from './sftp/rows.ts';
+import { maintenance } from './backups/maintenance-rows.ts';
+import { backupMods } from './backups/mod-rows.ts';
+import { backupRetention, backups, savingOff } from './backups/rows.ts';
+import { leases } from './store/lease-rows.ts';
+import { meta } from './store/meta.ts';
+import { templates } from './templates/rows.ts';
+
+/** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
+export const entities = [
+  accounts,
+  users,
+  apiKeys,
+  servers,
+  transitions,
+  meta,
+  leases,
+  sessions,
+  emailTokens,
+  clients,
+  grants,
+  grantStarts,
+  appTokens,
+  members,
+  audit,
+  wallets,
+  ledger,
+  awakeSessions,
+  ticks,
+  accountLimits,
+  checkouts,
+  metricSamples,
+  diagnostics,
+  serverDatabases,
+  schedules,
+  templates,
+  serverPorts,
+  serverDisks,
+  suspensions,
+  webhookMessages,
+  tpsIncidents,
+  publicStatuses,
+  wakePolicies,
+  backups,
+  backupMods,
+  backupRetention,
+  savingOff,
+  maintenance,
+  sftpUsers,
+  signInPlaces,
+  sshKeys,
+  consoleSalts,
+  sealedTokens,
+  serverMods,
+];

@@ -1,0 +1,204 @@
+import { z } from 'zod';
+import { quotaExceeded } from '../http/errors.ts';
+import { int32, line, message, reply, text } from '../http/fields.ts';
+import { Nothing } from '../http/nothing.ts';
+import { operation } from '../http/operation.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Services } from '../http/services.ts';
+import { newId } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { requireWholeAccount } from '../people/caller.ts';
+import { createServerFor } from '../servers/api/create-server.ts';
+import { GameVersion, PlanName } from '../servers/api/fields.ts';
+import { Server, ServerId, ServerName } from '../servers/api/messages.ts';
+import { reachServer } from '../servers/api/reach.ts';
+import { serverView } from '../servers/api/view.ts';
+import {
+  type TemplateRow,
+  deleteTemplate as deleteRow,
+  getTemplate,
+  insertTemplate,
+  listTemplates as listRows,
+} from './rows.ts';
+import { type Template as TemplateView, builtInTemplates } from './templates.ts';
+
+const MAX_TEMPLATES = 100;
+
+const TemplateModpack = z
+  .object({ platform: reply.text, ref: reply.text, version: reply.text })
+  .meta({ id: 'TemplateModpack' });
+
+const Template = z
+  .object({
+    id: reply.text,
+    name: reply.text,
+    description: reply.text,
+    motd: reply.text,
+    plan: reply.text,
+    serverType: reply.text,
+    version: reply.text,
+    ramMb: reply.int32,
+    properties: reply.textMap,
+    modpack: TemplateModpack.default({ platform: '', ref: '', version: '' }),
+  })
+  .meta({ id: 'Template' });
+
+const TemplateOverrides = message({
+  plan: PlanName.default(''),
+  region: text(32).default(''),
+  version: GameVersion.default(''),
+  ramMb: int32({ min: 0 }).default(0),
+}).meta({ id: 'TemplateOverrides', description: 'Empty and 0: as in the template.' });
+
+const TemplateParams = message({
+  templateId: z
+    .string()
+    .regex(/^[\w-]{1,64}$/)
+    .describe('A built-in one, or one of your own.'),
+});
+
+const of = { scope: 'servers:write', tag: 'control' } as const;
+
+export const listTemplates = operation({
+  ...of,
+  scope: 'servers:read',
+  id: 'ListTemplates',
+  method: 'get',
+  path: '/v1/templates',
+  summary: 'List templates',
+  description: 'The built-in ones, then your own, oldest first.',
+  reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
+}).handle(async ({ principal }, services) => {
+  const own = await listRows(services.store, principal.accountId);
+  return { templates: [...(await builtIn(services)), ...own].map(view) };
+});
+
+export const createServerFromTemplate = operation({
+  ...of,
+  id: 'CreateServerFromTemplate',
+  method: 'post',
+  path: '/v1/templates/{templateId}:createServer',
+  summary: 'Create a server from a template',
+  description: 'As CreateServer does, with what the template says and you override.',
+  params: TemplateParams,
+  body: message({
+    name: ServerName,
+    overrides: TemplateOverrides.default({ plan: '', region: '', version: '', ramMb: 0 }),
+  }).meta({ id: 'CreateServerFromTemplateRequest' }),
+  example: { name: 'My Server', overrides: { ramMb: 2048 } },
+  reply: Server,
+}).handle(async ({ params, body: { name, overrides }, principal }, services) => {
+  const template = await find(params.templateId, principal, services);
+  const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
+  const now = await createServerFor(principal, services, {
+    name,
+    id: '',
+    hostname: '',
+    container: '',
+    addr: '',
+    accountId: '',
+    region: overrides.region,
+    type: template.serverType,
+    motd,
+    properties,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
+    plan: overrides.plan || template.plan,
+    version: overrides.version || template.version,
+    ramMb: overrides.ramMb || template.ramMb,
+  });
+  return serverView(now, services);
+});
+
+export const createTemplate = operation({
+  ...of,
+  id: 'CreateTemplate',
+  method: 'post',
+  path: '/v1/templates',
+  summary: 'Save a server as a template',
+  description: 'Its settings, not its world nor its files.',
+  body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
+    id: 'CreateTemplateRequest',
+  }),
+  example: { serverId: 'my-server', name: 'Our usual', description: 'Hard, ten players' },
+  reply: Template,
+}).handle(async ({ body, principal }, services) => {
+  const { store, clock } = services;
+  requireWholeAccount(principal);
+  const { server } = await reachServer(services, principal, body.serverId, 'member');
+  const { motd, plan, type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion } = server.row;
+  const { accountId } = principal;
+  const at = clock.now();
+  const row: TemplateRow = {
+    id: newId('tpl'),
+    accountId,
+    name: body.name,
+    description: body.description,
+    motd,
+    plan,
+    serverType: type,
+    version,
+    ramMb,
+    properties,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
+    createdAt: at,
+  };
+  await store.write(async (tx) => {
+    if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
+      const sentence = `An account may have ${MAX_TEMPLATES} templates.`;
+      throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
+    }
+    await insertTemplate(tx, row);
+    await recordDeed(tx, doerOf(principal), { action: 'template.create', accountId, detail: row.id, at });
+  });
+  return view(row);
+});
+
+export const deleteTemplate = operation({
+  ...of,
+  id: 'DeleteTemplate',
+  method: 'post',
+  path: '/v1/templates/{templateId}:delete',
+  summary: 'Delete a template',
+  description: 'One of your own; servers made from it stay as they are.',
+  params: TemplateParams,
+  reply: Nothing,
+}).handle(async ({ params: { templateId }, principal }, services) => {
+  const { store, clock } = services;
+  requireWholeAccount(principal);
+  if ((await builtIn(services)).some(({ id }) => id === templateId)) {
+    throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is part of Dormouse.');
+  }
+  const { accountId } = principal;
+  await store.write(async (tx) => {
+    if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
+    const deed = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
+    await recordDeed(tx, doerOf(principal), deed);
+  });
+  return {};
+});
+
+async function builtIn({ catalogue, sandboxVersions }: Services): Promise<TemplateView[]> {
+  const { latest } = await catalogue.versions();
+  return builtInTemplates({ sandbox: sandboxVersions[0] ?? '', release: latest });
+}
+
+async function find(id: string, principal: Principal, services: Services): Promise<TemplateView> {
+  const own = await getTemplate(services.store, principal.accountId, id);
+  const found = own ?? (await builtIn(services)).find((each) => each.id === id);
+  if (found === undefined) throw templateNotFound(id);
+  return found;
+}
+
+function templateNotFound(templateId: string): StatusError {
+  return new StatusError('NOT_FOUND', 'TEMPLATE_NOT_FOUND', 'There is no such template.', { metadata: { templateId } });
+}
+
+function view(template: TemplateView): z.input<typeof Template> {
+  const { modpackPlatform: platform, modpackRef: ref, modpackVersion: version } = template;
+  return { ...template, modpack: { platform, ref, version } };
+}

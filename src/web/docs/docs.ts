@@ -1,0 +1,99 @@
+import type { Router } from '@koa/router';
+import { keptBytes } from '../../http/kept-bytes.ts';
+import { sessionToken } from '../../http/session-cookie.ts';
+import { ASSETS } from '../assets.ts';
+import type { PageDeps } from '../deps.ts';
+import { LIVE_PAGE_POLICY } from '../headers.ts';
+import { type Html, html } from '../html.ts';
+import { layout } from '../layout.ts';
+import type { Serve } from '../serve.ts';
+import { type Section, describedApi } from './described.ts';
+import { operationCard } from './operation.ts';
+import { fieldsOf, messageAnchor, prose, typeOf } from './schema.ts';
+
+const PATH = '/docs';
+
+/**
+ * The API for people, rendered from its own description: readable without a script, which adds searching and trying out.
+ * It is made when somebody first asks for it, and kept as bytes for all who are not signed in.
+ */
+export function mountDocs(router: Router, serve: Serve, { config: { baseUrl } }: PageDeps): void {
+  let main: Html | undefined;
+  const page = () => ({
+    title: 'The API',
+    main: (main ??= docs(baseUrl)),
+    style: ASSETS.docsStyle,
+    script: ASSETS.docsScript,
+  });
+  const nobody = { principal: undefined, csrf: '', path: PATH, query: new URLSearchParams() };
+  const kept = keptBytes('html', () => layout(page(), nobody).toString());
+  router.get(PATH, async (ctx, next) => {
+    // The frame shows who is signed in, and where to sign in for what was asked for.
+    if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();
+    ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
+    ctx.vary('Cookie');
+    return kept(ctx, next);
+  });
+  serve.open(PATH, page);
+}
+
+function docs(baseUrl: string): Html {
+  const { lead, sections, messages } = describedApi(baseUrl);
+  const around = { baseUrl, messages: new Map(messages) };
+  return html`<div class="docs">
+    <section class="card intro">
+      <h1>The API</h1>
+      <p>${prose(lead)}</p>
+      <p>
+        Every call goes to <code>${baseUrl}</code>. Make a key in your <a href="/profile/keys">profile</a> and send it
+        as the header <code>x-api-key</code>. For programs, all of this is <a href="/openapi.json">openapi.json</a>.
+      </p>
+      <div class="tools" data-tools hidden>
+        <div>
+          <label for="find">Find an operation</label>
+          <input
+            id="find"
+            type="search"
+            autocomplete="off"
+            spellcheck="false"
+            placeholder="backup, POST, StartServer…"
+          />
+        </div>
+        <div>
+          <label for="key">API key, to try things out</label>
+          <input id="key" type="text" autocomplete="off" spellcheck="false" placeholder="dmk_…" />
+          <p class="hint">Stays in this page, is stored nowhere, and is gone when you leave.</p>
+        </div>
+      </div>
+      <p class="found" data-found role="status"></p>
+    </section>
+    <nav class="contents" aria-label="Sections">
+      ${sections.map((section) => html`<a href="#${anchorOf(section)}">${section.title} <small>${section.operations.length}</small></a>`)}
+      <a href="#messages">Messages <small>${messages.length}</small></a>
+    </nav>
+    <div class="sections">
+      ${sections.map(
+        (section) =>
+          html`<section class="card group" id="${anchorOf(section)}">
+            <h2>${section.title}</h2>
+            ${section.lead !== '' && html`<p>${prose(section.lead)}</p>`}
+            ${section.operations.map((operation) => operationCard(operation, around))}
+          </section>`,
+      )}
+      <section class="card" id="messages">
+        <h2>Messages</h2>
+        ${messages.map(
+          ([name, schema]) =>
+            html`<details class="message" id="${messageAnchor(name)}">
+              <summary><code>${name}</code></summary>
+              ${schema.properties ? fieldsOf(schema, true) : html`<p>${typeOf(schema)}</p>`}
+            </details>`,
+        )}
+      </section>
+    </div>
+  </div>`;
+}
+
+function anchorOf({ title }: Section): string {
+  return `section-${title.toLowerCase().replaceAll(/\W+/g, '-')}`;
+}

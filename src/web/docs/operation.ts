@@ -1,0 +1,131 @@
+import { type Html, html } from '../html.ts';
+import type { Described, Schema } from './described.ts';
+import { fieldsOf, prose, row, typeOf } from './schema.ts';
+
+interface Surroundings {
+  baseUrl: string;
+  messages: ReadonlyMap<string, Schema>;
+}
+
+/** One operation, closed; its address on the page is its name. */
+export function operationCard(operation: Described, around: Surroundings): Html {
+  const { operationId, method, path, summary, description, parameters = [] } = operation;
+  const [bodyType, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
+  const example = body && exampleText(body, bodyType, around);
+  return html`<details
+    class="operation"
+    id="${operationId}"
+    data-method="${method.toUpperCase()}"
+    data-path="${path}"
+    data-access="${accessOf(operation)}"
+  >
+    <summary>
+      <span class="method ${method}">${method.toUpperCase()}</span>
+      <span class="what"><code>${breakable(path)}</code><span>${summary}</span></span>
+    </summary>
+    <div class="about">
+      ${description.split('\n\n').map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+      <p class="name">
+        <a href="#${operationId}">${operationId}</a>
+      </p>
+      ${
+        parameters.length > 0 &&
+        html`<h4>Parameters</h4>
+          <dl class="fields">
+            ${parameters.map(
+              ({ name, in: where, required = false, description, schema }) =>
+                html`<div data-parameter="${name}" data-in="${where}">
+                  ${row(name, { ...schema, description }, { required, note: `in ${where}` })}
+                </div>`,
+            )}
+          </dl>`
+      }
+      ${
+        body &&
+        html`<h4>Request</h4>
+          ${messageShown(body.schema, true, around)}
+          <pre class="example" data-body="${bodyType}"><code>${example}</code></pre>`
+      }
+      <h4>Answer</h4>
+      ${Object.entries(operation.responses).map(([status, response]) => answer(status, response, around))}
+      <h4>From a terminal</h4>
+      <pre><code>${curl(operation, around.baseUrl, bodyType, example)}</code></pre>
+    </div>
+  </details>`;
+}
+
+/** What a call from the page needs: an API key, nothing, or what the page does not have. */
+function accessOf({ tags, security }: Described): string {
+  if (tags.includes('session')) return 'session';
+  return security?.length === 0 ? 'public' : 'key';
+}
+
+/** Long paths break before what is named next. */
+function breakable(path: string): Html {
+  return html`${path.split(/(?=[/:{])/).map((part) => html`<wbr />${part}`)}`;
+}
+
+function messageShown(schema: Schema, isRequest: boolean, { messages }: Surroundings): Html {
+  const named = resolved(schema, messages);
+  if (!isRequest && schema.$ref !== undefined) return html`<p>${typeOf(schema)}</p>`;
+  const isEmpty = Object.keys(named.properties ?? {}).length === 0;
+  if (isEmpty) return html`<p>${named.description === undefined ? typeOf(named) : prose(named.description)}</p>`;
+  return fieldsOf(named, isRequest);
+}
+
+function answer(status: string, response: Described['responses'][string], around: Surroundings): Html {
+  if (status === 'default') {
+    return html`<p><code>4xx 5xx</code> Refused or failed: <a href="#message-ErrorStatus">ErrorStatus</a></p>`;
+  }
+  const [type, content] = Object.entries(response.content ?? {})[0] ?? [];
+  return html`<p>
+      <code>${status}</code> ${prose(response.description ?? '')}
+      ${type !== undefined && html`<span class="type">${type}</span>`}
+    </p>
+    ${content && messageShown(content.schema, false, around)}`;
+}
+
+function exampleText(
+  { schema, example }: { schema: Schema; example?: unknown },
+  type = '',
+  around: Surroundings,
+): string {
+  const value = example ?? exampleOf(schema, around.messages);
+  if (type.includes('urlencoded')) return new URLSearchParams(value as Record<string, string>).toString();
+  return type.includes('json') ? JSON.stringify(value, null, 2) : '';
+}
+
+/** A message with what it must have. */
+function exampleOf(schema: Schema, messages: Surroundings['messages']): unknown {
+  const { enum: values, anyOf, type, properties = {}, required = [], ...rest } = resolved(schema, messages);
+  if (rest.default !== undefined) return rest.default;
+  if (values) return values[0];
+  if (anyOf?.[0]) return exampleOf(anyOf[0], messages);
+  const [kind] = [type ?? ''].flat();
+  if (kind === 'string') return '…';
+  if (kind === 'integer' || kind === 'number') return rest.minimum ?? 0;
+  if (kind === 'boolean') return true;
+  if (kind === 'array') return [];
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name] ?? {}, messages)]));
+}
+
+function resolved(schema: Schema, messages: Surroundings['messages']): Schema {
+  return (schema.$ref !== undefined && messages.get(schema.$ref.replace(/^.*\//, ''))) || schema;
+}
+
+function curl(operation: Described, baseUrl: string, type = '', example = ''): string {
+  const { method, path } = operation;
+  const access = { key: ` -H 'x-api-key: dmk_…'`, session: ` -b cookies.txt -H 'x-csrf-token: …'`, public: '' };
+  const header = access[accessOf(operation) as keyof typeof access];
+  const verb = method === 'delete' ? ' -X DELETE' : '';
+  const isJson = type.includes('json');
+  const data =
+    method !== 'post' ? '' : isJson || type.includes('urlencoded') ? ` -d '${compact(example, isJson)}'` : ' -T file';
+  const raw = data === ' -T file' ? ' -X POST' : '';
+  return `curl${verb}${raw}${header} '${baseUrl}${path}'${data}`;
+}
+
+/** On one line, and with what would end the shell's quotes written as a letter of JSON. */
+function compact(example: string, isJson: boolean): string {
+  return isJson ? JSON.stringify(JSON.parse(example)).replaceAll("'", String.raw`\u0027`) : example;
+}

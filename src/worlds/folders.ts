@@ -1,0 +1,117 @@
+import { MAX_PROPERTIES_BYTES, parseProperties } from '../game/properties/format.ts';
+import type { Jail } from '../jail/jail.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from '../servers/rows.ts';
+
+/** What games call their world unless told otherwise. */
+const DEFAULT_LEVEL = 'world';
+const PROPERTY = 'level-name';
+/** Bukkit and its kin keep a world's other dimensions in folders of their own. */
+const DIMENSIONS = ['_nether', '_the_end'];
+
+/** A world in a server's folder, with its dimensions. */
+export interface World {
+  name: string;
+  /** The one of the next start. */
+  active: boolean;
+  /** Its folders: its own, and those of the nether and the end where these have their own. */
+  folders: string[];
+}
+
+/** A world of that name could be in a server's folder, directly. */
+export function isWorldName(name: string): boolean {
+  return name !== '' && name !== '.' && name !== '..' && !name.includes('/') && !name.startsWith('.dormouse-');
+}
+
+/** The active world: what its owner has set, else what the file says, else the game's own word. */
+export async function levelNameOf(row: Pick<ServerRow, 'properties'>, jail: Jail | undefined): Promise<string> {
+  return row.properties[PROPERTY] || (jail ? await loadedLevelName(jail) : DEFAULT_LEVEL);
+}
+
+/** The world a game has loaded that was booted with what lies in `server.properties` now. */
+export async function loadedLevelName(jail: Jail): Promise<string> {
+  return (await levelNameInFile(jail)) || DEFAULT_LEVEL;
+}
+
+async function levelNameInFile(jail: Jail): Promise<string> {
+  try {
+    await using file = await jail.open('server.properties');
+    const { sizeBytes } = await file.stat();
+    if (sizeBytes > MAX_PROPERTIES_BYTES) return '';
+    const text = (await file.read(0, sizeBytes)).toString('utf8');
+    return parseProperties(text).get(PROPERTY) ?? '';
+  } catch (error) {
+    if (error instanceof StatusError && (error.code === 'NOT_FOUND' || error.code === 'FAILED_PRECONDITION')) return '';
+    throw error;
+  }
+}
+
+/** An owner's properties with another active world. */
+export function withLevelName(properties: Record<string, string>, name: string): Record<string, string> {
+  return { ...properties, [PROPERTY]: name };
+}
+
+/** As `withLevelName`, but only where something else would be active otherwise. */
+export function restoredProperties(properties: Record<string, string>, name: string): Record<string, string> {
+  const untouched = name === DEFAULT_LEVEL && properties[PROPERTY] === undefined;
+  return untouched || name === '' ? properties : withLevelName(properties, name);
+}
+
+/** The worlds in a server's folder, by name; the active one even if it is yet to be made. A world is what has a `level.dat`. */
+export async function worldsIn(jail: Jail | undefined, active: string): Promise<World[]> {
+  const folders: string[] = [];
+  if (jail) {
+    for await (const batch of jail.entries('')) {
+      for (const { name, kind } of batch) {
+        if (kind === 'directory' && isWorldName(name) && (await isFile(jail, `${name}/level.dat`))) folders.push(name);
+      }
+    }
+  }
+  const dimensions = new Set(folders.flatMap((name) => DIMENSIONS.map((ending) => name + ending)));
+  const names = new Set(folders.filter((name) => !dimensions.has(name)));
+  if (isWorldName(active)) names.add(active);
+  return [...names].sort().map((name) => ({
+    name,
+    active: name === active,
+    folders: foldersOf(name).filter((each) => folders.includes(each)),
+  }));
+}
+
+/** Where a world of this name lies, or would. */
+export function foldersOf(name: string): string[] {
+  return [name, ...DIMENSIONS.map((ending) => name + ending)];
+}
+
+/** What a world's files take together. */
+export async function worldBytes(jail: Jail, { folders }: Pick<World, 'folders'>): Promise<number> {
+  let bytes = 0;
+  for (const folder of folders) {
+    for await (const { sizeBytes } of jail.tree(folder)) bytes += sizeBytes;
+  }
+  return bytes;
+}
+
+/** Removes a world with its dimensions; what is not there is fine. Each folder is out of sight in one step. */
+export async function removeWorld(
+  jail: Jail,
+  name: string,
+  removed: () => Promise<void> = async () => {},
+): Promise<void> {
+  for (const folder of foldersOf(name)) {
+    try {
+      await jail.remove(folder);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== 'NOT_FOUND') throw error;
+    }
+    await removed();
+  }
+}
+
+async function isFile(jail: Jail, path: string): Promise<boolean> {
+  try {
+    return (await jail.stat(path)).kind === 'file';
+  } catch (error) {
+    if (error instanceof StatusError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,172 @@
+import type { Cause } from '../../machines/server-types.ts';
+import type { Archives } from '../backups/archives.ts';
+import type { Backups } from '../backups/backups.ts';
+import { exists, siblingsOf } from '../backups/files.ts';
+import type { ChangeLock } from '../jail/change-lock.ts';
+import { type Jail, openJail } from '../jail/jail.ts';
+import type { FileOwner } from '../jail/plain-files.ts';
+import type { Disk } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { StatusError } from '../kernel/status.ts';
+import { type Doer, recordDeed } from '../people/audit/audit.ts';
+import { notFound } from '../servers/refusals.ts';
+import type { ServerRow } from '../servers/rows.ts';
+import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import {
+  type World,
+  isWorldName,
+  levelNameOf,
+  loadedLevelName,
+  removeWorld,
+  withLevelName,
+  worldBytes,
+  worldsIn,
+} from './folders.ts';
+
+const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
+
+export interface WorldsOptions {
+  servers: Servers;
+  backups: Pick<Backups, 'maintain'>;
+  archives: Pick<Archives, 'alone'>;
+  clock: Clock;
+  dataDir: string;
+  owner: FileOwner | undefined;
+  disk: Disk;
+  /** What keeps changes and restores apart. */
+  lock: ChangeLock;
+}
+
+/** A world as its owner sees it. */
+export interface WorldView extends World {
+  /** The running game has it open. */
+  loaded: boolean;
+  sizeBytes: number;
+}
+
+/** Who asks, for the audit log and for the server's machine. */
+export interface By {
+  doer: Doer;
+  cause: Cause;
+}
+
+/** The worlds in servers' folders. WORLD_NOT_FOUND for names that are none. */
+export interface Worlds {
+  /** By name, the active one among them even where the next start is yet to make it. */
+  list(id: string): Promise<WorldView[]>;
+  /** Sets the world of the next start; the running game keeps its own. */
+  setActive(id: string, name: string, by: By): Promise<void>;
+  /** With its nether and end. WORLD_ACTIVE for one that the game has open, or is about to open. */
+  remove(id: string, name: string, by: By, signal: AbortSignal): Promise<void>;
+  /** A backup is made, then the active world is removed, and the next start makes it anew. Stops and starts a running server. */
+  reset(id: string, by: By, signal: AbortSignal): Promise<void>;
+}
+
+export function createWorlds(options: WorldsOptions): Worlds {
+  const { servers, backups, archives, clock, dataDir, owner, disk, lock } = options;
+
+  async function inFolder<T>(id: string, work: (jail: Jail | undefined) => Promise<T>): Promise<T> {
+    const { root } = siblingsOf(dataDir, id);
+    if (!(await exists(root))) return await work(undefined);
+    await using jail = await openJail(root, { owner });
+    return await work(jail);
+  }
+
+  async function nowOf(id: string): Promise<ServerNow> {
+    const now = await servers.get(id);
+    if (now === undefined) throw notFound(id);
+    return now;
+  }
+
+  /** `loaded`: the world that an awake game has open. */
+  function look(id: string): Promise<{ now: ServerNow; loaded: string | undefined; worlds: World[] }> {
+    return inFolder(id, async (jail) => {
+      const now = await nowOf(id);
+      const active = await levelNameOf(now.row, jail);
+      // The file is written before each boot, and a game reads it once.
+      const awake = jail !== undefined && !RESTING.has(now.state);
+      const loaded = awake ? await loadedLevelName(jail) : undefined;
+      return { now, loaded, worlds: await worldsIn(jail, active) };
+    });
+  }
+
+  async function find(id: string, name: string) {
+    const { now, loaded, worlds } = await look(id);
+    const world = worlds.find((each) => each.name === name);
+    if (world === undefined) throw worldNotFound(name);
+    return { now, world, inUse: world.active || name === loaded };
+  }
+
+  async function aloneOn(id: string, work: () => Promise<void>): Promise<void> {
+    lock.require(id);
+    await archives.alone(id, () => lock.change(id, work));
+  }
+
+  return {
+    list: async (id) => {
+      const { worlds, loaded } = await look(id);
+      return await inFolder(id, async (jail) => {
+        const views: WorldView[] = [];
+        for (const world of worlds) {
+          const sizeBytes = jail ? await worldBytes(jail, world) : 0;
+          views.push({ ...world, loaded: world.name === loaded, sizeBytes });
+        }
+        return views;
+      });
+    },
+    setActive: (id, name, { doer }) =>
+      // Not while it is being removed.
+      aloneOn(id, async () => {
+        const { now, world } = await find(id, name);
+        if (world.active) return;
+        const { accountId } = now.row;
+        const deed = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
+        const chosen = ({ properties }: ServerRow) => ({ properties: withLevelName(properties, name) });
+        await servers.patch(id, chosen, (tx) => recordDeed(tx, doer, deed));
+      }),
+    async remove(id, name, { doer, cause }, signal) {
+      lock.require(id);
+      const { now, world } = await find(id, name);
+      if (world.folders.length === 0) throw worldNotFound(name);
+      if (RESTING.has(now.state)) {
+        return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
+      }
+      await aloneOn(id, async () => {
+        const again = await find(id, name);
+        if (again.inUse) throw worldActive(name);
+        await inFolder(id, async (jail) => {
+          if (jail) await removeWorld(jail, name);
+        });
+        disk.freed(id);
+        const { accountId } = again.now.row;
+        const deed = { action: 'world.delete', accountId, serverId: id, detail: name, at: clock.now() };
+        await servers.patch(id, {}, (tx) => recordDeed(tx, doer, deed));
+      });
+    },
+    async reset(id, { cause }, signal) {
+      lock.require(id);
+      const { now, worlds } = await look(id);
+      const active = worlds.find((each) => each.active);
+      if (active === undefined) throw outside();
+      if (active.folders.length === 0 && RESTING.has(now.state)) return;
+      await backups.maintain(id, { kind: 'world.reset', target: active.name }, cause, signal);
+    },
+  };
+}
+
+function worldNotFound(name: string): StatusError {
+  const sentence = isWorldName(name) ? 'The server has no such world.' : 'A world is the name of one folder.';
+  return new StatusError('NOT_FOUND', 'WORLD_NOT_FOUND', sentence, { metadata: { name } });
+}
+
+function worldActive(name: string): StatusError {
+  const sentence =
+    'The game has this world open, or will with its next start. Stop the server first, or choose another world.';
+  return new StatusError('FAILED_PRECONDITION', 'WORLD_ACTIVE', sentence, { metadata: { name } });
+}
+
+function outside(): StatusError {
+  const sentence = 'The property level-name is no plain name of a folder. Set it to one first.';
+  return new StatusError('FAILED_PRECONDITION', 'WORLD_OUTSIDE', sentence);
+}

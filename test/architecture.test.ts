@@ -1,0 +1,347 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join, posix } from 'node:path';
+import test from 'ava';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** The rooms of the service in their order, as `src/ROOMS.md` lists them, and the programs beside it. */
+const [ROOM_LINES = '', PROGRAM_LINES = ''] = readFileSync(join(ROOT, 'src/ROOMS.md'), 'utf8').split(
+  'Programs of their own',
+);
+const ROOMS = roomsIn(ROOM_LINES);
+const PROGRAMS = roomsIn(PROGRAM_LINES);
+
+/** Parts outside `src/`, and the only packages and files of ours that each may import. */
+const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: readonly string[] }>> = {
+  machines: { packages: ['xstate'], files: [] },
+  proxy: { packages: [], files: [] },
+  migrations: { packages: ['typeorm'], files: [] },
+};
+
+/** Packages that are an outside system's: only these rooms know it. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  dockerode: ['engines', 'sandbox'],
+  'rcon-client': ['engines'],
+  ws: ['engines', 'sandbox'],
+  ssh2: ['sftp'],
+  sqlite3: ['store'],
+  pg: ['store'],
+  mysql2: ['databases'],
+  stripe: ['billing'],
+  nodemailer: ['people'],
+  'prom-client': ['insight'],
+  'tar-stream': ['files', 'backups', 'sandbox'],
+  yauzl: ['files', 'mods'],
+  yazl: ['files'],
+  '@node-rs/argon2': ['people'],
+  croner: ['schedules'],
+};
+
+/** Imports that still point at a room that opens later: from the room on the left, so many to the one on the right. None may be added. */
+const UPWARD: Readonly<Record<string, number>> = {
+  'backups → insight': 1,
+  'backups → mods': 1,
+  'backups → worlds': 4,
+  'compose → top': 3,
+  'disk → operators': 1,
+  'engines → game': 4,
+  'engines → mods': 2,
+  'engines → top': 6,
+  'files → backups': 1,
+  'game → files': 1,
+  'game → mods': 3,
+  'game → people': 1,
+  'game → players': 1,
+  'game → servers': 8,
+  'game → top': 1,
+  'http → backups': 2,
+  'http → billing': 12,
+  'http → databases': 2,
+  'http → engines': 2,
+  'http → files': 3,
+  'http → game': 2,
+  'http → insight': 9,
+  'http → joining': 6,
+  'http → mods': 3,
+  'http → operators': 8,
+  'http → people': 22,
+  'http → players': 3,
+  'http → ports': 2,
+  'http → schedules': 2,
+  'http → servers': 11,
+  'http → sftp': 2,
+  'http → templates': 1,
+  'http → top': 1,
+  'http → worlds': 2,
+  'jail → engines': 1,
+  'joining → compose': 1,
+  'kernel → top': 1,
+  'people → compose': 1,
+  'people → schedules': 3,
+  'people → servers': 6,
+  'people → top': 1,
+  'schedules → insight': 1,
+  'servers → backups': 2,
+  'servers → insight': 3,
+  'servers → mods': 2,
+  'servers → top': 1,
+  'store → top': 1,
+  'web → billing': 2,
+  'web → joining': 2,
+  'web → operators': 3,
+  'web → people': 20,
+};
+
+/** The statechart is one table and stays one; the other file is generated. */
+const LONG_FILES = ['machines/server.ts', 'src/cli/api-types.ts'];
+const MOST_LINES = 400;
+const MOST_FILES = 40;
+
+/** A Minecraft server or client in a library: hundreds of megabytes, for the one process that is a game, and for tests. */
+const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|prismarine-[\w-]+|flying-squid)$/;
+
+/** The programs' entries and the one place of each that reads the environment. */
+const READERS_OF_ENVIRONMENT = [
+  'src/config.ts',
+  // Not for settings: a game's process inherits the search path and the locale.
+  'src/engines/process/process.ts',
+  'src/cli/main.ts',
+  'src/sandbox/environment.ts',
+  'src/sandbox/main.ts',
+];
+
+/** What may lie at the top, dot files aside; what git ignores is nobody's business. */
+const TOP_LEVEL = [
+  'Dockerfile',
+  'LICENSE',
+  'README.md',
+  'compose.yaml',
+  'machines',
+  'migrations',
+  'package-lock.json',
+  'package.json',
+  'proxy',
+  'src',
+  'test',
+  'tsconfig.json',
+];
+const IGNORED = /^(?:\..*|node_modules|data|coverage|.*\.log)$/;
+
+interface Import {
+  from: string;
+  /** A path from the repository's root, or a package's or built-in module's name. */
+  to: string;
+  ours: boolean;
+  typeOnly: boolean;
+}
+
+/** Statements begin at the line's start: the formatter sees to it, and so comments and texts are not mistaken for them. */
+const STATEMENT =
+  /^(?:import|export) (type )?(?:(\{[^}]*\}|\*(?: as [\w$]+)?|[\w$]+(?:, (?:\{[^}]*\}|\* as [\w$]+))?) from )?'([^'\n]+)'/gm;
+const EXPRESSION = /(\btypeof )?\bimport\(\s*'([^'\n]+)'\s*\)/g;
+
+const sources = ['machines', 'proxy', 'migrations', 'src', 'test'].flatMap(filesBelow);
+const texts = new Map(sources.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+const imports = sources.flatMap(importsOf);
+
+function filesBelow(directory: string): string[] {
+  return readdirSync(join(ROOT, directory), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length + 1))
+    .sort();
+}
+
+function importsOf(from: string): Import[] {
+  const text = texts.get(from) ?? '';
+  const found: Import[] = [];
+  for (const [, type, names = '', to = ''] of text.matchAll(STATEMENT))
+    found.push(resolved(from, to, type !== undefined || onlyTypes(names)));
+  for (const [, type, to = ''] of text.matchAll(EXPRESSION)) found.push(resolved(from, to, type !== undefined));
+  return found;
+}
+
+function onlyTypes(names: string): boolean {
+  const inside = /^\{([^}]*)\}$/.exec(names)?.[1]?.split(',') ?? [];
+  const named = inside.map((name) => name.trim()).filter((name) => name !== '');
+  return named.length > 0 && named.every((name) => name.startsWith('type '));
+}
+
+function resolved(from: string, to: string, typeOnly: boolean): Import {
+  if (to.startsWith('.')) return { from, to: posix.join(posix.dirname(from), to), ours: true, typeOnly };
+  const scoped = to.startsWith('@') ? 2 : 1;
+  return { from, to: isBuiltin(to) ? to : to.split('/').slice(0, scoped).join('/'), ours: false, typeOnly };
+}
+
+function roomsIn(text: string): string[] {
+  return [...text.matchAll(/^- `([\w-]+)\/`: /gm)].map(([, name = '']) => name);
+}
+
+/** `src/backups/…` is in `backups`; `src/app.ts` is at the top; what lies outside `src/` is in its folder. */
+function roomOf(file: string): string {
+  const [first = '', second = '', third] = file.split('/');
+  if (first !== 'src') return first;
+  return third === undefined ? 'top' : second;
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+/** The nodes of a graph that lie on a circle, or between two: those without a way in or out are taken away until none is left. */
+function inCircles(edges: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  let left = [...edges.keys()];
+  for (let before = -1; before !== left.length;) {
+    before = left.length;
+    left = left.filter((name) => left.some((other) => edges.get(name)?.has(other)));
+    left = left.filter((name) => left.some((other) => edges.get(other)?.has(name)));
+  }
+  return left;
+}
+
+/** Fails with every violation at once, so that one run shows them all. */
+function none(t: { is(actual: string, expected: string): void }, violations: string[]): void {
+  t.is(violations.join('\n'), '');
+}
+
+test('the scanner sees every import', (t) => {
+  const statements = (text: string) => [...text.matchAll(STATEMENT)].map(([, type, names, to]) => [type, names, to]);
+  t.deepEqual(statements("import a from 'a';\nimport type { B } from 'b';\nimport {\n  c,\n  type D,\n} from 'c';\n"), [
+    [undefined, 'a', 'a'],
+    ['type ', '{ B }', 'b'],
+    [undefined, '{\n  c,\n  type D,\n}', 'c'],
+  ]);
+  t.deepEqual(statements("import 'a';\nexport * from 'b';\nexport { c } from 'c';\nimport d, * as e from 'd';\n"), [
+    [undefined, undefined, 'a'],
+    [undefined, '*', 'b'],
+    [undefined, '{ c }', 'c'],
+    [undefined, 'd, * as e', 'd'],
+  ]);
+  t.deepEqual(statements("// import a from 'a';\n * import b from 'b';\nexport const c = 'c';\n  import('d');\n"), []);
+  t.true(onlyTypes('{ type A, type B }'));
+  t.false(onlyTypes('{ type A, b }'));
+  // Were the patterns blind, nothing below could fail: count by a coarser look at the same texts.
+  const coarse = [...texts.values()].reduce(
+    (sum, text) => sum + (text.match(/^(?:import .*|.*\}) from '/gm)?.length ?? 0),
+    0,
+  );
+  t.true(imports.length >= coarse * 0.98 && coarse > 0, `${imports.length} of about ${coarse}`);
+});
+
+test('circles are found, and only they', (t) => {
+  const graph = (edges: Record<string, string>) =>
+    new Map(Object.entries(edges).map(([name, others]) => [name, new Set(others)]));
+  t.deepEqual(inCircles(graph({ a: 'b', b: 'c', c: '' })), []);
+  t.deepEqual(inCircles(graph({ a: 'b', b: 'c', c: 'bd', d: '' })), ['b', 'c']);
+});
+
+test('ROOMS.md lists the folders of the service, each once', (t) => {
+  const folders = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  t.deepEqual([...ROOMS, ...PROGRAMS].sort(), folders.map(({ name }) => name).sort());
+});
+
+test('a room imports from rooms above it', (t) => {
+  const upward = imports.filter(({ from, to, ours }) => {
+    const [here, there] = [ROOMS.indexOf(roomOf(from)), ROOMS.indexOf(roomOf(to))];
+    return ours && here >= 0 && (roomOf(to) === 'top' || there > here);
+  });
+  const pairs = upward.map(({ from, to }) => `${roomOf(from)} → ${roomOf(to)}`);
+  const shown = upward.map(({ from, to }) => `${from} → ${to}`).sort();
+  t.deepEqual(countBy(pairs), UPWARD, shown.join('\n'));
+});
+
+test('programs beside the service, the proxy, machines and migrations import nothing of it but types', (t) => {
+  const apart = [...PROGRAMS, ...Object.keys(OUTSIDE)];
+  none(
+    t,
+    imports
+      .filter(
+        ({ from, to, ours, typeOnly }) =>
+          ours && !typeOnly && apart.includes(roomOf(from)) && roomOf(to) !== roomOf(from),
+      )
+      .filter(({ from, to }) => !(OUTSIDE[roomOf(from)]?.files ?? []).includes(to))
+      .map(({ from, to }) => `${from} imports ${to}`),
+  );
+});
+
+test('a package that is an outside system is known to its room alone', (t) => {
+  none(
+    t,
+    imports
+      .filter(({ from, ours }) => !ours && !from.startsWith('test/'))
+      .filter(({ from, to, typeOnly }) => {
+        const here = roomOf(from);
+        if (OUTSIDE[here]) return !isBuiltin(to) && !OUTSIDE[here].packages.includes(to);
+        if (GAME_PACKAGES.test(to)) return here !== 'sandbox';
+        return !typeOnly && HOMES[to] !== undefined && !HOMES[to].includes(here);
+      })
+      .map(({ from, to }) => `${from} imports ${to}`),
+  );
+});
+
+test('no two files import each other', (t) => {
+  const edges = new Map<string, Set<string>>(sources.map((file) => [file, new Set()]));
+  for (const { from, to, ours, typeOnly } of imports) if (ours && !typeOnly) edges.get(from)?.add(to);
+  none(t, inCircles(edges));
+});
+
+test('folders and files are of a size that is read at once', (t) => {
+  const mine = sources.filter((file) => !file.startsWith('test/'));
+  const folders = countBy(mine.map((file) => posix.dirname(file)));
+  const lines = (file: string) => (texts.get(file) ?? '').split('\n').length - 1;
+  none(t, [
+    ...Object.entries(folders).flatMap(([folder, count]) =>
+      count > MOST_FILES ? [`${folder} holds ${count} files`] : [],
+    ),
+    ...mine
+      .filter((file) => !LONG_FILES.includes(file) && lines(file) > MOST_LINES)
+      .map((file) => `${file} has ${lines(file)} lines`),
+  ]);
+});
+
+test('what runs in production is a dependency', (t) => {
+  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  none(
+    t,
+    imports
+      .filter(({ from, to, ours, typeOnly }) => !from.startsWith('test/') && !ours && !typeOnly && !isBuiltin(to))
+      .filter(({ to }) => !Object.hasOwn(dependencies, to))
+      .map(({ from, to }) => `${from} imports ${to}, which package.json does not list among the dependencies`),
+  );
+});
+
+test('settings come from the configuration', (t) => {
+  none(
+    t,
+    sources
+      .filter((file) => !file.startsWith('test/') && !READERS_OF_ENVIRONMENT.includes(file))
+      .filter((file) => /\bprocess\.env\b/.test(texts.get(file) ?? ''))
+      .map((file) => `${file} reads process.env; only these may: ${READERS_OF_ENVIRONMENT.join(', ')}`),
+  );
+});
+
+test('machines ask neither the clock nor chance', (t) => {
+  none(
+    t,
+    sources
+      .filter((file) => file.startsWith('machines/'))
+      .flatMap((file) =>
+        [
+          ...(texts.get(file) ?? '').matchAll(/\bDate\.now\(|\bMath\.random\(|\bnew Date\(\)|\bperformance\.now\(/g),
+        ].map(([call]) => `${file} calls ${call}…; time comes with events`),
+      ),
+  );
+});
+
+test('nothing lies at the top that has no place there', (t) => {
+  none(
+    t,
+    readdirSync(ROOT)
+      .filter((name) => !IGNORED.test(name) && !TOP_LEVEL.includes(name))
+      .map((name) => `${name} is none of: ${TOP_LEVEL.join(', ')}`),
+  );
+});

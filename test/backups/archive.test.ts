@@ -1,0 +1,274 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import { type Archive, writeArchive } from '../../src/backups/archive.ts';
+import { ArchiveCorrupt, extractArchive } from '../../src/backups/extract.ts';
+import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';
+import { inBlocks } from '../../src/files/archives/blocks.ts';
+import { type JailFile, type TreeEntry, openJail } from '../../src/jail/jail.ts';
+import { removeTree } from '../../src/jail/remove-tree.ts';
+import { plant, treeOf } from '../support/tree.ts';
+
+const run = promisify(execFile);
+const signal = new AbortController().signal;
+
+async function folder(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'dormouse-archive-'));
+  t.teardown(() => removeTree(path));
+  return path;
+}
+
+function archive(entries: AsyncIterable<TreeEntry>, target: string, maxBytes = Infinity): Promise<Archive> {
+  let left = maxBytes;
+  const grow = async (bytes: number) => {
+    left -= bytes;
+    if (left < 0) throw new Error('too large');
+  };
+  return writeArchive(entries, target, { signal, grow, progress() {} });
+}
+
+async function unpacked(t: ExecutionContext, path: string, facts: Archive): Promise<string> {
+  const into = await folder(t);
+  await extractArchive(path, facts, { path: into, owner: undefined }, { signal, progress() {} });
+  return into;
+}
+
+test('an archive gives back what went into it: odd names, empty files and folders, modes and times', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const long = 'a'.repeat(200);
+  await plant(from, {
+    empty: '',
+    'folder/ümlaut 漢字.txt': 'x',
+    [`${long}/${long}/${long}`]: 'deep',
+    ' spaces ': '1',
+    'big.mca': Buffer.alloc(2_000_001, 5),
+    'server.properties': 'motd=x\nrcon.password=geheim\n',
+    '.rcon-cli.env': 'password=geheim',
+  });
+  await using jail = await openJail(from);
+  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const out = await unpacked(t, join(to, 'a.tar.zst'), made);
+  const [before, after] = [await treeOf(from), await treeOf(out)];
+  t.regex(await readFile(join(out, 'server.properties'), 'utf8'), /^motd=x\nrcon\.password=\*{6}\n$/);
+  for (const tree of [before, after]) for (const secret of ['server.properties', '.rcon-cli.env']) delete tree[secret];
+  t.deepEqual(after, before);
+});
+
+/** Makes folders one below the other, step by step as a game would: no path of all of them can be named. */
+async function dug(root: string, name: string, levels: number): Promise<void> {
+  const dig = `
+    const fs = require('node:fs');
+    const [root, name, levels] = process.argv.slice(1);
+    process.chdir(root);
+    for (let level = 0; level < levels; level++) (fs.mkdirSync(name), process.chdir(name));
+    fs.writeFileSync('bottom', 'found');`;
+  await run(process.execPath, ['-e', dig, root, name, String(levels)]);
+}
+
+/** What lies at the bottom of them. */
+async function bottom(root: string, name: string, levels: number): Promise<string> {
+  const climb = `for (let level = 0; level < process.argv[3]; level++) process.chdir(process.argv[2]);
+    process.stdout.write(require('node:fs').readFileSync('bottom'));`;
+  return (await run(process.execPath, ['-e', climb, '-', name, String(levels)], { cwd: root })).stdout;
+}
+
+test('an archive gives back what no path can name: folders below folders, as far as 512', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const name = 'd'.repeat(100);
+  await dug(from, name, 100);
+  await using jail = await openJail(from);
+  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  t.is(await bottom(await unpacked(t, join(to, 'a.tar.zst'), made), name, 100), 'found');
+
+  await dug(join(from, name), 'e', 512);
+  await t.throwsAsync(archive(jail.tree(''), join(to, 'b.tar.zst')), {
+    message: /e…?: It would lie more than 512 levels/,
+  });
+});
+
+test('an archive gives back names that are no text, each its own', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  const named = (byte: number, rest = '') => Buffer.concat([Buffer.from([0x61, byte]), Buffer.from(rest)]);
+  const at = (root: string, name: Buffer) => Buffer.concat([Buffer.from(`${root}/`), name]);
+  await mkdir(at(from, named(0xfe)));
+  await writeFile(at(from, named(0xfe, '/ü')), 'in a folder');
+  await writeFile(at(from, named(0xff)), 'one');
+  await writeFile(at(from, named(0xfd)), 'another');
+  await using jail = await openJail(from);
+  const made = await archive(jail.tree(''), join(to, 'a.tar.zst'));
+  const out = await unpacked(t, join(to, 'a.tar.zst'), made);
+  const read = (name: Buffer) => readFile(at(out, name), 'utf8');
+  t.deepEqual(
+    [await read(named(0xfe, '/ü')), await read(named(0xff)), await read(named(0xfd))],
+    ['in a folder', 'one', 'another'],
+  );
+});
+
+/** A file that is said to have one size and has another when it is read. */
+function changing(path: string, statBytes: number, content: Buffer): TreeEntry {
+  const entry = { name: path, kind: 'file', sizeBytes: statBytes, modifiedAt: 0, mode: 0o640, version: '' } as const;
+  const file: Partial<JailFile> = {
+    stat: async () => entry,
+    read: async (position, length) => content.subarray(position, position + length),
+    close: async () => {},
+  };
+  return { ...entry, path, open: async () => file as JailFile };
+}
+
+test('R-08 a file that grows, shrinks or goes while it is read does not abort, and spoils no other', async (t) => {
+  const target = join(await folder(t), 'a.tar.zst');
+  await using empty = await openJail(await folder(t));
+  async function* entries(): AsyncGenerator<TreeEntry> {
+    yield changing('grows.log', 5, Buffer.from('0123456789'));
+    yield changing('shrinks.log', 1_500_000, Buffer.alloc(700_000, 1));
+    yield { ...changing('goes.log', 9, Buffer.alloc(0)), open: () => empty.open('goes.log') };
+    // Met when it was shorter, and opened late: as long as it is then.
+    yield { ...changing('replaced.json', 12, Buffer.from('{"whole":{}}')), sizeBytes: 2 };
+    yield changing('stays', 4, Buffer.from('same'));
+  }
+  const out = await unpacked(t, target, await archive(entries(), target));
+  t.is(await readFile(join(out, 'grows.log'), 'utf8'), '01234');
+  const shrunk = await readFile(join(out, 'shrinks.log'));
+  t.deepEqual([shrunk.length, shrunk[699_999], shrunk[700_000]], [1_500_000, 1, 0]);
+  t.is(await readFile(join(out, 'replaced.json'), 'utf8'), '{"whole":{}}');
+  t.is(await readFile(join(out, 'stays'), 'utf8'), 'same');
+  t.false('goes.log' in (await treeOf(out)));
+});
+
+test('small chunks come as blocks, large ones as they are, and the bytes are the same', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(fc.nat(2_000), fc.nat(400_000)), { maxLength: 30 }), async (sizes) => {
+      const chunks = sizes.map((size, n) => Buffer.alloc(size, n));
+      const blocks: Buffer[] = [];
+      const sink = new Writable({ write: (block: Buffer, _, done) => (blocks.push(block), done()) });
+      await pipeline(Readable.from(chunks, { objectMode: false }), inBlocks(), sink);
+      t.true(Buffer.concat(blocks).equals(Buffer.concat(chunks)));
+      const isLarge = ({ length }: Buffer) => length >= 256 * 1024;
+      t.is(blocks.filter(isLarge).length, chunks.filter(isLarge).length);
+      // Two blocks in a row would have been one if they had fitted into one.
+      for (const [n, { length }] of blocks.entries()) t.true(length + (blocks[n + 1]?.length ?? Infinity) > 256 * 1024);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+async function openBelow(root: string): Promise<string[]> {
+  const descriptors = await readdir('/proc/self/fd');
+  const paths = await Promise.all(descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return paths.filter((path) => path.startsWith(root));
+}
+
+test('an archive that becomes too large, or whose source fails, leaves nothing behind', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  await plant(from, Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}`, Buffer.alloc(n * 7_000, n)])));
+  await using jail = await openJail(from);
+  await t.throwsAsync(archive(jail.tree(''), join(to, 'a.tar.zst'), 200), { message: 'too large' });
+  t.deepEqual(await openBelow(from), [from], 'the jail itself, and none of its files');
+  async function* fails(): AsyncGenerator<TreeEntry> {
+    yield changing('one', 3, Buffer.from('one'));
+    throw new Error('the disk is gone');
+  }
+  await t.throwsAsync(archive(fails(), join(to, 'a.tar.zst')), { message: 'the disk is gone' });
+  t.deepEqual(await treeOf(to), {});
+});
+
+test('whatever is changed in an archive, it is not taken', async (t) => {
+  const [from, to] = [await folder(t), await folder(t)];
+  await plant(from, {
+    'world/level.dat': 'x'.repeat(5_000),
+    'world/r.mca': Buffer.from(Array.from({ length: 9_000 }, (_, n) => n * n)),
+  });
+  await using jail = await openJail(from);
+  const path = join(to, 'a.tar.zst');
+  const facts = await archive(jail.tree(''), path);
+  const good = await readFile(path);
+  const change = fc.oneof(
+    fc.record({ at: fc.nat(good.length - 1), bit: fc.nat(7) }).map(({ at, bit }) => {
+      const bad = Buffer.from(good);
+      bad[at]! ^= 1 << bit;
+      return bad;
+    }),
+    fc.nat(good.length - 1).map((length) => good.subarray(0, length)),
+    fc.uint8Array({ minLength: 1, maxLength: 300 }).map((more) => Buffer.concat([good, more])),
+  );
+  await fc.assert(
+    fc.asyncProperty(change, async (bad) => {
+      await writeFile(path, bad);
+      await t.throwsAsync(unpacked(t, path, facts), { instanceOf: ArchiveCorrupt });
+    }),
+    { numRuns: 60 },
+  );
+  await writeFile(path, good);
+  await t.throwsAsync(unpacked(t, path, { ...facts, treeBytes: facts.treeBytes - 1 }), { instanceOf: ArchiveCorrupt });
+  await unpacked(t, path, facts);
+});
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 10, 20, 12);
+const good = (id: string, createdAt: number, locked = false) =>
+  ({ id, kind: 'manual', state: 'ready', createdAt, locked }) as const;
+
+test('R-08 retention: never a locked one, never the newest good one, and as many as each rule says', (t) => {
+  const backup = fc.record({
+    id: fc.uuid(),
+    kind: fc.constantFrom('manual', 'schedule', 'reset', 'previous'),
+    state: fc.constantFrom('queued', 'running', 'ready', 'failed'),
+    createdAt: fc.integer({ min: NOW - 400 * 24 * HOUR, max: NOW }),
+    locked: fc.boolean(),
+  });
+  const count = fc.integer({ min: 0, max: 12 });
+  const retention = fc.record({ keepLast: count, hourly: count, daily: count, weekly: count, monthly: count });
+  fc.assert(
+    fc.property(fc.uniqueArray(backup, { selector: ({ id }) => id, maxLength: 60 }), retention, (all, rules) => {
+      const gone = new Set(expired(all, rules, NOW));
+      const ready = all.filter(({ state, kind }) => state === 'ready' && kind !== 'previous');
+      const newest = ready.toSorted((a, b) => b.createdAt - a.createdAt);
+      for (const each of gone) {
+        if (each.state === 'failed') continue;
+        if (each.locked || each.kind === 'previous' || each.state !== 'ready') return false;
+      }
+      if (newest.slice(0, Math.max(1, rules.keepLast)).some((each) => gone.has(each))) return false;
+      const kept = ready.filter((each) => !gone.has(each) && !each.locked);
+      const most = Math.max(1, rules.keepLast) + rules.hourly + rules.daily + rules.weekly + rules.monthly;
+      return Object.values(rules).every((value) => value === 0) || kept.length <= most;
+    }),
+  );
+  t.pass();
+});
+
+test('R-08 retention: the newest of each hour, day, week and month', (t) => {
+  const hourly = Array.from({ length: 24 * 40 }, (_, n) => good(String(n), NOW - n * HOUR));
+  const none = { keepLast: 0, hourly: 0, daily: 0, weekly: 0, monthly: 0 };
+  const kept = (rules: object) => {
+    const gone = new Set(expired(hourly, { ...none, ...rules }, NOW).map(({ id }) => id));
+    return hourly
+      .filter(({ id }) => !gone.has(id))
+      .map(({ createdAt }) => new Date(createdAt).toISOString().slice(0, 13));
+  };
+  t.deepEqual(kept({ keepLast: 2 }), ['2026-11-20T12', '2026-11-20T11']);
+  t.deepEqual(kept({ daily: 3 }), ['2026-11-20T12', '2026-11-19T23', '2026-11-18T23']);
+  // 2026-11-20 is a Friday.
+  t.deepEqual(kept({ weekly: 3 }), ['2026-11-20T12', '2026-11-15T23', '2026-11-08T23']);
+  t.deepEqual(kept({ monthly: 2 }), ['2026-11-20T12', '2026-10-31T23']);
+  t.is(kept({}).length, hourly.length, 'no rule at all keeps everything');
+  t.true(kept(DEFAULT_RETENTION).length <= 24);
+  t.deepEqual(expired([good('only', 0)], { ...none, hourly: 1 }, NOW), []);
+});
+
+test('a tree deeper than paths are long is removed whole, and what links in it lead to stays', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-deep-'));
+  t.teardown(() => rm(dir, { recursive: true, force: true }));
+  await writeFile(join(dir, 'kept'), 'kept');
+  await mkdir(join(dir, 'deep'));
+  await symlink('../kept', join(dir, 'deep/link'));
+  await dug(join(dir, 'deep'), 'a'.repeat(20), 300);
+  await removeTree(join(dir, 'deep'));
+  await removeTree(join(dir, 'deep'));
+  t.deepEqual(await readdir(dir), ['kept']);
+});

@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { plant, treeOf } from '../support/tree.ts';
+
+/** How the child says that everything ended. */
+interface Said {
+  state: string;
+  version: string;
+  maintained: { failure: object | null } | null;
+  backups: { kind: string; state: string; error: string; version: string }[];
+}
+
+const run = promisify(execFile);
+const CHILD = join(import.meta.dirname, 'killed-child.ts');
+
+const begun = async (folder: string, what: string, step = ''): Promise<Said> => {
+  const { stdout } = await run(process.execPath, [CHILD, folder, what, step], { timeout: 180_000 });
+  return JSON.parse(stdout) as Said;
+};
+const rootOf = (folder: string) => join(folder, 'servers/lobby');
+
+/** A folder of one server with a backup, that has been played on since; made once, copied for each test. */
+const made = make();
+/** The same with the backup restored. */
+const restored = made.then(async ({ folder, ...trees }) => {
+  const after = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
+  await cp(folder, after, { recursive: true, preserveTimestamps: true });
+  await begun(after, 'restore');
+  return { folder: after, ...trees };
+});
+
+async function make() {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
+  const region = randomBytes(3_000_000);
+  await plant(rootOf(folder), { 'world/level.dat': 'backed up', 'world/region/r.mca': region, 'plugins/a.jar': 'a' });
+  const saved = await treeOf(rootOf(folder));
+  await begun(folder, 'setup');
+  return { folder, saved, played: await treeOf(rootOf(folder)) };
+}
+
+test.after.always(async () => {
+  for (const { folder } of [await made, await restored]) await rm(folder, { recursive: true, force: true });
+});
+
+async function copy(t: ExecutionContext, from = made): Promise<{ folder: string; saved: object; played: object }> {
+  const { folder: original, saved, played } = await from;
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  await cp(original, folder, { recursive: true, preserveTimestamps: true });
+  return { folder, saved, played };
+}
+
+async function killed(t: ExecutionContext, folder: string, what: string, step: string): Promise<void> {
+  const error = await t.throwsAsync<Error & { signal?: string }>(begun(folder, what, step));
+  t.is(error?.signal, 'SIGKILL', error?.message);
+}
+
+/** Nothing lies about that nobody would ever remove. */
+async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]): Promise<void> {
+  t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['lobby', ...siblings].sort());
+  const archives = await readdir(join(folder, 'backups/lobby'));
+  t.deepEqual(
+    archives.filter((name) => !name.endsWith('.tar.zst')),
+    [],
+  );
+}
+
+for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned'])
+  test(`R-01 killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
+    t.timeout(300_000);
+    const { folder, saved, played } = await copy(t);
+    await killed(t, folder, 'restore', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(await treeOf(rootOf(folder)), saved);
+    t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
+    t.like(said, { state: 'hibernated', version: '1.20.4', maintained: { failure: null } });
+    t.deepEqual(said.backups.map(({ kind, state, version }) => `${kind} ${state} ${version}`).sort(), [
+      'manual ready 1.20.4',
+      'previous ready 1.21.4',
+    ]);
+    await tidy(t, folder, 'lobby.previous');
+  });
+
+for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
+  test(`R-01 killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
+    t.timeout(300_000);
+    const { folder, played } = await copy(t, restored);
+    await killed(t, folder, 'undo', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(await treeOf(rootOf(folder)), played);
+    t.like(said, { state: 'hibernated', version: '1.21.4', maintained: { failure: null } });
+    t.deepEqual(
+      said.backups.map(({ kind }) => kind),
+      ['manual'],
+    );
+    await tidy(t, folder);
+  });
+
+for (const step of ['asked', 'kept', 'removed', 'cleaned'])
+  test(`R-01 killed at ${step} of a world's reset: a backup, and the world is gone`, async (t) => {
+    t.timeout(300_000);
+    const { folder } = await copy(t);
+    await killed(t, folder, 'reset', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
+    t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), ['manual ready', 'reset ready']);
+    await tidy(t, folder);
+  });
+
+for (const step of ['stopping', 'stopped', 'swapped'])
+  test(`R-01 killed at ${step} of a restore for which a running server is stopped: restored by the next start, and awake again`, async (t) => {
+    t.timeout(300_000);
+    const { folder } = await copy(t);
+    await killed(t, folder, 'restore-running', step);
+    const said = await begun(folder, 'look');
+    t.like(said, { state: 'running', version: '1.20.4', maintained: { failure: null } });
+    t.is(await readFile(join(rootOf(folder), 'world/level.dat'), 'utf8'), 'backed up');
+    t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'nothing is left of what was played');
+  });
+
+for (const step of ['kept', 'swapped'])
+  test(`R-01 killed at ${step} of a second restore: what was changed since the first is a backup, what was put aside stays`, async (t) => {
+    t.timeout(300_000);
+    const { folder, saved, played } = await copy(t, restored);
+    await plant(rootOf(folder), { 'world/level.dat': 'mended' });
+    await killed(t, folder, 'restore', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(await treeOf(rootOf(folder)), saved);
+    t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
+    t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), [
+      'manual ready',
+      'previous ready',
+      'restore ready',
+    ]);
+    await tidy(t, folder, 'lobby.previous');
+  });
+
+for (const step of ['asked', 'removed', 'cleaned'])
+  test(`R-01 killed at ${step} of a world's deletion: the world is gone whole, and nothing else is`, async (t) => {
+    t.timeout(300_000);
+    const { folder } = await copy(t);
+    await killed(t, folder, 'delete', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
+    t.like(said, { state: 'hibernated', maintained: { failure: null } });
+    await tidy(t, folder);
+  });
+
+for (const step of ['begun', 'saved', 'archiving', 'archived'])
+  test(`R-03 killed at ${step} of a backup: it has failed and says why, the server is as it was`, async (t) => {
+    t.timeout(300_000);
+    const { folder, played } = await copy(t);
+    await killed(t, folder, 'backup', step);
+    const said = await begun(folder, 'look');
+    t.deepEqual(await treeOf(rootOf(folder)), played);
+    t.deepEqual(
+      said.backups.map(({ state }) => state),
+      ['failed', 'ready'],
+    );
+    t.regex(said.backups[0]?.error ?? '', /restarted/);
+    t.is(said.state, 'hibernated');
+    await tidy(t, folder);
+    t.is((await readdir(join(folder, 'backups/lobby'))).length, 1, 'nothing is left of the failed one');
+  });
+
+test('R-01 what kills have left in and beside the folders of servers goes at the next start, also where nobody asks for a file', async (t) => {
+  t.timeout(300_000);
+  const { folder, played } = await copy(t, restored);
+  const left = { '.dormouse-tmp/0123456789ab-upload': 'half', '.dormouse-tmp/0123456789ab-tree/world/r.mca': 'half' };
+  await plant(rootOf(folder), left);
+  await plant(`${rootOf(folder)}.previous`, left);
+  await plant(`${rootOf(folder)}.trash`, { '0/a': 'a' });
+  await plant(rootOf(folder), { 'server.properties.0123456789ab.tmp': 'half of it' });
+  await plant(join(folder, 'servers/gone.previous'), { a: 'whose server is not known is for an operator' });
+  await begun(folder, 'look');
+  t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['gone.previous', 'lobby', 'lobby.previous']);
+  t.deepEqual(
+    (await readdir(rootOf(folder))).filter((name) => name.endsWith('.tmp')),
+    [],
+  );
+  for (const root of [rootOf(folder), `${rootOf(folder)}.previous`])
+    t.deepEqual(await readdir(join(root, '.dormouse-tmp')), [], root);
+  await rm(join(`${rootOf(folder)}.previous`, '.dormouse-tmp'), { recursive: true });
+  t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played, 'what is on the list of backups stays');
+
+  // Put aside, and on no list: no restore can ask for it.
+  const { folder: other } = await copy(t);
+  await plant(`${rootOf(other)}.previous`, { 'world/level.dat': 'left behind' });
+  await begun(other, 'look');
+  await tidy(t, other);
+});

@@ -1,0 +1,119 @@
+import test from 'ava';
+import { openWallet, post } from '../../src/billing/ledger.ts';
+import { markBillable, proveSessions } from '../../src/billing/session-rows.ts';
+import { createSessions } from '../../src/billing/sessions.ts';
+import { chargeNext } from '../../src/billing/tick-rows.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { STEVE } from '../support/world.ts';
+
+const AT = 1_700_000_000_000;
+
+/** An account with money that has spent some of it: two hours and a bit of `abc`, woken by a player. */
+async function scene(it: ApiUnderTest) {
+  await it.create('abc');
+  const { row, context } = (await it.servers.get('abc'))!;
+  const clock = { ...it.clock, now: () => AT };
+  const steady = { now: () => AT, ofPast: () => AT };
+  const sessions = createSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
+  await it.store.write(async (tx) => {
+    await openWallet(tx, 'acc_test', AT, 5_000_000);
+    const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };
+    await sessions.onStep(tx, now, { at: AT, event: 'JOIN', from: 'hibernated', to: 'starting', cause: STEVE });
+    await sessions.onStep(tx, now, { at: AT, event: 'x', from: 'starting', to: 'running', cause: STEVE });
+    await markBillable(tx, 'abc');
+    await proveSessions(tx, AT + 125 * 60_000, []);
+    while ((await chargeNext(tx, AT, '2023-11')) > 0);
+  });
+}
+
+test('wallet and ledger: int64 as text, newest first, hours of a server as one entry each', async (t) => {
+  const it = await api(t);
+  t.deepEqual(await it.ok('GET', '/v1/accounts/acc_test/wallet'), { accountId: 'acc_test', balanceMicros: '0' });
+  await scene(it);
+  const wallet = await it.ok('GET', '/v1/accounts/acc_test/wallet');
+  t.deepEqual(wallet, { accountId: 'acc_test', balanceMicros: String(5_000_000 - 10_416) });
+  const { entries } = (await it.ok('GET', '/v1/accounts/acc_test/ledger')) as { entries: Record<string, unknown>[] };
+  t.deepEqual(
+    entries.map(({ id, kind, amountMicros, serverId }) => [id, kind, amountMicros, serverId]),
+    [
+      ['4', 'usage', '-416', 'abc'],
+      ['3', 'usage', '-5000', 'abc'],
+      ['2', 'usage', '-5000', 'abc'],
+      ['1', 'credit', '5000000', ''],
+    ],
+  );
+  t.deepEqual(Object.keys(entries[0] ?? {}), ['id', 'accountId', 'serverId', 'kind', 'amountMicros', 'note', 'ts']);
+  t.is(((await it.ok('GET', '/v1/accounts/acc_test/ledger?limit=2'))['entries'] as unknown[]).length, 2);
+  t.is((await it.call('GET', '/v1/accounts/acc_other/wallet')).reason, 'ACCOUNT_MISMATCH');
+});
+
+test('usage: who woke it, for how long, and what that cost; only for its owner', async (t) => {
+  const it = await api(t);
+  await scene(it);
+  const usage = await it.ok('GET', '/v1/servers/abc/usage');
+  const gbHours = (125 * 512) / 61_440;
+  t.deepEqual(usage, {
+    sessions: [
+      {
+        startedAt: new Date(AT).toISOString(),
+        readyAt: new Date(AT).toISOString(),
+        endedAt: null,
+        ending: '',
+        cause: STEVE,
+        plan: 'metered',
+        ramMb: 512,
+        minutes: 125,
+        gbHours,
+        amountMicros: '10416',
+      },
+    ],
+    gbHours,
+    amountMicros: '10416',
+  });
+  const span = (from: number, to: number) =>
+    `/v1/servers/abc/usage?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
+  t.deepEqual((await it.ok('GET', span(AT - 2_000, AT)))['sessions'], []);
+  t.is(((await it.ok('GET', span(AT, AT + 1)))['sessions'] as unknown[]).length, 1);
+  const next = await it.ok('GET', span(AT + 1, AT + 2));
+  t.is((next['sessions'] as unknown[]).length, 1, 'awake still');
+  t.like(next, { gbHours: 0, amountMicros: '0' }, 'all its entries began before');
+  t.is((await it.call('GET', '/v1/servers/abc/usage?from=yesterday')).json['code'], 3);
+  const key = await it.stranger();
+  await it.share('abc', 'member');
+  t.is((await it.call('GET', '/v1/servers/abc/usage', { key })).reason, 'ROLE_TOO_LOW');
+});
+
+test('spend cap: read, set, recorded; what runs shows as burn and runway', async (t) => {
+  const it = await api(t);
+  const path = '/v1/accounts/acc_test/spend-cap';
+  const none = { monthlyMicros: '0', spentMicros: '0', action: 'notify', burnMicrosPerHour: '0', runwayMinutes: -1 };
+  t.deepEqual(await it.ok('GET', path), none);
+  await scene(it);
+  t.deepEqual(await it.ok('GET', path), { ...none, spentMicros: '10416' });
+  const set = await it.ok('POST', path, { monthlyMicros: '9007199254740991', action: 'stop' });
+  t.deepEqual(set, { ...none, spentMicros: '10416', monthlyMicros: '9007199254740991', action: 'stop' });
+  for (const monthlyMicros of ['9007199254740992', '-1', 1.5, 'x', '99999999999999999999']) {
+    t.is((await it.call('POST', path, { body: { monthlyMicros } })).status, 400, String(monthlyMicros));
+  }
+  t.is((await it.call('POST', path, { body: { monthlyMicros: '1', action: 'explode' } })).status, 400);
+  const { entries } = (await it.ok('GET', '/v1/accounts/acc_test/audit')) as { entries: { action: string }[] };
+  t.is(entries[0]?.action, 'account.setSpendCap');
+  await it.command('abc', 'START');
+  await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
+  await it.reach('abc', 'running');
+  t.like(await it.ok('GET', path), { burnMicrosPerHour: '5000', runwayMinutes: Math.floor((4_989_584 * 60) / 5_000) });
+});
+
+test('operators hold the wallets against the ledger', async (t) => {
+  const it = await api(t);
+  await it.store.write(async (tx) => void (await tx.run('UPDATE "users" SET "operator" = TRUE')));
+  const { key } = await it.mint(['operator']);
+  const reconcile = () => it.call('POST', '/v1/operator/ledger:reconcile', { key });
+  const posting = { accountId: 'acc_test', kind: 'adjustment', amountMicros: -5, note: '', ref: 'x', at: AT } as const;
+  await it.store.write((tx) => post(tx, posting));
+  t.deepEqual((await reconcile()).json, { mismatches: [] });
+  await it.store.write(async (tx) => void (await tx.run('UPDATE "wallets" SET "balanceMicros" = 7')));
+  const found = { accountId: 'acc_test', balanceMicros: '7', ledgerMicros: '-5' };
+  t.deepEqual((await reconcile()).json, { mismatches: [found] });
+  t.is((await it.call('POST', '/v1/operator/ledger:reconcile')).reason, 'SCOPE_MISSING');
+});

@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { type EngineSetting, chooseEngine } from '../../src/engines/choose.ts';
+import { renewImage } from '../../src/engines/docker/image.ts';
+
+/** A Docker Engine that answers pings and has no image but one. */
+async function fakeDocker(t: ExecutionContext): Promise<{ socketPath: string }> {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-auto-'));
+  const socketPath = join(dir, 'docker.sock');
+  const server = createServer((request, response) => {
+    const found = request.url?.includes('_ping') || request.url?.includes('/images/present/');
+    response.writeHead(found ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(found ? '{"Id":"x","Config":{"Labels":{"made":"before"}}}' : '{"message":"no such image"}');
+  });
+  server.listen(socketPath);
+  t.teardown(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(dir, { recursive: true });
+  });
+  return { socketPath };
+}
+
+function logInto(lines: string[]) {
+  return pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+}
+
+const nowhere = '/nowhere/docker.sock';
+const cases: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
+  ['a named engine is taken without a look', 'docker', 'missing', nowhere, 'docker', undefined],
+  ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
+  ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
+  ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
+  ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be had/],
+  ['child processes, where no engine answers', 'auto', 'present', nowhere, 'process', /no Docker Engine answers/],
+];
+
+for (const [title, setting, image, socket, expected, why] of cases) {
+  test(title, async (t) => {
+    const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
+    const lines: string[] = [];
+    const provideImage = async (_: unknown, wanted: string) => wanted === 'buildable';
+    t.is(await chooseEngine(setting, { docker, image, provideImage, log: logInto(lines) }), expected);
+    t.is(lines.length, why ? 1 : 0);
+    if (why) t.regex(lines[0]!, why);
+  });
+}
+
+test('auto waits for Docker rather than run as processes what were containers', async (t) => {
+  for (const [docker, image] of [
+    [{ socketPath: nowhere }, 'present'],
+    [await fakeDocker(t), 'missing'],
+  ] as const) {
+    const lines: string[] = [];
+    const choice = { docker, image, usedDocker: true, log: logInto(lines) };
+    t.is(await chooseEngine('auto', choice), 'docker');
+    t.regex(lines.join(''), /"level":50.*ENGINE=process gives that up/);
+    t.is(await chooseEngine('process', choice), 'process');
+  }
+});
+
+const renewals: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
+  ['an image of another version is built anew', 'present', true, undefined, 1, /"level":30.*building it anew/],
+  ['an image of this version is left alone', 'present', false, undefined, 0, undefined],
+  ['an image that is not there yet is not built at the start', 'missing', true, undefined, 0, undefined],
+  ['no engine at the start keeps nothing from starting', 'present', true, nowhere, 0, /"level":40.*an older one/],
+];
+
+for (const [title, image, outdated, socket, builds, says] of renewals) {
+  test(title, async (t) => {
+    const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
+    const lines: string[] = [];
+    const built: string[] = [];
+    await renewImage(docker, {
+      image,
+      isOutdated: async (labels) => labels['made'] === 'before' && outdated,
+      provide: async (_, wanted) => built.push(wanted) > 0,
+      log: logInto(lines),
+    });
+    t.is(built.length, builds);
+    t.is(lines.length, says ? 1 : 0);
+    if (says) t.regex(lines[0]!, says);
+  });
+}
+
+test('an image that cannot be built anew is used as it is', async (t) => {
+  const lines: string[] = [];
+  const provide = () => Promise.reject(new Error('no space left on device'));
+  const own = { image: 'present', isOutdated: async () => true, provide, log: logInto(lines) };
+  await renewImage(await fakeDocker(t), own);
+  t.regex(lines.at(-1)!, /"level":40.*no space left/);
+});

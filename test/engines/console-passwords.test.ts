@@ -1,0 +1,23 @@
+import test from 'ava';
+import { openConsolePasswords } from '../../src/engines/console/passwords.ts';
+import type { Secret } from '../../src/store/secret.ts';
+import { world } from '../support/world.ts';
+
+const secret: Secret = { derive: (purpose, id) => `${purpose}(${id})` };
+
+test('a password is of one start, known to the next service, and an earlier version’s until then', async (t) => {
+  const it = await world(t);
+  const { store } = it;
+  await it.create('castle');
+  const passwords = await openConsolePasswords(store, secret);
+  t.is(passwords.of('castle'), 'rcon(castle)');
+  const first = await passwords.renew('castle');
+  t.not(first, 'rcon(castle)');
+  t.is(passwords.of('castle'), first);
+  t.is((await openConsolePasswords(store, secret)).of('castle'), first);
+  const second = await passwords.renew('castle');
+  t.not(second, first);
+  t.is((await openConsolePasswords(store, secret)).of('castle'), second);
+  await passwords.forget('castle');
+  t.is((await openConsolePasswords(store, secret)).of('castle'), 'rcon(castle)');
+});

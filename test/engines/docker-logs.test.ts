@@ -1,0 +1,52 @@
+import { PassThrough, Readable } from 'node:stream';
+import test from 'ava';
+import type Docker from 'dockerode';
+import type { ContainerInspectInfo } from 'dockerode';
+import { serverLogs } from '../../src/engines/docker/logs.ts';
+
+/** One line as Docker frames it, printed so many milliseconds after the first. */
+function framed(ms: number, text: string): Buffer {
+  const payload = Buffer.from(`${new Date(1_700_000_000_000 + ms).toISOString().slice(0, -1)}000000Z ${text}\n`);
+  const head = Buffer.alloc(8);
+  head[0] = 1;
+  head.writeUInt32BE(payload.length, 4);
+  return Buffer.concat([head, payload]);
+}
+
+test('a game that prints without end gets its budget; who follows is taken to its end and told so', async (t) => {
+  t.timeout(60_000);
+  let sent = 0;
+  function* endless() {
+    for (;;) yield Buffer.concat(Array.from({ length: 100 }, () => framed(sent, `line ${sent++} ${'x'.repeat(100)}`)));
+  }
+  const opened: string[] = [];
+  const docker = {
+    modem: {
+      dial: (
+        { options }: { options: { tail: number | 'all'; follow: boolean } },
+        done: (e: null, s: Readable) => void,
+      ) => {
+        opened.push(`${options.tail}${options.follow ? ' follow' : ''}`);
+        if (!options.follow) return done(null, Readable.from([]));
+        if (options.tail === 'all') return done(null, Readable.from(endless(), { highWaterMark: 4 }));
+        const end = new PassThrough();
+        end.write(framed(sent, 'near the end'));
+        return done(null, end);
+      },
+    },
+  } as unknown as Docker;
+  const present = async () => ({ Id: 'c', Created: '', State: { Running: true } }) as unknown as ContainerInspectInfo;
+  const archive = { read: async () => ({ container: undefined, lines: [] }) };
+  const logs = serverLogs(docker, archive as unknown as Parameters<typeof serverLogs>[1], present);
+  const stop = new AbortController();
+  const started = performance.now();
+  const texts: string[] = [];
+  for await (const { text } of logs.read('alpha', { follow: true, signal: stop.signal })) {
+    texts.push(text);
+    if (text === 'near the end') stop.abort();
+  }
+  const seconds = (performance.now() - started) / 1_000;
+  t.regex(texts.at(-2) ?? '', /lines of the log left out/);
+  t.true(texts.length * 100 < 1_000_000 * Math.max(5, seconds), `${texts.length} lines in ${seconds} s`);
+  t.deepEqual(opened.slice(-2), ['all follow', '100 follow']);
+});

@@ -1,0 +1,28 @@
+import dgram, { type SocketOptions } from 'node:dgram';
+import { syncBuiltinESMExports } from 'node:module';
+import test from 'ava';
+import { forwardPorts, isPortFree } from '../../src/engines/process/port-forwarder.ts';
+import { freePort } from '../support/service.ts';
+
+// This file's process has no IPv6, as a kernel that was started without it.
+const { createSocket } = dgram;
+dgram.createSocket = (options: SocketOptions | dgram.SocketType) => {
+  const socket = createSocket(options as SocketOptions);
+  if ((typeof options === 'string' ? options : options.type) !== 'udp6') return socket;
+  socket.bind = () => {
+    process.nextTick(() =>
+      socket.emit('error', Object.assign(new Error('bind EAFNOSUPPORT'), { code: 'EAFNOSUPPORT' })),
+    );
+    return socket;
+  };
+  return socket;
+};
+syncBuiltinESMExports();
+
+test('where IPv6 is off, ports for datagrams are given out by IPv4', async (t) => {
+  const port = await freePort();
+  t.true(await isPortFree(port, 'udp'));
+  const taken = await forwardPorts([{ hostPort: port, containerPort: port, proto: 'udp' }], async () => false);
+  t.teardown(() => taken.close());
+  t.false(await isPortFree(port, 'udp'), 'somebody has it now');
+});

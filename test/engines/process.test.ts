@@ -1,0 +1,623 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { pino } from 'pino';
+import { createRconConsole } from '../../src/engines/console/rcon.ts';
+import { withStandardInput } from '../../src/engines/console/typed-console.ts';
+import { EngineError, type EngineEvent, type LogLine } from '../../src/engines/engine.ts';
+import { ProcessGames } from '../../src/engines/process/games.ts';
+import { createJavas } from '../../src/engines/process/java-homes.ts';
+import { ProcessLogFiles } from '../../src/engines/process/log-files.ts';
+import { readLog } from '../../src/engines/process/log-reader.ts';
+import { holdPorts } from '../../src/engines/process/ports.ts';
+import { createProcessEngine } from '../../src/engines/process/process.ts';
+import { newRun, runFiles } from '../../src/engines/process/runs.ts';
+import { send } from '../../src/engines/process/signals.ts';
+import { processTable } from '../../src/engines/process/table.ts';
+import { collect, until } from '../conformance/engine.ts';
+import { type ProcessBench, processBench } from '../conformance/process-bench.ts';
+import { freePort } from '../support/service.ts';
+
+const never = new AbortController().signal;
+const log = pino({ level: 'silent' });
+const run = promisify(execFile);
+const scripted = join(import.meta.dirname, '../conformance/scripted-game.ts');
+const child = join(import.meta.dirname, 'process-child.ts');
+
+/** Processes of games with this data root, found without the engine's help. */
+async function gamesIn(dataDir: string): Promise<number[]> {
+  const pids = await processTable.withEnvironment(`HOME=${dataDir}`);
+  const alive = await Promise.all(pids.map(async (pid) => ((await processTable.startOf(pid)) ? [pid] : [])));
+  return alive.flat();
+}
+
+function service(t: ExecutionContext, bench: ProcessBench) {
+  const args = [child, join(bench.dir, 'run'), scripted, join(bench.dir, 'data', 'alpha')];
+  const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => void started.kill('SIGKILL'));
+  return started;
+}
+
+test('a service killed at any moment of a boot leaves one game or none, which the next one finds', async (t) => {
+  t.timeout(300_000);
+  const found = { none: 0, one: 0 };
+  for (const ms of [0, 5, 10, 15, 20, 30, 45, 70]) {
+    const bench = await processBench(t);
+    const started = service(t, bench);
+    await once(started.stdout, 'data');
+    await sleep(ms);
+    started.kill('SIGKILL');
+    await once(started, 'exit');
+    const dataDir = bench.spec('alpha').dataDir;
+    // Between fork and exec a process does not show its own environment yet.
+    const { running, listed } = await until(async () => {
+      const seen = { running: await gamesIn(dataDir), listed: await bench.engine.list() };
+      return seen.running.length === seen.listed.length && seen;
+    });
+    t.true(running.length <= 1);
+    t.true(listed.every((game) => game.up));
+    found[running.length === 1 ? 'one' : 'none'] += 1;
+    const game = await bench.engine.boot(bench.spec('alpha'), never);
+    if (running.length === 1) t.deepEqual(game, listed[0]);
+    t.is((await gamesIn(dataDir)).length, 1);
+    await bench.engine.kill('alpha');
+    t.deepEqual(await gamesIn(dataDir), []);
+  }
+  t.log(found);
+});
+
+test('a game outlives its service; the next one adopts it, hears of its end, and may stop it', async (t) => {
+  const bench = await processBench(t);
+  const started = service(t, bench);
+  for await (const text of started.stdout) if (String(text).includes('booted')) break;
+  started.kill('SIGKILL');
+  await once(started, 'exit');
+  const events: EngineEvent[] = [];
+  t.teardown(bench.engine.watch((event) => events.push(event)));
+  const [game] = await bench.engine.list();
+  t.like(game, { serverId: 'alpha', up: true, exit: null });
+  const [pid] = await gamesIn(bench.spec('alpha').dataDir);
+  await until(async () => (await collect(bench.engine.logs('alpha'))).length === 1);
+  process.kill(pid!, 'SIGKILL');
+  const [down] = await until(async () => events.length > 0 && events);
+  t.like(down, { type: 'down', game: { serverId: 'alpha', up: false, exit: { code: null } } });
+  t.like(await bench.engine.inspect('alpha'), { up: false, exit: { code: null, oomKilled: false } });
+  await bench.engine.boot(bench.spec('alpha', { farewell: 'bye', print: ['second'] }), never);
+  await until(async () => (await collect(bench.engine.logs('alpha'))).length === 2);
+  await bench.again().halt('alpha', 20_000);
+  t.deepEqual(
+    (await collect(bench.engine.logs('alpha'))).map((line) => line.text),
+    ['hello', 'second', 'bye'],
+  );
+});
+
+test('a game that ends while its start is being noted has ended with its code', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  const endNoted = Promise.withResolvers<void>();
+  const slow: typeof runs = {
+    ...runs,
+    // What is written first is done last, as on a disk that others use.
+    async update(noted) {
+      if (noted.exit === null) await Promise.race([endNoted.promise, sleep(1_000)]);
+      await runs.update(noted);
+      if (noted.exit !== null) endNoted.resolve();
+    },
+  };
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  await games.start(claimed!, { file: process.execPath, args: ['-e', 'process.exit(3)'] }, dir, {});
+  await endNoted.promise;
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
+});
+
+test('the run file of one game is damaged: the others are found, and its next start ends what still ran of it', async (t) => {
+  const bench = await processBench(t);
+  const file = join(bench.dir, 'run', 'alpha.json');
+  const beta = await bench.engine.boot(bench.spec('beta'), never);
+  for (const text of [
+    '',
+    '\0\0\0\0',
+    '{"serverId":"alpha"',
+    '[]',
+    'null',
+    '{"serverId":"alpha","token":""}',
+    undefined,
+  ]) {
+    await bench.engine.boot(bench.spec('alpha'), never);
+    const pids = await gamesIn(bench.spec('alpha').dataDir);
+    t.is(pids.length, 1);
+    await rm(file);
+    await (text === undefined ? mkdir(file) : writeFile(file, text));
+    const engine = bench.again();
+    t.deepEqual(await engine.list(), [beta], JSON.stringify(text));
+    t.is(await engine.inspect('alpha'), undefined);
+    await engine.boot(bench.spec('alpha'), never);
+    const now = await gamesIn(bench.spec('alpha').dataDir);
+    t.is(now.length, 1);
+    t.notDeepEqual(now, pids);
+    await engine.erase('alpha');
+    t.deepEqual(await gamesIn(bench.spec('alpha').dataDir), []);
+    t.deepEqual(await bench.traces('alpha'), []);
+  }
+  const again = await bench.engine.boot(bench.spec('alpha'), never);
+  await writeFile(file, 'garbage');
+  await bench.again().halt('alpha', 5_000);
+  t.deepEqual(await gamesIn(bench.spec('alpha').dataDir), []);
+  t.true(again.up);
+});
+
+for (const end of ['halt', 'kill', 'erase'] as const) {
+  test(`a game whose service was killed while it started it is ended by ${end}, though its process shows a moment later`, async (t) => {
+    const bench = await processBench(t);
+    const spec = bench.spec('alpha');
+    const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
+    const run = newRun(spec, false, place, Date.now());
+    await runFiles(join(bench.dir, 'run')).claim(run);
+    const ending = end === 'halt' ? bench.engine.halt('alpha', 5_000) : bench.engine[end]('alpha');
+    await sleep(200);
+    const env = { HOME: spec.dataDir, DORMOUSE_RUN: run.token };
+    const late = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], {
+      detached: true,
+      stdio: 'ignore',
+      env,
+    });
+    t.teardown(() => void late.kill('SIGKILL'));
+    await ending;
+    t.deepEqual(await gamesIn(spec.dataDir), []);
+    t.deepEqual(await bench.engine.list(), []);
+  });
+}
+
+test('an intent that nothing came of goes, although the clock was set back behind it', async (t) => {
+  const bench = await processBench(t);
+  const place = { gamePort: 1, rconPort: 2, managementPort: 3 };
+  await runFiles(join(bench.dir, 'run')).claim(newRun(bench.spec('alpha'), false, place, Date.now() + 3_600_000));
+  t.true((await bench.engine.boot(bench.spec('alpha'), AbortSignal.timeout(60_000))).up);
+});
+
+test('drafts of run files go whose writers are dead; those of a living one stay', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-drafts-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const dead = spawn(process.execPath, ['-e', '0']);
+  await once(dead, 'exit');
+  const random = 'a1b2c3d4e5f6';
+  const left = [
+    `.alpha.${random}`,
+    `.alpha.${dead.pid}.${random}.${random}`,
+    `.alpha.${process.pid}.${random}.${random}.${random}.tmp`,
+  ];
+  const kept = [`.alpha.${process.ppid}.${random}.${random}`, 'alpha.json', 'alpha.1.log', '.something else'];
+  for (const name of [...left, ...kept]) await writeFile(join(dir, name), '');
+  await runFiles(dir).sweep();
+  t.deepEqual((await readdir(dir)).toSorted(), kept.toSorted());
+});
+
+test('the end of a game that the disk does not take is known all the same, and noted once it can be', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-noting-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  let full = false;
+  const disk: typeof runs = {
+    ...runs,
+    update: (noted) => (full ? Promise.reject(new Error('no space left on device')) : runs.update(noted)),
+  };
+  const games = new ProcessGames(disk, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const down = once(games.events, 'event').then(() => once(games.events, 'event'));
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  const started = await games.start(
+    claimed!,
+    { file: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] },
+    dir,
+    {},
+  );
+  full = true;
+  process.kill(started.pid!, 'SIGKILL');
+  await down;
+  t.like(await games.find('alpha'), { exit: { code: 137 } });
+  t.like(await games.all(), [{ exit: { code: 137 } }]);
+  t.like(await runs.read('alpha'), { exit: null });
+  full = false;
+  await games.find('alpha');
+  t.like(await runs.read('alpha'), { exit: { code: 137 } });
+});
+
+test('who looks at a game while its end is being noted sees the code it ended with', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-looking-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  let late = Promise.resolve();
+  const slow: typeof runs = {
+    ...runs,
+    // What is read is handed over only when it is true no more.
+    async read(serverId) {
+      const found = await runs.read(serverId);
+      await late;
+      return found;
+    },
+  };
+  const games = new ProcessGames(slow, new ProcessLogFiles(dir), { now: Date.now }, log);
+  const { spec } = await processBench(t);
+  const claimed = await games.claim(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 });
+  const ended = once(games.events, 'event').then(() => once(games.events, 'event'));
+  const program = 'process.once("SIGTERM", () => process.exit(3)); setInterval(() => {}, 1000); console.log("up")';
+  const started = await games.start(claimed!, { file: process.execPath, args: ['-e', program] }, dir, {});
+  await until(async () => (await readFile(join(dir, 'alpha.1.log'), 'utf8')).includes('up'));
+  late = ended.then(() => {});
+  // Games keep nobody awake.
+  const awake = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(awake));
+  const seen = games.find('alpha');
+  process.kill(started.pid!, 'SIGTERM');
+  t.like(await seen, { exit: { code: 3 } });
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
+});
+
+test('an end that is noted stays as it is, whoever comes later and knows less', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-ends-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const runs = runFiles(dir);
+  const { spec } = await processBench(t);
+  const run = newRun(spec('alpha'), false, { gamePort: 1, rconPort: 2, managementPort: 3 }, 0);
+  t.true(await runs.claim(run));
+  await runs.update({ ...run, exit: { code: 3, oomKilled: false, at: 1 } });
+  await runs.update({ ...run, exit: { code: null, oomKilled: false, at: null } });
+  await runs.update(run);
+  t.like(await runs.read('alpha'), { exit: { code: 3 } });
+});
+
+test('a pid that now belongs to somebody else is not taken for the game', async (t) => {
+  const bench = await processBench(t);
+  const runs = runFiles(join(bench.dir, 'run'));
+  const other = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' });
+  t.teardown(() => void other.kill('SIGKILL'));
+  const stale = {
+    serverId: 'alpha',
+    token: 'x',
+    installer: false,
+    pid: other.pid!,
+    start: '1',
+    gamePort: 1,
+    rconPort: 2,
+    managementPort: 3,
+    ramMb: 64,
+    intendedAt: 0,
+    startedAt: 0,
+    exit: null,
+  };
+  t.true(await runs.claim(stale));
+  t.false(await runs.claim(stale));
+  t.like(await bench.engine.inspect('alpha'), { up: false, exit: { code: null, at: null } });
+  await bench.engine.halt('alpha', 1_000);
+  await bench.engine.erase('alpha');
+  t.is(other.exitCode, null);
+  t.truthy(await processTable.startOf(other.pid!));
+});
+
+test('a game sees nothing of the environment of its service, and what it left behind ends with it', async (t) => {
+  const bench = await processBench(t);
+  process.env.DORMOUSE_TEST_SECRET = 'must not be seen';
+  t.teardown(() => delete process.env.DORMOUSE_TEST_SECRET);
+  const entry = join(bench.dir, 'entry.ts');
+  await writeFile(
+    entry,
+    `import { spawn } from 'node:child_process';
+     spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
+     console.log(JSON.stringify(process.env), process.cwd());`,
+  );
+  const engine = createProcessEngine({ runDir: join(bench.dir, 'other'), log, sandboxEntry: entry });
+  const spec = { ...bench.spec('alpha'), env: { EULA: 'TRUE' } };
+  await engine.boot(spec, never);
+  await until(async () => (await engine.inspect('alpha'))?.up === false);
+  const [line] = await collect(engine.logs('alpha'));
+  t.true(line!.text.endsWith(` ${spec.dataDir}`));
+  const env = JSON.parse(line!.text.slice(0, line!.text.lastIndexOf('}') + 1)) as Record<string, string>;
+  const names = Object.keys(env).filter((name) => name !== 'DORMOUSE_RUN');
+  t.deepEqual(names.sort(), [
+    'DORMOUSE_RUN_FILE',
+    'DORMOUSE_SERVER',
+    'EULA',
+    'HOME',
+    'LANG',
+    'MANAGEMENT_SERVER_HOST',
+    'MANAGEMENT_SERVER_PORT',
+    'NODE_COMPILE_CACHE',
+    'PATH',
+    'RCON_PORT',
+    'SERVER_IP',
+    'SERVER_PORT',
+  ]);
+  await until(async () => (await gamesIn(spec.dataDir)).length === 0);
+  await engine.erase('alpha');
+});
+
+test('a Java core runs from a jar that is there, with its address in server.properties; else the error says what is missing', async (t) => {
+  t.timeout(300_000);
+  const bench = await processBench(t);
+  const spec = { ...bench.spec('alpha'), core: 'paper', version: '1.21.4', ramMb: 512 };
+  const refused = async (message: RegExp, engine = bench.engine, other = spec) =>
+    (await t.throwsAsync<EngineError>(engine.boot(other, never), { instanceOf: EngineError, message })).code;
+  const javaLess = createProcessEngine({
+    runDir: join(bench.dir, 'run'),
+    log,
+    sandboxEntry: '',
+    javas: createJavas({ command: '/no/java' }),
+  });
+  t.is(await refused(/no Java/, javaLess), 'core_unavailable');
+  // Stands in for Java, so that the test needs none: a program that shows what it was called with.
+  const java = join(bench.dir, 'java');
+  await writeFile(java, '#!/bin/sh\necho "$@"\n[ "$1" = -version ] || exec sleep 600\n', { mode: 0o755 });
+  const engine = createProcessEngine({
+    runDir: join(bench.dir, 'run'),
+    log,
+    sandboxEntry: '',
+    javas: createJavas({ command: java }),
+  });
+  t.is(await refused(/no paper 1\.21\.4/, engine), 'core_unavailable');
+  const cores = join(bench.dir, 'cores');
+  await mkdir(cores);
+  await writeFile(join(cores, 'paper-1.21.4.jar'), '');
+  await writeFile(join(spec.dataDir, 'server.properties'), 'server-port=25565\nmotd=ends in a backslash\\');
+  const game = await engine.boot(spec, never);
+  const [line] = await until(async () => {
+    const lines = await collect(engine.logs('alpha'));
+    return lines.length > 0 && lines;
+  });
+  t.is(line!.text, `-Xms64M -Xmx256M -XX:+ExitOnOutOfMemoryError -jar ${join(cores, 'paper-1.21.4.jar')} nogui`);
+  const properties = await readFile(join(spec.dataDir, 'server.properties'), 'utf8');
+  const places = `server-ip=127.0.0.1\nserver-port=${game.game!.port}\nrcon.port=${game.rcon!.port}\n`;
+  const management = `management-server-host=127.0.0.1\nmanagement-server-port=${game.management!.port}\n`;
+  t.true(properties.endsWith(`\\\n\n${places}${management}`));
+  await engine.kill('alpha');
+  await rm(join(spec.dataDir, 'server.properties'));
+  await symlink('/etc/passwd', join(spec.dataDir, 'server.properties'));
+  t.is(await refused(/not a plain file/, engine), 'unknown');
+  t.is(await engine.inspect('alpha'), undefined);
+  await engine.install(spec, never);
+});
+
+test('a core without RCON has a console by its standard input, of the next service too', async (t) => {
+  const bench = await processBench(t);
+  const spec = { ...bench.spec('alpha'), core: 'custom', version: '1.21.4', ramMb: 512 };
+  const java = join(bench.dir, 'java');
+  const reads =
+    'while read -r line; do echo "did $line"; [ "$line" = stop ] && exit 0; done; echo end of input; sleep 600';
+  await writeFile(java, `#!/bin/sh\n[ "$1" = -version ] && exit\necho began\n${reads}\n`, { mode: 0o755 });
+  await writeFile(join(spec.dataDir, 'server.jar'), '');
+  const make = () =>
+    createProcessEngine({
+      runDir: join(bench.dir, 'run'),
+      log,
+      sandboxEntry: '',
+      javas: createJavas({ command: java }),
+    });
+  const { rcon } = await make().boot(spec, never);
+  for (const engine of [make(), make()]) {
+    const console = withStandardInput(createRconConsole(), engine);
+    t.teardown(() => console.close());
+    t.is(await console.run(rcon!, 'secret', 'list all'), 'did list all');
+  }
+  const engine = make();
+  const console = withStandardInput(createRconConsole(), engine);
+  t.is(await console.run(rcon!, 'secret', 'stop'), 'did stop');
+  await until(async () => (await engine.inspect('alpha'))?.up === false);
+  t.like(await t.throwsAsync(console.run(rcon!, 'secret', 'list')), { reason: 'absent' });
+  await engine.erase('alpha');
+  t.deepEqual(await bench.traces('alpha'), []);
+});
+
+test('ports are free and not given twice; none left is an error', async (t) => {
+  const from = await freePort();
+  const [noted, port, other, to] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const taken = createServer().listen(port, '127.0.0.1');
+  await once(taken, 'listening');
+  t.teardown(() => void taken.close());
+  const { ports, release } = await holdPorts(2, { from, to }, new Set([noted]));
+  t.teardown(release);
+  t.false(ports.includes(port) || ports.includes(noted));
+  t.is(new Set(ports).size, 2);
+  t.like(await t.throwsAsync(holdPorts(2, { from: port, to: other }, new Set([other]))), { code: 'port_in_use' });
+});
+
+test('two services of one machine never choose the same ports, although a game listens long after it was started', async (t) => {
+  const { dir, spec } = await processBench(t);
+  const [from, , to] = [await freePort(), await freePort(), await freePort()];
+  // Never listens; nor does it make anybody wait for its end.
+  const entry = join(dir, 'deaf.ts');
+  await writeFile(entry, 'setInterval(() => {}, 1_000);');
+  const [first, second] = ['one', 'two'].map((name) =>
+    createProcessEngine({
+      runDir: join(dir, name),
+      log,
+      sandboxEntry: entry,
+      portRange: { from, to },
+    }),
+  );
+  t.teardown(() => Promise.all([first!.erase('alpha'), second!.erase('beta')]));
+  await first!.boot(spec('alpha'), never);
+  await t.throwsAsync(second!.boot(spec('beta'), never), { code: 'port_in_use' });
+  await first!.kill('alpha');
+  t.like(await second!.boot(spec('beta'), never), { up: true });
+});
+
+test('a log that grows large is moved aside while its game writes, and no line is lost or doubled', async (t) => {
+  t.timeout(300_000);
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 32 * 1024);
+  const out = await files.openForGame('alpha');
+  const flood = join(dir, 'flood.js');
+  const [enough, counted] = [join(dir, 'enough'), join(dir, 'counted')];
+  await writeFile(
+    flood,
+    `const { existsSync, writeFileSync, writeSync } = require('fs');
+     const nap = new Int32Array(new SharedArrayBuffer(4));
+     let n = 0;
+     for (; n % 200 !== 0 || !existsSync(${JSON.stringify(enough)}); n++) {
+       writeSync(1, 'line ' + n + '\\n');
+       if (n % 200 === 0) Atomics.wait(nap, 0, 0, 12);
+     }
+     writeFileSync(${JSON.stringify(counted)}, String(n));`,
+  );
+  const writer = spawn(process.execPath, [flood], { detached: true, stdio: ['ignore', out.fd, 'inherit'] });
+  await out.close();
+  const isRunning = () => writer.exitCode === null;
+  const got: string[] = [];
+  const following = (async () => {
+    for await (const line of readLog(files, 'alpha', { follow: true }, isRunning)) got.push(line.text);
+  })();
+  let rotations = 0;
+  const pause = async () => {
+    send(-writer.pid!, 'SIGSTOP');
+    await until(async () => processTable.isStopped(writer.pid!) || !isRunning());
+    rotations += 1;
+    return isRunning();
+  };
+  const resume = () => send(-writer.pid!, 'SIGCONT');
+  while (isRunning()) {
+    await files.rotateIfLarge('alpha', pause, resume);
+    // Only the newest two files are kept: a follower may lag behind by one, not by more.
+    const seen = got.length;
+    await until(async () => got.length > seen || !isRunning());
+    if (rotations >= 8) await writeFile(enough, '');
+  }
+  await following;
+  const count = Number(await readFile(counted, 'utf8'));
+  t.true(rotations >= 8);
+  t.deepEqual(
+    got,
+    Array.from({ length: count }, (_, n) => `line ${n}`),
+  );
+  const kept = await collect(readLog(files, 'alpha', {}, () => false));
+  const first = Number(kept[0]!.text.slice('line '.length));
+  t.deepEqual(
+    kept.map((line) => line.text),
+    Array.from({ length: count - first }, (_, n) => `line ${first + n}`),
+  );
+  t.true((await readdir(dir)).filter((name) => name.endsWith('.log')).length <= 2);
+  const middle = Math.floor(kept.length / 2);
+  t.deepEqual(
+    await collect(readLog(files, 'alpha', { after: kept[middle]!.position }, () => false)),
+    kept.slice(middle + 1),
+  );
+  t.deepEqual(await collect(readLog(files, 'alpha', { tail: middle }, () => false)), kept.slice(-middle));
+});
+
+test('a follower that has read half of a line goes on with the whole of it where a rotation has moved it', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 8);
+  const path = (generation: number) => files.path('alpha', generation);
+  const rotate = () =>
+    files.rotateIfLarge(
+      'alpha',
+      async () => true,
+      () => {},
+    );
+  const long = 'x'.repeat(100_000);
+  await (await files.openForGame('alpha')).close();
+  await appendFile(path(1), 'one\nhalf of ');
+  let running = true;
+  const lines = readLog(files, 'alpha', { follow: true }, () => running);
+  const next = async () => (await lines.next()).value as LogLine;
+  t.is((await next()).text, 'one');
+  // Half of the next line was read with it, and is held back.
+  const whole = next();
+  await rotate();
+  await appendFile(path(2), `a line\ntwo\n${long}`);
+  t.like(await whole, { text: 'half of a line', position: '2:15' });
+  t.is((await next()).text, 'two');
+  const piece = await next();
+  t.is(piece.text, long.slice(0, 65_536), 'a line without end comes in pieces');
+  await rotate();
+  await appendFile(path(3), 'end\n');
+  running = false;
+  const rest: LogLine[] = [];
+  for await (const line of lines) rest.push(line);
+  t.is(piece.text + rest.map(({ text }) => text).join(''), `${long}end`);
+  const again = await collect(readLog(files, 'alpha', { after: piece.position }, () => false));
+  t.is(again.map(({ text }) => text).join(''), `${long.slice(65_536)}end`, 'nor is it told again from the beginning');
+});
+
+test('a game that floods its log leaves the end of it, and whoever follows is taken there and told so', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir, 64 * 1024, 256 * 1024);
+  const out = await files.openForGame('alpha');
+  let running = true;
+  const lines = readLog(files, 'alpha', { follow: true }, () => running);
+  await out.appendFile('first\n');
+  t.is((await lines.next()).value?.text, 'first');
+  const flood = Array.from({ length: 300_000 }, (_, n) => `line ${n}\n`).join('');
+  await out.appendFile(flood);
+  const { value: told } = await lines.next();
+  t.regex(told!.text, /^\[\.\.\. 3\d{6} bytes of the log left out/);
+  t.is((await lines.next()).value?.text, 'line 299899');
+  // A follower in what is moved away next.
+  const late = readLog(files, 'alpha', { after: '1:6', follow: true }, () => running);
+  t.is((await late.next()).value?.text, 'line 0');
+  await files.rotateIfLarge(
+    'alpha',
+    async () => true,
+    () => {},
+  );
+  await out.appendFile('last\n');
+  await out.close();
+  t.deepEqual((await readdir(dir)).sort(), ['alpha.2.log', 'alpha.3.log']);
+  t.true((await stat(join(dir, 'alpha.2.log'))).size <= 64 * 1024);
+  running = false;
+  const rest = (await collect(late)).map(({ text }) => text);
+  t.is(rest.at(-1), 'last');
+  t.is(rest.at(-2), 'line 299999');
+  t.deepEqual((await collect(lines)).map(({ text }) => text).at(-1), 'last');
+  t.true(
+    rest.every((text) => /^(?:line \d{1,6}|last)$/.test(text)),
+    'no line is cut in two',
+  );
+});
+
+test('a rotation that was cut off is finished, and a line without end stays one line', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-log-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const files = new ProcessLogFiles(dir);
+  const texts = async (query = {}) =>
+    (await collect(readLog(files, 'alpha', query, () => false))).map((line) => line.text);
+  const write = async (text: string) => {
+    const file = await files.openForGame('alpha');
+    await file.write(text);
+    await file.close();
+  };
+  await write('one\ntwo\nunfin');
+  const [, , last] = await collect(readLog(files, 'alpha', {}, () => false));
+  t.is(last!.text, 'unfin');
+  t.deepEqual(
+    (await collect(readLog(files, 'alpha', {}, () => true))).map((line) => line.text),
+    ['one', 'two'],
+  );
+  // Copied and renamed, and then the service died.
+  await run('sh', ['-c', 'cp alpha.1.log alpha.1.log.part; mv alpha.1.log alpha.2.log'], { cwd: dir });
+  await write('three\n');
+  t.deepEqual(await texts(), ['one', 'two', 'unfin', 'three']);
+  t.deepEqual((await readdir(dir)).sort(), ['alpha.1.log', 'alpha.2.log']);
+  // Copied, and then the service died.
+  await run('cp', ['alpha.2.log', 'alpha.2.log.part'], { cwd: dir });
+  await write('four\n');
+  t.deepEqual(await texts({ tail: 2 }), ['three', 'four']);
+  t.deepEqual(await texts({ after: '7:1' }), ['one', 'two', 'unfin', 'three', 'four']);
+  await write('x'.repeat(200_000));
+  t.deepEqual(
+    (await texts({ tail: 4 })).map((text) => text.length),
+    [65_536, 65_536, 65_536, 3_392],
+  );
+  files.remove('alpha');
+  t.deepEqual(await readdir(dir), []);
+});

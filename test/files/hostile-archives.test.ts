@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { unpack } from '../../src/files/archives/read.ts';
+import { type Packed, archiveStream } from '../../src/files/archives/write.ts';
+import { openJail } from '../../src/jail/jail.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { TAR_END, globalHeaderTar, paxRecords, tarBlock, wideWindow } from '../support/hostile-archives.ts';
+
+/** Unpacks bytes as an owner's archive is; the names and sizes of what is in it. */
+async function unpacked(t: ExecutionContext, bytes: Buffer, below = ''): Promise<Record<string, number>> {
+  const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  await writeFile(join(root, 'archive'), bytes);
+  await using jail = await openJail(root);
+  await using archive = await jail.open('archive');
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  const found: Record<string, number> = {};
+  for await (const { path, content } of unpack(archive, { workers, tenant: 'abc', below })) {
+    found[path] = 0;
+    if (path.includes('unread')) continue;
+    for await (const chunk of content) found[path] += chunk.length;
+  }
+  return found;
+}
+
+async function refusal(t: ExecutionContext, bytes: Buffer): Promise<StatusError> {
+  return await t.throwsAsync(unpacked(t, bytes), { instanceOf: StatusError });
+}
+
+test('a tar whose global header is copied for each that follows is refused, and costs others nothing', async (t) => {
+  const bytes = gzipSync(globalHeaderTar(400_000, 200));
+  const before = process.threadCpuUsage();
+  t.like(await refusal(t, bytes), { reason: 'BAD_ARCHIVE', message: 'The archive has a global header.' });
+  const { user, system } = process.threadCpuUsage(before);
+  t.true((user + system) / 1_000 < 2_000, 'it took 4 s of this thread for each header that followed');
+});
+
+test('a header that says more of an entry has at most 64 KiB', async (t) => {
+  const file = tarBlock('file', '0', Buffer.from('x'));
+  const fits = tarBlock('p', 'x', paxRecords(5_000));
+  t.deepEqual(await unpacked(t, Buffer.concat([fits, file, TAR_END])), { file: 1 });
+  for (const type of ['x', 'L', 'K']) {
+    const large = Buffer.concat([tarBlock('p', type, paxRecords(20_000)), file, TAR_END]);
+    t.like(await refusal(t, large), { reason: 'ARCHIVE_TOO_LARGE' }, type);
+  }
+});
+
+test('headers without an entry count as entries', async (t) => {
+  const header = tarBlock('p', 'x', Buffer.from('7 a=bc\n'));
+  // With so much that cannot be compressed, it is not its size that is refused.
+  const first = tarBlock('first', '0', randomBytes(2 ** 20));
+  const many = gzipSync(Buffer.concat([first, ...Array.from({ length: 100_000 }, () => header), TAR_END]));
+  t.regex((await refusal(t, many)).message, /more than 100000 entries/);
+});
+
+test('an archive that makes its reader hold a large window is refused, one of 8 MiB is taken', async (t) => {
+  const content = Buffer.concat([randomBytes(2 ** 20), Buffer.alloc(40 * 2 ** 20)]);
+  const tar = Buffer.concat([tarBlock('big', '0', content), TAR_END]);
+  t.deepEqual(await unpacked(t, wideWindow(tar, 23)), { big: content.length });
+  t.regex((await refusal(t, wideWindow(tar, 24))).message, /without --long and --ultra/);
+});
+
+test('what a worker may not do for an archive is said of the archive', async (t) => {
+  const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  await writeFile(join(root, 'archive'), 'x');
+  await using jail = await openJail(root);
+  await using archive = await jail.open('archive');
+  // oxlint-disable-next-line require-yield
+  async function* stream(): AsyncGenerator<never, void> {
+    throw new StatusError('RESOURCE_EXHAUSTED', 'WORK_TOO_LARGE', 'Too much.');
+  }
+  await t.throwsAsync(unpack(archive, { workers: { stream }, tenant: 'abc' }).next(), {
+    message: /^The archive takes/,
+  });
+});
+
+test('files of an archive that nobody wants are passed over', async (t) => {
+  const large = Buffer.alloc(2 * 2 ** 20, 1);
+  const [one, two, three] = [tarBlock('a/unread', '0', large), tarBlock('b/two', '0', large), tarBlock('a/three', '0')];
+  const tar = Buffer.concat([one, two, three, TAR_END]);
+  t.deepEqual(await unpacked(t, tar), { 'a/unread': 0, 'b/two': large.length, 'a/three': 0 });
+  t.deepEqual(await unpacked(t, tar, 'b/'), { 'b/two': large.length });
+});
+
+const FILE = { kind: 'file', mode: 0o644, modifiedAt: 0 } as const;
+
+for (const format of ['zip', 'tar'] as const)
+  test(`a file that vanishes while a ${format} is made is passed over`, async (t) => {
+    const root = await mkdtemp(join(tmpdir(), 'dormouse-test-'));
+    t.teardown(() => rm(root, { recursive: true, force: true }));
+    await writeFile(join(root, 'kept'), 'content');
+    await using jail = await openJail(root);
+    async function* entries(): AsyncGenerator<Packed> {
+      yield { ...FILE, path: 'gone', open: () => jail.open('gone') };
+      yield { ...FILE, path: 'kept', open: () => jail.open('kept') };
+    }
+    t.deepEqual(await unpacked(t, await buffer(archiveStream(format, entries()))), { kept: 7 });
+  });
+
+for (const format of ['zip', 'tar'] as const)
+  test(`what a ${format} is made of stays open until nothing reads it any more`, async (t) => {
+    const told: string[] = [];
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>();
+    const { promise: settled, resolve: settle } = Promise.withResolvers<void>();
+    async function* entries(): AsyncGenerator<Packed> {
+      try {
+        yield { ...FILE, kind: 'directory', path: 'd', open: () => Promise.reject(new Error('no file')) };
+      } finally {
+        await mayEnd;
+        told.push('read to its end');
+      }
+    }
+    const stream = archiveStream(format, entries(), () => {
+      told.push('settled');
+      settle();
+    });
+    const closed = new Promise((resolve) => stream.once('close', resolve));
+    stream.destroy();
+    await closed;
+    t.deepEqual(told, []);
+    end();
+    await settled;
+    t.deepEqual(told, ['read to its end', 'settled']);
+  });

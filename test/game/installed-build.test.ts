@@ -1,0 +1,161 @@
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { forgetBuild, noteBuild, notedBuild } from '../../src/game/installed-build.ts';
+
+const PAPER = { type: 'paper', version: '1.21.8', modpackPlatform: '' };
+const NOTE = '.dormouse-build.json';
+
+/** A data root with such files in it; names that end in a slash are folders. */
+async function folder(t: ExecutionContext, files: Record<string, object | string>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'dormouse-build-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(join(root, path.endsWith('/') ? path : dirname(path)), { recursive: true });
+    if (path.endsWith('/')) continue;
+    await writeFile(join(root, path), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  return root;
+}
+
+const names = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, '']));
+
+for (const [what, type, files, build] of [
+  [
+    'the manifest of Paper',
+    'paper',
+    { '.papermc-manifest.json': { project: 'paper', minecraftVersion: '1.21.8', build: 60 } },
+    '60',
+  ],
+  [
+    'the manifest of Folia',
+    'folia',
+    { '.papermc-manifest.json': { project: 'folia', minecraftVersion: '1.21.8', build: 6 } },
+    '6',
+  ],
+  [
+    'the manifest of Purpur',
+    'purpur',
+    { '.purpur-manifest.json': { minecraftVersion: '1.21.8', build: '2500' } },
+    '2500',
+  ],
+  [
+    'the manifest of Fabric',
+    'fabric',
+    {
+      '.fabric-manifest.json': {
+        origin: { '@type': 'versions', game: '1.21.8', loader: '0.16.14', installer: '1.0.3' },
+      },
+    },
+    '0.16.14',
+  ],
+  [
+    'the manifest of Quilt',
+    'quilt',
+    { '.quilt-manifest.json': { minecraftVersion: '1.21.8', loaderVersion: '0.29.2-beta.3' } },
+    '0.29.2-beta.3',
+  ],
+  [
+    'the manifest of Forge',
+    'forge',
+    {
+      '.forge-manifest.json': { minecraftVersion: '1.21.8', forgeVersion: '58.1.0' },
+      ...names('libraries/net/minecraftforge/forge/1.21.8-58.0.1/'),
+    },
+    '58.1.0',
+  ],
+  [
+    'the manifest of NeoForge',
+    'neoforge',
+    { '.neoforge-manifest.json': { minecraftVersion: '1.21.8', forgeVersion: '21.8.52' } },
+    '21.8.52',
+  ],
+  ['the jar of Paper', 'paper', names('paper-1.21.8-60.jar', 'paper-1.21.4-232.jar'), '60'],
+  ['the newest jar of Leaf', 'leaf', names('leaf-1.21.8-9.jar', 'leaf-1.21.8-60.jar'), '60'],
+  ['the jar of Purpur', 'purpur', names('purpur-1.21.8-2500.jar'), '2500'],
+  ['the launcher of Fabric', 'fabric', names('fabric-server-mc.1.21.8-loader.0.16.14-launcher.1.0.3.jar'), '0.16.14'],
+  ['the launcher of Quilt', 'quilt', names('quilt-server-1.21.8-0.29.1-launcher.jar'), '0.29.1'],
+  ['the library of Forge', 'forge', names('libraries/net/minecraftforge/forge/1.21.8-58.1.0/'), '58.1.0'],
+  ['the library of NeoForge', 'neoforge', names('libraries/net/neoforged/neoforge/21.8.52/'), '21.8.52'],
+] as const) {
+  test(`a build is told by ${what}, and kept for this type and version alone`, async (t) => {
+    const root = await folder(t, files);
+    const row = { ...PAPER, type };
+    t.is(await notedBuild(root, row), undefined);
+    await noteBuild(root, row);
+    t.is(await notedBuild(root, row), build);
+    t.is(await notedBuild(root, { ...row, version: '1.21.9' }), undefined);
+    t.is(await notedBuild(root, { ...row, type: type === 'paper' ? 'folia' : 'paper' }), undefined);
+    t.is(await notedBuild(root, { ...row, modpackPlatform: 'modrinth' }), undefined);
+    await forgetBuild(root);
+    await forgetBuild(root);
+    t.is(await notedBuild(root, row), undefined);
+  });
+}
+
+for (const [what, type, files] of [
+  [
+    'names that a shell would read',
+    'paper',
+    names(
+      'paper-1.21.8-$(id).jar',
+      'paper-1.21.8-1 2.jar',
+      'paper-1.21.8-1;x.jar',
+      'paper-1.21.8-.jar',
+      'paper-1.21.8-1\n.jar',
+      `paper-1.21.8-${'9'.repeat(60)}.jar`,
+      'paper-1.21.8-60.jar/',
+    ),
+  ],
+  ['a version that only begins alike', 'paper', names('paper-1.21.80-60.jar', 'paper-1x21x8-60.jar')],
+  [
+    'several loaders',
+    'neoforge',
+    names('libraries/net/neoforged/neoforge/21.8.52/', 'libraries/net/neoforged/neoforge/21.8.9/'),
+  ],
+  [
+    'loaders with shell in their names',
+    'fabric',
+    names('fabric-server-mc.1.21.8-loader.0.1`id`-launcher.1.jar', 'fabric-server-mc.1.21.8-loader.0.1.jar'),
+  ],
+  [
+    'a manifest of another project',
+    'paper',
+    { '.papermc-manifest.json': { project: 'folia', minecraftVersion: '1.21.8', build: 6 } },
+  ],
+  [
+    'a manifest of another version',
+    'paper',
+    { '.papermc-manifest.json': { project: 'paper', minecraftVersion: '1.21.4', build: 6 } },
+  ],
+  ['a manifest that lies', 'purpur', { '.purpur-manifest.json': { minecraftVersion: '1.21.8', build: '1; reboot' } }],
+  ['a manifest that is none', 'purpur', { '.purpur-manifest.json': '{' }],
+  ['a core whose version says all', 'vanilla', names('minecraft_server.1.21.8.jar')],
+  ['an empty folder', 'forge', {}],
+] as const) {
+  test(`nothing is noted of ${what}`, async (t) => {
+    const root = await folder(t, files);
+    await noteBuild(root, { ...PAPER, type });
+    t.false((await readdir(root)).includes(NOTE));
+  });
+}
+
+test('a note that a game wrote is read as strictly, links are not followed, and no folder is no note', async (t) => {
+  const said = (build: unknown) => folder(t, { [NOTE]: { ...PAPER, build } });
+  t.is(await notedBuild(await said('60'), PAPER), '60');
+  for (const bad of ['60; reboot', 'latest', '', '6'.repeat(70), 60, null]) {
+    t.is(await notedBuild(await said(bad), PAPER), undefined);
+  }
+  t.is(await notedBuild(await folder(t, { [NOTE]: '[' }), PAPER), undefined);
+  const linked = await folder(t, {});
+  await symlink(join(await said('60'), NOTE), join(linked, NOTE));
+  t.is(await notedBuild(linked, PAPER), undefined);
+  const away = await folder(t, { 'neoforge/21.8.52/': '' });
+  await mkdir(join(linked, 'libraries/net'), { recursive: true });
+  await symlink(away, join(linked, 'libraries/net/neoforged'));
+  await noteBuild(linked, { ...PAPER, type: 'neoforge' });
+  t.is(await notedBuild(linked, { ...PAPER, type: 'neoforge' }), undefined);
+  t.is(await notedBuild(join(linked, 'missing'), PAPER), undefined);
+  await forgetBuild(join(linked, 'missing'));
+});

@@ -1,0 +1,165 @@
+import test from 'ava';
+import { array, assert, constantFrom, oneof, property, string } from 'fast-check';
+import { type TextComponent, toComponent } from '../../proxy/text.ts';
+import { COLORS, colorValue, nearestCode } from '../../src/game/motd/colors.ts';
+import { checkMotd, motdCodes, motdText, parseMotd } from '../../src/game/motd/motd.ts';
+import { type MotdSpan, sameStyle } from '../../src/game/motd/style.ts';
+import { motdHtml } from '../../src/joining/motd.ts';
+import { cpuTime } from '../support/cpu.ts';
+
+const codes = (motd: string): string => motdCodes(parseMotd(motd), { anyColor: true });
+
+/** Text as owners may write it: words, everything that means something, and much that nearly does. */
+const motds = array(
+  oneof(
+    string({ unit: 'binary', maxLength: 6 }),
+    constantFrom('§a', '§L', '§r', '§x§f§f§8§8§0§0', '§x§f', '§', '\\<', '\\', '\n', '"', '&', "'", '%RCON_PASSWORD%'),
+    constantFrom(
+      '<red>',
+      '</red>',
+      '<#ff8800>',
+      '<bold>',
+      '<!bold>',
+      '</bold>',
+      '<b>',
+      '<reset>',
+      '<newline>',
+      '<c:gold>',
+    ),
+    constantFrom('<gradient:red:#00ff00:blue>', '</gradient>', '<rainbow>', '</rainbow>', "<hover:show_text:'<red>x'>"),
+    constantFrom(
+      '<script>',
+      '</font>',
+      '<font color="x">',
+      '<constructor>',
+      '<__proto__>',
+      '<3',
+      '<color:nope>',
+      '</bdi>',
+    ),
+  ),
+  { maxLength: 30 },
+).map((parts) => parts.join('').toWellFormed().slice(0, 1_000));
+
+test('plain text, § codes and MiniMessage, and all of it mixed', (t) => {
+  const reads = (motd: string, ...spans: MotdSpan[]) => t.deepEqual(parseMotd(motd), spans, motd);
+  reads('A Minecraft Server', { text: 'A Minecraft Server' });
+  reads('I <3 <You>', { text: 'I <3 <You>' });
+  reads(
+    '§aHi §lthere§cred',
+    { color: '#55ff55', text: 'Hi ' },
+    { color: '#55ff55', bold: true, text: 'there' },
+    { color: '#ff5555', text: 'red' },
+  );
+  reads(
+    '<bold><gold>A<!bold>B</gold>C',
+    { bold: true, color: '#ffaa00', text: 'A' },
+    { color: '#ffaa00', text: 'B' },
+    { bold: true, text: 'C' },
+  );
+  reads(
+    '<gradient:#ff0000:#0000ff>abc</gradient>d',
+    { color: '#ff0000', text: 'a' },
+    { color: '#800080', text: 'b' },
+    { color: '#0000ff', text: 'c' },
+    { text: 'd' },
+  );
+  reads(
+    '<gradient:red:blue>a<white>b</white>c§ld§ae',
+    { color: '#ff5555', text: 'a' },
+    { color: '#ffffff', text: 'b' },
+    { color: '#8e55c6', text: 'c' },
+    { bold: true, color: '#5555ff', text: 'd' },
+    { color: '#55ff55', text: 'e' },
+  );
+  reads('<#FF8800>a<reset>b<br>c', { color: '#ff8800', text: 'a' }, { text: 'b\nc' });
+  reads("<hover:show_text:'<red>x'>A</hover><click:open_url:'https://e'>B", { text: 'AB' });
+  reads('\\<red>no, \\backslash', { text: '<red>no, \\backslash' });
+  reads('<grey>a</grey><rainbow>r</rainbow>', { color: '#aaaaaa', text: 'a' }, { color: '#ff0000', text: 'r' });
+  reads('</red>§z§', { text: '</red>' });
+});
+
+test('what is too long, or no description, is refused with a reason', (t) => {
+  t.is(checkMotd(''), undefined);
+  t.is(checkMotd('<gradient:red:blue>' + 'x'.repeat(128) + '</gradient>\n' + 'y'.repeat(128)), undefined);
+  t.regex(checkMotd('x'.repeat(129)) ?? '', /128 characters a line/);
+  t.regex(checkMotd('a\nb\nc') ?? '', /2 lines/);
+  t.regex(checkMotd('a<br>b<br>c') ?? '', /2 lines/);
+  t.regex(checkMotd('a\rb') ?? '', /control/);
+  t.regex(checkMotd('<red>'.repeat(300)) ?? '', /1024/);
+});
+
+test('§ codes for games: the nearest of sixteen colours, and any colour where it is known', (t) => {
+  const spans = parseMotd('<#ff8800>Hi <red><b>you</b></red><reset> there');
+  t.is(motdCodes(spans, { anyColor: false }), '§6Hi §c§lyou§r there');
+  t.is(motdCodes(spans, { anyColor: true }), '§6§x§f§f§8§8§0§0Hi §c§lyou§r there');
+  for (const [code, [name, value]] of Object.entries(COLORS)) {
+    t.is(nearestCode(value), code);
+    t.is(colorValue(name), value);
+  }
+});
+
+test('property: § codes are read back as what was written, by us and by the proxy', (t) => {
+  assert(
+    property(motds, (motd) => {
+      const spans = parseMotd(motd);
+      const shown = flat(toComponent(motdCodes(spans, { anyColor: true }), 767));
+      // The proxy stops at so many parts as fit into a status.
+      const expected = merged(spans).slice(0, 250);
+      t.deepEqual(merged(shown).slice(0, 250), expected);
+      // Older clients get no code they do not know.
+      const old = toComponent(motdCodes(spans, { anyColor: true }), 340).text;
+      t.notRegex(old, /§x/i);
+      t.is(old.replaceAll(/§./gu, ''), motdText(spans));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('property: the codes of codes are the same codes', (t) => {
+  const words = string({ unit: 'grapheme-ascii', maxLength: 8 }).map((text) => text.replaceAll(/[<\\§]/g, ''));
+  assert(
+    property(array(oneof(words, constantFrom('§a', '§l', '§r', '<#123456>', '<b>', '</b>', '<rainbow>'))), (parts) => {
+      const once = codes(parts.join(''));
+      if (once.length <= 1_000) t.is(codes(once), once);
+    }),
+  );
+});
+
+test('P-05 property: no description becomes HTML of its own', (t) => {
+  assert(
+    property(motds, (motd) => {
+      const html = motdHtml(motd).toString();
+      const tags = html.match(/<[^>]*>/g) ?? [];
+      for (const tag of tags) {
+        t.regex(tag, /^(?:<\/?bdi>|<br \/>|<font color="#[0-9a-f]{6}">|<\/font>|<span class="[a-z ]+">|<\/span>)$/);
+      }
+      t.notRegex(html.replaceAll(/<[^>]*>/g, ''), /[<>"']/);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('hostile text takes no time', (t) => {
+  const spentMs = cpuTime();
+  for (const part of ["<a:'':'", '<hover:', '<', '§x', '<gradient:red', "<c:'", '</', '<b>'] as const)
+    parseMotd(part.repeat(1_000));
+  t.true(spentMs() < 1_000);
+});
+
+function flat({ text, extra, ...style }: TextComponent): MotdSpan[] {
+  const { color, ...formats } = style;
+  const value = color === undefined ? undefined : colorValue(color);
+  const own = text === '' ? [] : [{ ...formats, ...(value !== undefined && { color: value }), text }];
+  return [...own, ...(extra ?? []).flatMap(flat)];
+}
+
+function merged(spans: readonly MotdSpan[]): MotdSpan[] {
+  const result: MotdSpan[] = [];
+  for (const span of spans) {
+    const last = result.at(-1);
+    if (last && sameStyle(last, span)) last.text += span.text;
+    else result.push({ ...span });
+  }
+  return result;
+}

@@ -1,0 +1,194 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import test, { type ExecutionContext } from 'ava';
+import { array, assert, constantFrom, dictionary, oneof, property, string } from 'fast-check';
+import { managementSecret } from '../../src/game/management-settings.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { formatProperties, parseProperties } from '../../src/game/properties/format.ts';
+import {
+  DEFAULT_MOTD,
+  OWNED_PROPERTIES,
+  acceptEula,
+  mergeProperties,
+  ownedProperties,
+  readProperties,
+  writeProperties,
+} from '../../src/game/properties/properties.ts';
+import { maskProperties } from '../../src/jail/secrets.ts';
+import { cpuTime } from '../support/cpu.ts';
+
+const special = constantFrom(...'\\ \t\f\r\n=:#!u00e4é\u2028\u0000😀'.split(''));
+const nasty = oneof(
+  string({ unit: 'binary', maxLength: 40 }),
+  array(special).map((chars) => chars.join('')),
+);
+const entries = dictionary(nasty, nasty).map((object) => new Map(Object.entries(object)));
+
+async function dataRoot(t: ExecutionContext): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'dormouse-properties-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  return dir;
+}
+
+test('what is formatted is read back the same, one line an entry, in ASCII', (t) => {
+  assert(
+    property(entries, (properties) => {
+      const text = formatProperties(properties);
+      t.deepEqual(parseProperties(text), properties);
+      t.is(text.split(/[\r\n\f\u2028]/).length, properties.size + 1);
+      t.regex(text, /^[ -~\n]*$/);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('any text can be read', (t) => {
+  assert(property(nasty, (garbage) => parseProperties(garbage) instanceof Map));
+  const spentMs = cpuTime();
+  parseProperties(`${'\\'.repeat(1_000_001)}x\n${' '.repeat(1_000_000)}y`);
+  t.true(spentMs() < 2_000);
+});
+
+test('lines that go on and on are read in time that their number bounds', (t) => {
+  const spentMs = cpuTime();
+  // A line that was joined anew for each that continues it took 377 s.
+  const read = parseProperties(`level-name=${'a\\\n'.repeat(350_000)}`);
+  t.is(read.get('level-name'), 'a'.repeat(350_000));
+  t.is(maskProperties(Buffer.from(`rcon.password=${'a\\\n'.repeat(250_000)}`)).indexOf('a', 14), -1);
+  t.true(spentMs() < 3_000, `${spentMs()} ms`);
+});
+
+test('a file that is no server.properties by its size is not read as one', async (t) => {
+  const dir = await dataRoot(t);
+  await mkdir(join(dir, 'servers/abc'), { recursive: true });
+  const file = join(dir, 'servers/abc/server.properties');
+  await writeFile(file, `level-name=castle\n#${'x'.repeat(100_000)}\n`);
+  t.is(await createPlayerFiles(dir).property('abc', 'level-name'), 'castle');
+  t.is((await readProperties(dirname(file))).get('level-name'), 'castle');
+  await writeFile(file, `level-name=castle\n#${'x'.repeat(200_000)}\n`);
+  t.is(await createPlayerFiles(dir).property('abc', 'level-name'), '');
+  await t.throwsAsync(readProperties(dirname(file)), { message: /too large/ });
+});
+
+test('a file of a game is read as Java reads it', (t) => {
+  const file =
+    '#Mon\n! note\n\n  motd = \\u00a7aHi\\\n   there \nlevel-seed:\nkey\\ with\\=all : v\\\\\na=1\r\na=2\\t\nlast\\';
+  t.deepEqual(
+    parseProperties(file),
+    new Map([
+      ['motd', '§aHithere '],
+      ['level-seed', ''],
+      ['key with=all', 'v\\'],
+      ['a', '2\t'],
+      ['last', ''],
+    ]),
+  );
+});
+
+test('an owner beats the file, Dormouse beats the owner, and what is taken back returns to the default', (t) => {
+  const merge = (file: Record<string, string>, before: Record<string, string>, properties: Record<string, string>) =>
+    Object.fromEntries(
+      mergeProperties(
+        new Map(Object.entries(file)),
+        new Map(Object.entries(before)),
+        { motd: '', type: 'paper', version: '1.21.4', properties },
+        's3cret',
+      ),
+    );
+  t.like(merge({ pvp: 'true', seed: '1' }, {}, { pvp: 'false', 'rcon.password': 'mine', 'server-port': '1' }), {
+    pvp: 'false',
+    seed: '1',
+    'rcon.password': 's3cret',
+    'server-port': '25565',
+    'online-mode': 'true',
+    'max-players': '20',
+    motd: DEFAULT_MOTD,
+  });
+  t.false('pvp' in merge({ pvp: 'false' }, { pvp: 'false' }, {}));
+  t.is(merge({ pvp: 'true' }, { pvp: 'false' }, {}).pvp, 'true', 'changed in the file since: it stays');
+  t.is(merge({ 'max-players': '5' }, {}, {})['max-players'], '5');
+  t.false(OWNED_PROPERTIES.has('online-mode'));
+  t.false(OWNED_PROPERTIES.has('accepts-transfers'));
+});
+
+test('a server.properties is written for the next boot and survives being written again', async (t) => {
+  const dir = await dataRoot(t);
+  const row = {
+    motd: 'Hallo §a\nWörld %RCON_PASSWORD%',
+    type: 'sandbox',
+    version: '1.21.4',
+    properties: { pvp: 'false' },
+  };
+  await writeProperties(dir, row, 'secret');
+  await writeProperties(dir, row, 'secret');
+  const properties = parseProperties(await readFile(join(dir, 'server.properties'), 'utf8'));
+  t.is(properties.get('motd'), row.motd);
+  t.is(properties.get('pvp'), 'false');
+  t.is(properties.get('online-mode'), 'false');
+  t.is((await stat(join(dir, 'server.properties'))).mode & 0o777, 0o640);
+  await writeProperties(dir, { ...row, properties: {} }, 'secret');
+  t.false(parseProperties(await readFile(join(dir, 'server.properties'), 'utf8')).has('pvp'));
+  await acceptEula(dir);
+  t.is(await readFile(join(dir, 'eula.txt'), 'utf8'), 'eula=true\n');
+  t.deepEqual((await readdir(dir)).sort(), ['.dormouse-properties', 'eula.txt', 'server.properties']);
+});
+
+test('the management port is open where the version has one, behind a secret of its own', (t) => {
+  const owned = (type: string, version: string) =>
+    Object.fromEntries(
+      [...ownedProperties({ motd: '', type, version }, 'hunter2')].filter(([name]) => name.startsWith('management-')),
+    );
+  const { 'management-server-secret': secret, ...open } = owned('paper', '1.21.9');
+  t.regex(secret!, /^[A-Za-z0-9]{40}$/);
+  t.is(secret, managementSecret('hunter2'));
+  t.not(secret, managementSecret('hunter3'));
+  t.deepEqual(open, {
+    'management-server-enabled': 'true',
+    'management-server-host': '0.0.0.0',
+    'management-server-port': '25585',
+    'management-server-tls-enabled': 'false',
+    'management-server-allowed-origins': '',
+  });
+  for (const [type, version] of [
+    ['vanilla', '26.1'],
+    ['fabric', '1.21.10'],
+    ['sandbox', ''],
+  ] as const)
+    t.is(owned(type, version)['management-server-enabled'], 'true', `${type} ${version}`);
+  for (const [type, version] of [
+    ['paper', '1.21.8'],
+    ['vanilla', '25w35a'],
+    ['forge', ''],
+    ['sandbox', '1.20.4'],
+  ] as const)
+    t.deepEqual(owned(type, version), { 'management-server-enabled': 'false' }, `${type} ${version}`);
+  const owners = { 'management-server-secret': 'mine', 'management-server-enabled': 'false' };
+  const row = { motd: '', type: 'paper', version: '1.21.9', properties: owners };
+  t.like(Object.fromEntries(mergeProperties(new Map(Object.entries(owners)), new Map(), row, 'hunter2')), {
+    'management-server-enabled': 'true',
+    'management-server-secret': secret,
+  });
+});
+
+test('a link, a pipe or a huge file in its place is refused and left alone', async (t) => {
+  const dir = await dataRoot(t);
+  const row = { motd: '', type: 'sandbox', version: '1.21.4', properties: {} };
+  const target = join(dir, 'server.properties');
+  const victim = join(dir, 'victim');
+  await writeFile(victim, 'precious=1\n');
+  const refused = { name: 'EngineError', message: /not a plain file/ } as const;
+  await symlink(victim, target);
+  await t.throwsAsync(writeProperties(dir, row, 'secret'), refused);
+  await rm(target);
+  await promisify(execFile)('mkfifo', [target]);
+  await t.throwsAsync(writeProperties(dir, row, 'secret'), refused);
+  await rm(target);
+  await writeFile(target, '#'.repeat(1024 * 1024 + 1));
+  await t.throwsAsync(writeProperties(dir, row, 'secret'), refused);
+  await symlink(victim, join(dir, 'eula.txt'));
+  await t.throwsAsync(acceptEula(dir), refused);
+  t.is(await readFile(victim, 'utf8'), 'precious=1\n');
+});

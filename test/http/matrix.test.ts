@@ -1,0 +1,326 @@
+import test, { type ExecutionContext } from 'ava';
+import { createAuthorize } from '../../src/http/auth.ts';
+import type { Operation } from '../../src/http/operation.ts';
+import { operations } from '../../src/http/operations.ts';
+import { type Role, isAtLeast } from '../../src/http/roles.ts';
+import { FULL_SCOPES, KEY_SCOPES, type Scope } from '../../src/http/scopes.ts';
+import { mintToken } from '../../src/kernel/ids.ts';
+import { CODES, type Code } from '../../src/kernel/status.ts';
+import { revokeApp } from '../../src/people/apps/app-tokens.ts';
+import { authenticate } from '../../src/people/keys/keys.ts';
+import { insertMember } from '../../src/people/member-rows.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+
+/** A code with its reason, or `done`. */
+type Outcome = 'done' | readonly [Code, reason: string];
+type Headers = Record<string, string>;
+
+/** A credential, and what an operation answers it with; undefined: what it answers to who may. */
+interface Credential {
+  headers: Headers;
+  expect: (operation: Operation) => Outcome | undefined;
+}
+
+const ofServer = ({ path }: Operation) => path.startsWith('/v1/servers/{id}');
+/** Names a server in its body. */
+const ofBody = ({ id }: Operation) => id === 'CreateTemplate';
+const ofAccount = ({ path }: Operation) => path.startsWith('/v1/accounts/');
+
+/** What a sleeping server answers to who may: 200, but for these. */
+const ON_A_SLEEPING_SERVER: Record<string, Outcome> = {
+  RestartServer: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  RetryInstall: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  KeepAwake: ['FAILED_PRECONDITION', 'SERVER_HIBERNATED'],
+  RunCommand: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+  RemoveServerPort: ['NOT_FOUND', 'PORT_NOT_FOUND'],
+  DeleteSchedule: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  RunScheduleNow: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  SetScheduleEnabled: ['NOT_FOUND', 'SCHEDULE_NOT_FOUND'],
+  CreateServerFromTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  DeleteTemplate: ['NOT_FOUND', 'TEMPLATE_NOT_FOUND'],
+  DropServerDatabase: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
+  RotateServerDatabasePassword: ['NOT_FOUND', 'DATABASE_NOT_FOUND'],
+  SetModpack: ['FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED'],
+  AddServerMod: ['FAILED_PRECONDITION', 'MODS_NOT_SUPPORTED'],
+  RemoveServerMod: ['NOT_FOUND', 'MOD_NOT_INSTALLED'],
+  DeleteBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  RestoreBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  DownloadBackup: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  SetBackupLocked: ['NOT_FOUND', 'BACKUP_NOT_FOUND'],
+  DeleteServerWorld: ['NOT_FOUND', 'WORLD_NOT_FOUND'],
+  RotateSftpPassword: ['FAILED_PRECONDITION', 'SFTP_DISABLED'],
+  ReadFile: ['FAILED_PRECONDITION', 'NOT_A_FILE'],
+  CopyPath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  RenamePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  DeletePath: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ArchivePaths: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  ExtractArchive: ['NOT_FOUND', 'PATH_NOT_FOUND'],
+  KickPlayer: ['FAILED_PRECONDITION', 'SERVER_NOT_RUNNING'],
+};
+
+/** Bodies that will do, where an operation's own example will not. */
+const BODIES: Record<string, (serverId: string) => object> = {
+  CreateServer: () => ({ name: 'Another', ramMb: 256 }),
+  SetMemberRole: (serverId) => ({ memberId: `mem_${serverId}`, role: 'limited' }),
+  CreateTemplate: () => ({ serverId: 'abc', name: 'Usual' }),
+  DeleteSchedule: () => ({ scheduleId: 'sch_none' }),
+  RunScheduleNow: () => ({ scheduleId: 'sch_none' }),
+  SetScheduleEnabled: () => ({ scheduleId: 'sch_none', enabled: true }),
+  RemoveMember: (serverId) => ({ memberId: `mem_${serverId}` }),
+};
+
+/** What operations without a message want in their query. */
+const QUERIES: Record<string, string> = { UploadFile: '?path=a.txt' };
+
+/** Scopes for what is asked for within an operation: the schedule of the example runs a command. */
+const ALSO: Record<string, Scope> = { CreateSchedule: 'console' };
+
+/** What the scopes of a key decide; undefined: it may. Its user is no operator. */
+function byScope({ id, scope }: Operation, held: readonly Scope[]): Outcome | undefined {
+  const lacks = (needed: Operation['scope']) => needed !== 'any' && !held.includes(needed);
+  if (lacks(scope) || lacks(ALSO[id] ?? 'any')) return ['PERMISSION_DENIED', 'SCOPE_MISSING'];
+  return scope === 'operator' ? ['PERMISSION_DENIED', 'NOT_OPERATOR'] : undefined;
+}
+
+const UNKNOWN: Outcome = ['UNAUTHENTICATED', 'CREDENTIAL_INVALID'];
+
+/** What anything in `Authorization` alone is worth, where it is worth `otherwise` elsewhere. */
+function byToken({ keyOnly }: Operation, otherwise: Outcome | undefined): Outcome | undefined {
+  return keyOnly ? ['UNAUTHENTICATED', 'API_KEY_REQUIRED'] : otherwise;
+}
+
+/** A server with one invitation, of the account `acc_test`. */
+async function addServer(it: ApiUnderTest, serverId: string): Promise<void> {
+  const { store, clock } = it;
+  await it.create(serverId);
+  const guest = { id: `mem_${serverId}`, email: 'guest@example.com', userId: null, role: 'member' as const };
+  const rest = { serverId, invitedBy: 'usr_test', createdAt: clock.now(), acceptedAt: null };
+  await store.write((tx) => insertMember(tx, { ...guest, ...rest }));
+}
+
+async function ask(it: ApiUnderTest, operation: Operation, serverId: string, headers: Headers) {
+  const { id, method, path, example } = operation;
+  const body = method === 'post' ? (BODIES[id]?.(serverId) ?? example ?? {}) : undefined;
+  const address = path
+    .replace('{id}', serverId)
+    .replace('{accountId}', 'acc_test')
+    .replaceAll(/\{\w+\}/g, 'none');
+  return it.call(method.toUpperCase(), address + (QUERIES[id] ?? ''), { key: null, headers, body });
+}
+
+/** Calls every operation with the credential, those that may change something on a server of their own. */
+async function walk(t: ExecutionContext, it: ApiUnderTest, name: string, { headers, expect }: Credential) {
+  for (const operation of operations) {
+    const refused = expect(operation);
+    const serverId = refused === undefined && ofServer(operation) ? `s${++made}` : 'abc';
+    if (serverId !== 'abc') {
+      await addServer(it, serverId);
+      if (name === 'member' || name === 'limited') await it.share(serverId, name);
+    }
+    const answer = await ask(it, operation, serverId, headers);
+    const outcome = refused ?? ON_A_SLEEPING_SERVER[operation.id] ?? 'done';
+    const expected =
+      outcome === 'done' ? [200, undefined, ''] : [CODES[outcome[0]][1], CODES[outcome[0]][0], outcome[1]];
+    t.deepEqual(
+      [answer.status, answer.json['code'], answer.reason],
+      expected,
+      `${operation.id} with ${name}: ${answer.text}`,
+    );
+  }
+}
+let made = 0;
+
+/** Nothing that was refused has left a trace. */
+async function untouched(t: ExecutionContext, { servers, store, ok }: ApiUnderTest): Promise<void> {
+  t.is((await servers.get('abc'))?.state, 'hibernated');
+  t.deepEqual((await ok('GET', '/v1/servers/abc/machine'))['transitions'], [] as unknown);
+  const entries = await store.query<{ action: string }>(`SELECT "action" FROM "audit" WHERE "serverId" = 'abc'`);
+  t.deepEqual(
+    entries.map(({ action }) => action),
+    ['server.create'],
+  );
+}
+
+test('every operation, with everything that is no credential or no longer one', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const { mint, clock, key, browser } = it;
+  const expiring = await mint(KEY_SCOPES, { expiresAt: clock.now() + 60_000 });
+  const revoked = await mint(KEY_SCOPES, { revokedAt: clock.now() });
+  t.is((await it.call('GET', '/v1/whoami', { key: expiring.key })).status, 200);
+  await clock.advance(60_000);
+  const { cookie, csrf } = await browser('usr_test');
+  const nobody = () => UNKNOWN;
+  const noToken = (operation: Operation) => byToken(operation, UNKNOWN);
+  const missing = () => ['UNAUTHENTICATED', 'CREDENTIAL_MISSING'] as const;
+  const credentials: Record<string, Credential> = {
+    none: { headers: {}, expect: missing },
+    'a session': {
+      headers: { cookie, 'x-csrf-token': csrf },
+      expect: ({ scope }) => (scope === 'operator' ? (['PERMISSION_DENIED', 'SCOPE_MISSING'] as const) : missing()),
+    },
+    malformed: { headers: { 'x-api-key': 'dmk_nonsense' }, expect: nobody },
+    empty: { headers: { 'x-api-key': '' }, expect: nobody },
+    unknown: { headers: { 'x-api-key': mintToken('key') }, expect: nobody },
+    revoked: { headers: { 'x-api-key': revoked.key }, expect: nobody },
+    expired: { headers: { 'x-api-key': expiring.key }, expect: nobody },
+    'an app token as a key': { headers: { 'x-api-key': mintToken('app') }, expect: nobody },
+    'a key as a token': { headers: { authorization: `Bearer ${key}` }, expect: noToken },
+    'an unknown or revoked app token': { headers: { authorization: `Bearer ${mintToken('app')}` }, expect: noToken },
+    basic: { headers: { authorization: 'Basic eDp5' }, expect: noToken },
+    'a bad key beside another header': {
+      headers: { 'x-api-key': mintToken('key'), authorization: `Bearer ${key}` },
+      expect: nobody,
+    },
+  };
+  const texts = new Set<string>();
+  for (const [name, credential] of Object.entries(credentials)) {
+    await walk(t, it, name, credential);
+    const answer = await ask(it, operations[0]!, 'abc', credential.headers);
+    t.truthy(answer.headers.get('www-authenticate'));
+    texts.add(answer.text);
+  }
+  t.is(texts.size, 2, 'one answer for no credential, one for all bad ones');
+  await untouched(t, it);
+  const query = `/v1/whoami?x-api-key=${key}&api_key=${key}`;
+  t.is((await it.call('GET', query, { key: null })).status, 401, 'never in a query');
+});
+
+test('every operation, with each scope alone, all and none', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const sets: [string, readonly Scope[]][] = [
+    ['nothing', []],
+    ['everything', KEY_SCOPES],
+    ...KEY_SCOPES.map((scope): [string, readonly Scope[]] => [scope, [scope]]),
+  ];
+  for (const [name, scopes] of sets) {
+    const { key } = await it.mint(scopes);
+    await walk(t, it, name, { headers: { 'x-api-key': key }, expect: (operation) => byScope(operation, scopes) });
+  }
+  await untouched(t, it);
+});
+
+test('every operation, with an app token', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const token = await it.connect('usr_test', 'app_1');
+  const headers = { authorization: `Bearer ${token}` };
+  const allowed = new Set(['WhoAmI', 'ListMyServers']);
+  await walk(t, it, 'an app token', {
+    headers,
+    expect: (operation) =>
+      allowed.has(operation.id) ? undefined : byToken(operation, ['PERMISSION_DENIED', 'APP_TOKEN_NOT_ALLOWED']),
+  });
+  t.deepEqual((await it.call('GET', '/v1/whoami', { key: null, headers })).json, {
+    accountId: '',
+    email: 'owner@example.com',
+    emailVerified: true,
+  });
+  t.is(
+    (await it.call('POST', '/v1/servers/none:start', { key: null, headers, raw: '[' })).reason,
+    'APP_TOKEN_NOT_ALLOWED',
+  );
+  t.is((await it.call('GET', '/v1/whoami', { headers })).json['accountId'], 'acc_test', 'a key beside it decides');
+  await revokeApp(it, { userId: 'usr_test', accountId: 'acc_test' }, 'app_1');
+  await walk(t, it, 'the same, revoked', { headers, expect: (operation) => byToken(operation, UNKNOWN) });
+  await untouched(t, it);
+});
+
+test('the scope of operators is of use only to who is one still', async (t) => {
+  const { mint, store, clock } = await api(t);
+  const authorize = createAuthorize(
+    (key) => authenticate(store, clock, key),
+    async () => undefined,
+    () => {},
+  );
+  const operation = { ...operations[0]!, scope: 'operator' as const };
+  const ask = async () => authorize({ 'x-api-key': (await mint(KEY_SCOPES)).key }, operation);
+  await t.throwsAsync(ask, { message: /Only operators/ });
+  await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  t.true((await ask()).operator);
+});
+
+test('every operation, by who is somebody else, or a member', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const headers = { 'x-api-key': await it.stranger() };
+  const hidden: Outcome = ['NOT_FOUND', 'SERVER_NOT_FOUND'];
+  const foreign: Outcome = ['PERMISSION_DENIED', 'ACCOUNT_MISMATCH'];
+  const other = (operation: Operation): Outcome | undefined =>
+    byScope(operation, FULL_SCOPES) ?? (ofAccount(operation) ? foreign : undefined);
+  await walk(t, it, 'another account’s key', {
+    headers,
+    expect: (operation) => (ofServer(operation) || ofBody(operation) ? hidden : other(operation)),
+  });
+  for (const role of ['limited', 'member'] as const) {
+    await it.share('abc', role);
+    await walk(t, it, role, {
+      headers,
+      expect: (operation) =>
+        isAtLeast(role, operation.role ?? (ofBody(operation) ? 'member' : 'limited'))
+          ? other(operation)
+          : ['PERMISSION_DENIED', 'ROLE_TOO_LOW'],
+    });
+  }
+  await untouched(t, it);
+});
+
+test('every operation, with a key for certain servers only', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const { key } = await it.mint(FULL_SCOPES, { serverIds: ['def'] });
+  const whole = new Set([
+    'CreateServer',
+    'CreateTemplate',
+    'DeleteTemplate',
+    'ListAccountAudit',
+    'GetWallet',
+    'ListLedger',
+    'GetSpendCap',
+    'SetSpendCap',
+    'CreateCheckoutLink',
+  ]);
+  await walk(t, it, 'a key for another server', {
+    headers: { 'x-api-key': key },
+    expect: (operation) => {
+      if (ofServer(operation)) return ['NOT_FOUND', 'SERVER_NOT_FOUND'];
+      return whole.has(operation.id) ? ['PERMISSION_DENIED', 'KEY_LIMITED'] : byScope(operation, FULL_SCOPES);
+    },
+  });
+  await it.create('def');
+  t.is((await it.call('GET', '/v1/servers/def', { key })).status, 200);
+  const ids = (answer: unknown) => (answer as { id: string }[]).map(({ id }) => id);
+  t.deepEqual(ids((await it.call('GET', '/v1/servers', { key })).json['servers']), ['def']);
+  t.deepEqual(ids((await it.call('GET', '/v1/me/servers', { key })).json['my']), ['def']);
+  await untouched(t, it);
+});
+
+test('the server of another account is not there, to the byte', async (t) => {
+  const it = await api(t);
+  await addServer(it, 'abc');
+  const headers = { 'x-api-key': await it.stranger() };
+  const all = operations.filter(ofServer);
+  t.true(all.length >= 10);
+  for (const operation of all) {
+    const other = await ask(it, operation, 'abc', headers);
+    const absent = await ask(it, operation, 'xyz', headers);
+    t.is(other.text, absent.text.replaceAll('xyz', 'abc'), operation.id);
+  }
+  t.deepEqual((await it.call('GET', '/v1/servers', { headers, key: null })).json, { servers: [] });
+});
+
+test('every operation on a server says what one must be there, as the reference has it', (t) => {
+  const roles: Record<Role, string[]> = { limited: [], member: [], owner: [] };
+  for (const operation of operations) {
+    t.is(operation.role !== undefined, ofServer(operation), operation.id);
+    if (operation.role !== undefined) roles[operation.role].push(operation.id);
+  }
+  const owners = ['DeleteServer', 'ListMembers', 'InviteMember', 'SetMemberRole', 'RemoveMember'];
+  for (const id of owners) t.true(roles.owner.includes(id), id);
+  for (const id of ['GetServer', 'StartServer', 'StopServer', 'GetServerLogs']) t.true(roles.limited.includes(id), id);
+  for (const { id, method, role } of operations.filter(ofServer)) {
+    const may = method === 'get' || ['StartServer', 'StopServer'].includes(id);
+    t.true(may || role !== 'limited', `${id}: who is limited changes nothing but sleep`);
+  }
+});

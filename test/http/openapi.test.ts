@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Router } from '@koa/router';
+import test from 'ava';
+import { createApi } from '../../src/http/app.ts';
+import { openapiDocument } from '../../src/http/openapi.ts';
+import { portablePattern } from '../../src/http/portable-pattern.ts';
+import { createGrants } from '../../src/people/grants/grants.ts';
+import { createStartLimit } from '../../src/people/grants/start-limit.ts';
+import { api } from '../support/api-harness.ts';
+import { API_TYPES, apiTypes } from '../support/api-types.ts';
+import { REFERENCE } from '../support/reference.ts';
+
+/** What the document says of one operation, as far as these tests ask. */
+interface Described {
+  operationId: string;
+  tags: string[];
+  description: string;
+  security?: Record<string, unknown>[];
+  'x-required-scope'?: string;
+  'x-section'?: string;
+}
+
+const ROOT = join(import.meta.dirname, '../..');
+const document = openapiDocument({ baseUrl: 'http://panel.example' });
+const described = Object.entries(document['paths'] as Record<string, Record<string, Described>>).flatMap(
+  ([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) =>
+      Object.assign({ path, method: method.toUpperCase() }, operation),
+    ),
+);
+const run = promisify(execFile);
+
+/** An operation as one line, so that a difference can be read. */
+function lineOf(parts: readonly (string | false | undefined)[]): string {
+  return parts.filter(Boolean).join(' ');
+}
+
+test('the control API is the reference’s 96 operations: each in the document, none besides, in its order', (t) => {
+  t.is(REFERENCE.length, 96);
+  const wanted = REFERENCE.map(({ method, path, id, scope, section, appScope, keyOnly = false }) => ({
+    path,
+    line: lineOf([
+      method,
+      path,
+      id,
+      scope,
+      appScope && `${appScope} for apps`,
+      keyOnly && 'keys only',
+      `in ${section}`,
+    ]),
+  }));
+  // A document holds the methods of a path together.
+  const expected = [...Map.groupBy(wanted, ({ path }) => path).values()].flat().map(({ line }) => line);
+  const found = described
+    .filter(({ tags }) => tags.includes('control'))
+    .map(({ method, path, operationId, description, security = [], ...operation }) => {
+      const { 'x-required-scope': scope, 'x-section': section } = operation;
+      const apps = security.some((each) => 'appToken' in each);
+      const [, appScope] = (apps && /Apps need the scope `([\w:]+)`/.exec(description)) || [];
+      const keyOnly = description.includes('Takes API keys only') && 'keys only';
+      return lineOf([method, path, operationId, scope, appScope && `${appScope} for apps`, keyOnly, `in ${section}`]);
+    });
+  const missing = expected.filter((line) => !found.includes(line));
+  const surplus = found.filter((line) => !expected.includes(line));
+  t.deepEqual({ missing, surplus }, { missing: [], surplus: [] });
+  t.deepEqual(found, expected, 'the order is not the reference’s');
+});
+
+test('every operation has one tag and one name of its own', (t) => {
+  const names = described.map(({ operationId }) => operationId);
+  t.deepEqual(
+    names.filter((name, at) => names.indexOf(name) !== at),
+    [],
+  );
+  const tags = new Set((document['tags'] as { name: string }[]).map(({ name }) => name));
+  for (const { operationId, tags: own } of described) {
+    t.is(own.length, 1, operationId);
+    t.true(tags.has(own[0] ?? ''), operationId);
+  }
+});
+
+test('the document holds every route of the API, and no other', async (t) => {
+  const { services, store, clock } = await api(t);
+  const { secret, log } = services;
+  const app = createApi({
+    log,
+    services,
+    device: {
+      ...services,
+      grants: createGrants({ store, clock, secret, log }),
+      startLimit: createStartLimit({ store, clock }),
+    },
+    findPrincipal: async () => undefined,
+    findApp: async () => undefined,
+    telemetry: { expose: async () => '', contentType: 'text/plain', answered: () => {} },
+    readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
+  });
+  const routers = app.middleware.flatMap((each) => ('router' in each ? [each.router as Router] : []));
+  const routes = routers
+    .flatMap(({ stack }) => stack)
+    .flatMap(({ methods, path }) =>
+      methods
+        .filter((method) => method !== 'HEAD')
+        .map(
+          (method) =>
+            `${method} ${String(path)
+              .replaceAll(/(?<!\\):(\w+)/g, '{$1}')
+              .replaceAll('\\', '')}`,
+        ),
+    );
+  t.true(routes.length > 80);
+  const listed = described.map(({ method, path }) => `${method} ${path}`);
+  t.deepEqual(routes.toSorted(), listed.toSorted());
+});
+
+test('a linter finds no fault in the document', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'dormouse-openapi-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(document));
+  const program = join(ROOT, 'node_modules/@redocly/cli/bin/cli.js');
+  const options = ['--config', join(ROOT, '.redocly.yaml'), '--format', 'json', '--max-problems', '1000'];
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+  const { stdout } = await run(process.execPath, [program, 'lint', file, ...options], { env }).catch(
+    // It ends with 1 where there are errors, and says which all the same.
+    (failed: { stdout: string }) => failed,
+  );
+  const { problems } = JSON.parse(stdout) as {
+    problems: { ruleId: string; message: string; location: { pointer?: string }[] }[];
+  };
+  t.deepEqual(
+    problems.map(({ ruleId, message, location }) => `${location[0]?.pointer} ${ruleId}: ${message}`),
+    [],
+  );
+});
+
+test('patterns are such as every language’s expressions read, and keep their meaning', (t) => {
+  const all: string[] = [];
+  JSON.stringify(document, (key, value: unknown) => {
+    if (key === 'pattern' && typeof value === 'string') all.push(value);
+    return value;
+  });
+  t.true(all.length > 100);
+  // No names of sets, no \\u, nothing that looks ahead or behind, and no classes that take more than ASCII elsewhere.
+  t.deepEqual(
+    all.filter((pattern) => /\\[pPudDwWsSbB]|\(\?[=!<]/.test(pattern)),
+    [],
+  );
+  for (const pattern of all) t.notThrows(() => new RegExp(pattern, 'u'), pattern);
+  const sources = [
+    /^\P{Cc}*$/u,
+    /^[^\p{Cc}\p{Bidi_Control}\u2028\u2029@]*$/u,
+    /^[^\p{Cf}]*$/u,
+    /^\p{Cf}$/u,
+    /^[\w-]+$/,
+    /^\d\]$/,
+  ];
+  for (const source of sources) {
+    const portable = new RegExp(portablePattern(source.source), 'u');
+    for (let point = 0; point < 0x11_00_00; point++) {
+      const letter = String.fromCodePoint(point);
+      if (portable.test(letter) !== source.test(letter)) t.fail(`${source.source} at ${point.toString(16)}`);
+    }
+  }
+});
+
+test('the types of the command line are those of the document', async (t) => {
+  t.true((await readFile(API_TYPES, 'utf8')) === (await apiTypes()), 'stale; write them anew: npm run client');
+});

@@ -1,0 +1,401 @@
+import test, { type ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import { createAlerts } from '../../src/insight/alerts/alerts.ts';
+import { type Notice, webhookBody } from '../../src/insight/alerts/body.ts';
+import { createWebhookOutbox } from '../../src/insight/alerts/outbox.ts';
+import { incidentStep } from '../../src/insight/alerts/tps-incident.ts';
+import { type Webhook, type WebhookAnswer, type WebhookCall, WebhookError } from '../../src/insight/alerts/webhook.ts';
+import { type TypedEvent, createServerEvents } from '../../src/insight/events.ts';
+import { createMetrics } from '../../src/insight/metrics.ts';
+import { createCallLimit } from '../../src/kernel/call-limit.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { world } from '../support/world.ts';
+
+const HOOK = 'https://discord.com/api/webhooks/1/s3cr3t';
+const LOW: Notice = { event: 'tps.low', at: 1_700_000_000_000, tps: 9.5, mspt: 105.26, players: 3 };
+const MINUTE = 60_000;
+
+const pace = (...values: (number | [tps: number, players: number])[]) =>
+  values.map((value, n) => {
+    const [tps, players] = typeof value === 'number' ? [value, 1] : value;
+    return { at: n * MINUTE, tps, players };
+  });
+
+test('an incident opens after three slow minutes, ends after two good ones, and nothing else moves it', (t) => {
+  const step = (openedAt: number | null, ...values: Parameters<typeof pace>) =>
+    incidentStep(pace(...values), { openedAt, readyAt: 0 });
+  t.is(step(null, 14.9, 10, 2), 'open');
+  t.is(step(null, 14, 14), undefined, 'two minutes are not enough');
+  t.is(step(null, 14, 15, 14), undefined);
+  t.is(step(null, 20, 14, 14, 14), 'open');
+  t.is(step(null, 14, 0, 14), undefined, 'a minute of which nothing is known');
+  t.is(step(null, 14, [14, 0], 14), undefined, 'a minute that nobody felt');
+  t.is(step(5, 14, 18, 20), 'close');
+  t.is(step(5, 18, 17.9, 18), undefined);
+  t.is(step(5, 18, 0), undefined);
+  t.is(step(5, [20, 0], [20, 0]), 'close');
+  t.is(incidentStep(pace(20, 20), { openedAt: 5, readyAt: 6 }), 'forget');
+});
+
+test('an incident is opened and closed in turn, whatever the pace', (t) => {
+  const tps = fc.oneof(fc.constantFrom(0, 14.9, 15, 17.9, 18, 20), fc.double({ min: 0, max: 20, noNaN: true }));
+  fc.assert(
+    fc.property(fc.array(tps, { maxLength: 60 }), (values) => {
+      let openedAt: number | null = null;
+      const readings = pace(...values);
+      for (let n = 1; n <= readings.length; n++) {
+        const step = incidentStep(readings.slice(0, n).slice(-3), { openedAt, readyAt: 0 });
+        if (step === 'open') {
+          t.is(openedAt, null);
+          t.true(values.slice(n - 3, n).every((value) => value < 15));
+          openedAt = n;
+        } else if (step === 'close') {
+          t.not(openedAt, null);
+          t.true(values.slice(n - 2, n).every((value) => value >= 18));
+          openedAt = null;
+        }
+      }
+    }),
+  );
+});
+
+const message = (serverName: string, notice: Notice = LOW) => ({ id: 'dlv_1', serverId: 'abc', serverName, notice });
+
+test('the body for Discord, and for receivers of one own', (t) => {
+  t.deepEqual(webhookBody(HOOK, message('Castle')), {
+    username: 'Dormouse',
+    content: 'Castle is slow: 9.5 of 20 ticks per second',
+    embeds: [
+      {
+        description: 'A tick takes 105.3 ms, with 3 players online. You are told when it recovers.',
+        color: 0xd64541,
+        timestamp: '2023-11-14T22:13:20.000Z',
+      },
+    ],
+    allowed_mentions: { parse: [] },
+    dormouse: {
+      id: 'dlv_1',
+      event: 'tps.low',
+      serverId: 'abc',
+      at: '2023-11-14T22:13:20.000Z',
+      tps: 9.5,
+      mspt: 105.26,
+      players: 3,
+    },
+  });
+});
+
+test('the body for Slack, of a recovery and of a spend cap', (t) => {
+  const slack = 'https://hooks.slack.com/services/T/B/x';
+  const good: Notice = {
+    event: 'tps.recovered',
+    at: LOW.at,
+    tps: 19.96,
+    mspt: 4,
+    players: 1,
+    openedAt: LOW.at - 720_000,
+  };
+  t.deepEqual(webhookBody(slack, message('Castle', good)), {
+    text: 'Castle keeps its pace again: 20 ticks per second\nIt was slow for 12 minutes. Now it has 1 player online.',
+    mrkdwn: false,
+    link_names: false,
+  });
+  const ended: Notice = { event: 'tps.ended', at: LOW.at, openedAt: LOW.at - 60_000 };
+  t.like(webhookBody(slack, message('Castle', ended)), {
+    text: 'Castle was stopped while it was slow\nIt was slow for a minute.',
+  });
+  const cap: Notice = { event: 'spendCap.reached', at: LOW.at, capMicros: 5_500_000, action: 'stop' };
+  const { text } = webhookBody(slack, message('A & <B>', cap)) as { text: string };
+  t.is(
+    text,
+    'The spend cap of this month is reached: 5.50 USD\n' +
+      'It is the cap of the account of A &amp; &lt;B&gt;. Servers are being put to sleep.',
+  );
+});
+
+test('P-06 text of users mentions nobody, formats nothing and is evaluated by nobody', (t) => {
+  const content = (name: string, url = HOOK) => {
+    const body = webhookBody(url, message(name)) as { content?: string; text?: string };
+    return (body.content ?? body.text ?? '').split(' is slow')[0];
+  };
+  t.is(content('@everyone'), '\\@\u200Beveryone');
+  t.is(content('<@123> <#4> <@&5>'), '\\<\\@\u200B123\\> \\<\\#4\\> \\<\\@\u200B\\&5\\>');
+  t.is(content('**b** [x](https://e.vil)'), '\\*\\*b\\*\\* \\[x\\]\\(https\\:\\/\\/e\\.vil\\)');
+  t.is(content('{{7*7}} ${7} $& $1 %s'), '\\{\\{7\\*7\\}\\} \\$\\{7\\} \\$\\& \\$1 \\%s');
+  t.is(content('a\n# b\u202Egnp'), 'a \\# b gnp');
+  t.is(content('<!channel> & @here', 'https://hooks.slack.com/x'), '&lt;!channel&gt; &amp; @\u200Bhere');
+  t.is(content('\n\u200B'), 'A server');
+  t.is(content('x'.repeat(500))?.length, 80);
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (name) => {
+      const said = content(name) ?? '';
+      t.notRegex(said, /@(?!\u200B)|[\n\r]/);
+      t.true(said.isWellFormed());
+    }),
+  );
+});
+
+test('a call limit counts each key in the span that ends now, and forgets', async (t) => {
+  const clock = fakeClock();
+  const take = createCallLimit({ most: 2, spanMs: 1_000, clock });
+  t.deepEqual([take('a'), take('a'), take('a'), take('b')], [true, true, false, true]);
+  await clock.advance(600);
+  t.false(take('a'));
+  t.true(take('b'));
+  await clock.advance(401);
+  t.true(take('a'));
+});
+
+/** Servers, and an outbox whose receiver answers as it is told. */
+async function sending(t: ExecutionContext) {
+  const base = await world(t);
+  const { store, clock } = base;
+  const calls: (WebhookCall & { at: number })[] = [];
+  const deeds: { action: string; serverId: string; detail: string }[] = [];
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const it = {
+    ...base,
+    calls,
+    deeds,
+    logged,
+    log,
+    answer: async (): Promise<WebhookAnswer> => ({ status: 204, retryAfterSeconds: null }),
+    outbox: undefined as unknown as ReturnType<typeof open>,
+    /** Another process takes over, of which the first knows nothing. */
+    async restart() {
+      await it.outbox.close();
+      it.outbox = open();
+    },
+    add: (serverId: string, notice: Notice = { ...LOW, at: clock.now() }) =>
+      store.write((tx) => it.outbox.add(tx, serverId, notice)),
+    /** Lets time pass, and the writes that fall into it. */
+    async pass(ms: number) {
+      for (const end = clock.now() + ms; clock.now() < end;) {
+        const next = Math.max(clock.nextAt(), clock.now() + 1);
+        await clock.advance(Math.min(next, end) - clock.now());
+        for (let n = 0; n < 6; n++) await store.write(async () => {});
+      }
+    },
+  };
+  function open() {
+    const webhook: Pick<Webhook, 'post'> = {
+      async post(call) {
+        calls.push({ ...call, at: clock.now() });
+        return it.answer();
+      },
+    };
+    const record = async (_: unknown, deed: { action: string; serverId: string; detail: string }) =>
+      void deeds.push(deed);
+    return createWebhookOutbox({ store, clock, log, webhook, record });
+  }
+  it.outbox = open();
+  t.teardown(() => it.outbox.close());
+  return it;
+}
+
+test('outbox: a message is sent once, and not kept; without a webhook there is none', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  await it.create('off');
+  await it.add('abc');
+  await it.add('off');
+  await it.add('gone');
+  t.is(await it.outbox.waiting(it.store), 1);
+  await it.pass(4_000);
+  t.is(it.calls.length, 1);
+  t.is(it.calls[0]?.url, HOOK);
+  t.regex(it.calls[0]?.id ?? '', /^dlv_\w{26}$/);
+  t.is(await it.outbox.waiting(it.store), 0);
+  await it.pass(MINUTE);
+  t.is(it.calls.length, 1);
+});
+
+test('outbox: a write that fails tells nobody', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  const failing = it.store.write(async (tx) => {
+    await it.outbox.add(tx, 'abc', LOW);
+    throw new Error('not this time');
+  });
+  await t.throwsAsync(failing);
+  await it.pass(10_000);
+  t.is(it.calls.length, 0);
+});
+
+test('outbox: tries again with the same id, longer apart, also by the next process, then gives up and says so', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  it.answer = async () => ({ status: 503, retryAfterSeconds: null });
+  await it.add('abc');
+  await it.pass(MINUTE);
+  t.is(it.calls.length, 2);
+  await it.restart();
+  it.answer = () => Promise.reject(new WebhookError('unreachable', 'no'));
+  await it.pass(100 * MINUTE);
+  t.is(new Set(it.calls.map(({ id }) => id)).size, 1);
+  const gaps = it.calls.slice(1).map(({ at }, n) => Math.round((at - (it.calls[n]?.at ?? 0)) / 1_000 / 5) * 5);
+  t.deepEqual(gaps, [15, 60, 240, 900, 3_600]);
+  t.is(await it.outbox.waiting(it.store), 0);
+  t.like(it.deeds, {
+    0: { action: 'server.alertGivenUp', serverId: 'abc', detail: 'tps.low: unreachable' },
+    length: 1,
+  });
+  t.false(it.logged.join('').includes('s3cr3t'), 'the URL is a secret');
+});
+
+test('outbox: a receiver that wants none gets none; one that wants to wait is left alone', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  it.answer = async () => ({ status: 404, retryAfterSeconds: null });
+  await it.add('abc');
+  await it.pass(10_000);
+  t.is(it.calls.length, 1);
+  t.is(it.deeds[0]?.detail, 'tps.low: answered 404');
+  it.answer = async () => ({ status: 429, retryAfterSeconds: 300 });
+  await it.add('abc');
+  await it.pass(4 * MINUTE);
+  t.is(it.calls.length, 2);
+  it.answer = async () => ({ status: 200, retryAfterSeconds: null });
+  await it.pass(2 * MINUTE);
+  t.is(it.calls.length, 3);
+  t.is(await it.outbox.waiting(it.store), 0);
+});
+
+test('outbox: those of a server come in order, few a minute, the newest twenty; others do not wait for them', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  await it.create('other', { alertWebhookUrl: `${HOOK}2` });
+  const notice = (tps: number): Notice => ({ ...LOW, at: it.clock.now(), tps });
+  for (let n = 0; n < 25; n++) await it.add('abc', notice(n));
+  t.is(await it.outbox.waiting(it.store), 20);
+  await it.add('other');
+  await it.pass(MINUTE);
+  const told = () =>
+    it.calls.filter(({ url }) => url === HOOK).map(({ body }) => (body as { dormouse: { tps: number } }).dormouse.tps);
+  t.deepEqual(told(), [5, 6, 7, 8, 9, 10]);
+  t.is(it.calls.length, 7);
+  await it.pass(5 * MINUTE);
+  t.deepEqual(
+    told(),
+    Array.from({ length: 20 }, (_, n) => n + 5),
+  );
+});
+
+test('outbox: the URL of the moment counts: changed, taken away, or one that is not called any more', async (t) => {
+  const it = await sending(t);
+  await it.create('abc', { alertWebhookUrl: HOOK });
+  it.answer = async () => ({ status: 500, retryAfterSeconds: null });
+  await it.add('abc');
+  await it.pass(4_000);
+  await it.servers.patch('abc', { alertWebhookUrl: 'https://hooks.slack.com/services/new' });
+  await it.pass(30_000);
+  t.deepEqual(Object.keys(it.calls.at(-1)?.body ?? {}), ['text', 'mrkdwn', 'link_names']);
+  await it.servers.patch('abc', { alertWebhookUrl: '' });
+  await it.pass(10 * MINUTE);
+  t.is(it.calls.length, 2);
+  t.is(await it.outbox.waiting(it.store), 0);
+  t.is(it.deeds.length, 0);
+  await it.create('old', { alertWebhookUrl: 'http://10.0.0.1/' });
+  await it.add('old');
+  await it.pass(4_000);
+  t.is(it.calls.length, 2);
+  t.is(it.deeds[0]?.detail, 'tps.low: not a URL that is called');
+});
+
+test('alerts: one slow spell of a running server is one alert and one recovery note, across a restart', async (t) => {
+  const it = await sending(t);
+  const { engine, games, store, clock, log } = it;
+  let tps = 20;
+  const run = games.run.bind(games);
+  games.run = async (address, password, command) =>
+    !['tps', 'mspt'].includes(command)
+      ? run(address, password, command)
+      : `TPS from last 1m, 5m, 15m: ${tps}, 20, 20\nServer tick times (avg/min/max) from last 5s, 10s, 1m:\n◴ 50/2/3, 4/5/6`;
+  games.players.set('abc', 2);
+  const serverEvents = createServerEvents(it.servers, clock);
+  const alerts = createAlerts({ outbox: it.outbox, serverEvents, log });
+  const measure = () =>
+    createMetrics({
+      servers: it.servers,
+      engine,
+      console: games,
+      clock,
+      store,
+      log,
+      rconPassword: () => '',
+      serverEvents,
+      onMinute: alerts.minute,
+    });
+  let metrics = measure();
+  t.teardown(() => metrics.close());
+  await it.create('abc', { type: 'paper', alertWebhookUrl: HOOK });
+  await it.command('abc', 'START');
+  const running = await it.reach('abc', 'running');
+  const told: TypedEvent[] = [];
+  serverEvents.follow(running!, { quota: {}, alert: null }, '', (event) => event?.type === 'alert' && told.push(event));
+  const events = () => it.calls.map(({ body }) => (body as { dormouse: { event: string } }).dormouse.event);
+
+  await it.pass(3 * MINUTE);
+  tps = 9;
+  await it.pass(2 * MINUTE + 5_000);
+  t.deepEqual(events(), []);
+  await it.pass(2 * MINUTE);
+  t.deepEqual(events(), ['tps.low']);
+  tps = 16;
+  await it.pass(3 * MINUTE);
+  metrics.close();
+  metrics = measure();
+  tps = 9;
+  await it.pass(6 * MINUTE);
+  t.deepEqual(events(), ['tps.low'], 'it is the same incident');
+  tps = 20;
+  await it.pass(4 * MINUTE);
+  t.deepEqual(events(), ['tps.low', 'tps.recovered']);
+  t.deepEqual(
+    told.map(({ data }) => (data as { alert: string }).alert),
+    ['tps.low', 'tps.recovered'],
+  );
+  t.deepEqual(await store.query('SELECT * FROM "tps_incidents"'), []);
+
+  tps = 9;
+  await it.pass(5 * MINUTE);
+  t.deepEqual(events().slice(2), ['tps.low']);
+  const restart = async () => {
+    await it.command('abc', 'STOP');
+    await it.reach('abc', 'hibernated');
+    await it.command('abc', 'START');
+    await it.reach('abc', 'running');
+  };
+  await restart();
+  tps = 20;
+  await it.pass(4 * MINUTE);
+  t.deepEqual(events().slice(3), ['tps.ended'], 'a new run is no recovery of the old one');
+  t.deepEqual(await store.query('SELECT * FROM "tps_incidents"'), []);
+
+  tps = 9;
+  await it.pass(5 * MINUTE);
+  t.deepEqual(events().slice(4), ['tps.low']);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  await it.pass(2 * MINUTE);
+  t.deepEqual(events().slice(5), ['tps.ended'], 'told when it stops, whether or not it ever starts again');
+  await it.pass(5 * MINUTE);
+  t.is(events().length, 6);
+  t.like(told.at(-1)?.data, { alert: 'tps.ended' });
+});
+
+test('alerts: a spend cap is told to each webhook of the account once', async (t) => {
+  const it = await sending(t);
+  const { outbox, log, store } = it;
+  const alerts = createAlerts({ outbox, serverEvents: { publish: () => {} }, log });
+  await it.create('one', { alertWebhookUrl: HOOK });
+  await it.create('two', { alertWebhookUrl: HOOK });
+  await it.create('three', { alertWebhookUrl: 'https://hooks.slack.com/services/x' });
+  await it.create('four');
+  const cap = { accountId: 'acc_test', capMicros: 1_000_000, action: 'notify', at: it.clock.now() } as const;
+  await store.write((tx) => alerts.spendCapReached(tx, cap));
+  await it.pass(6_000);
+  t.deepEqual(it.calls.map(({ url }) => url).sort(), [HOOK, 'https://hooks.slack.com/services/x']);
+});

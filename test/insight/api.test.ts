@@ -1,0 +1,289 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { readTickStats, tickCommands } from '../../src/game/tick-stats.ts';
+import { insertSample } from '../../src/insight/metric-rows.ts';
+import { createMetrics } from '../../src/insight/metrics.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
+import { api } from '../support/api-harness.ts';
+import { cpuTime } from '../support/cpu.ts';
+
+const PAPER_TPS = '§6TPS from last 1m, 5m, 15m: §a*20.0, §a19.95, §a19.98';
+const PAPER_MSPT =
+  '§6Server tick times §e(§7avg§e/§7min§e/§7max§e)§6 from last 5s§7,§6 10s§7,§6 1m§e:\n' +
+  '§6◴ §a4.2§7/§a2.1§7/§a9.8§e, §a4.5§7/§a2.0§7/§a14.3§e, §a4.9§7/§a1.9§7/§e41.7';
+const TICK_QUERY =
+  'The game is running normallyTarget tick rate: 20.0 per second.\nAverage time per tick: 2.2ms (Target: 50.0ms)' +
+  'Percentiles: P50: 2.0ms P95: 4.0ms P99: 5.3ms. Sample: 100';
+
+const reads = test.macro({
+  exec: (t, replies: string[], expected: { tps: number; mspt: number } | undefined) => {
+    t.deepEqual(readTickStats(replies), expected);
+  },
+  title: (name) => `tick figures: ${name}`,
+});
+
+test('Paper', reads, [PAPER_TPS, PAPER_MSPT], { tps: 20, mspt: 4.2 });
+test(
+  'Paper that lags, without colours, with a comma',
+  reads,
+  [
+    'TPS from last 1m, 5m, 15m: 17,1, 17,4, 19,2',
+    'Server tick times (avg/min/max) from last 5s, 10s, 1m:\n◴ 58,4/2,1/99,8, 4,5/2/3, 4/5/6',
+  ],
+  { tps: 17.1, mspt: 58.4 },
+);
+test('Paper of which one half is missing', reads, [PAPER_TPS, 'Unknown command'], undefined);
+test('vanilla', reads, [TICK_QUERY], { tps: 20, mspt: 2.2 });
+test('vanilla that lags', reads, [TICK_QUERY.replace('2.2ms', '80.0ms')], { tps: 12.5, mspt: 80 });
+test(
+  'Forge',
+  reads,
+  ['Dim 0 (overworld): Mean tick time: 9.000 ms. Mean TPS: 11.000Overall: Mean tick time: 3.140 ms. Mean TPS: 20.000'],
+  { tps: 20, mspt: 3.14 },
+);
+test('NeoForge', reads, ['minecraft:overworld: 20.000 TPS (0.812 ms/tick)\nOverall: 18.500 TPS (54.054 ms/tick)'], {
+  tps: 18.5,
+  mspt: 54.05,
+});
+test('nothing', reads, [], undefined);
+test('what an unknown command says', reads, ['Unknown or incomplete command, see below for error'], undefined);
+
+test('tick figures: which commands, and that no reply takes long or throws', (t) => {
+  const asked = (core: string, version: string) => tickCommands({ core, version }).join(', ');
+  t.is(asked('PAPER', '1.19.4'), 'tps, mspt');
+  t.is(asked('forge', '1.12.2'), 'forge tps');
+  t.is(asked('neoforge', '1.21.1'), 'neoforge tps');
+  for (const version of ['1.20.3', '1.20.4', '1.21', '26.1', '24w14a']) t.is(asked('vanilla', version), 'tick query');
+  for (const version of ['1.20', '1.20.2', '1.8.9']) t.is(asked('fabric', version), '');
+  fc.assert(fc.property(fc.array(fc.string({ unit: 'binary' })), (replies) => void readTickStats(replies)));
+  const spentMs = cpuTime();
+  for (const bit of ['TPS from last ', 'Overall: ', 'Average time per tick: 1', 'Server tick times (', '§', '1'])
+    readTickStats([bit.repeat(200_000)]);
+  t.true(spentMs() < 1_000);
+});
+
+test('metrics: nothing is known of a sleeping server; a running one is read each minute, also by the next process', async (t) => {
+  const it = await api(t);
+  const path = '/v1/servers/abc/metrics';
+  await it.create('abc');
+  const none = { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0, mspt: 0, tps: 0, players: 0, live: false, series: [] };
+  t.deepEqual(await it.ok('GET', path), none as Record<string, unknown>);
+  let reply = TICK_QUERY;
+  const asked: string[] = [];
+  it.games.run = async (_address, _password, command) => {
+    asked.push(command);
+    return reply;
+  };
+  it.games.players.set('abc', 3);
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  // The players are counted by a reading of their own, which must have come before the minute's.
+  const counted = async () => (await it.servers.get('abc'))?.context.live.players === 3;
+  for (let n = 0; n < 100 && !(await counted()); n++) await it.clock.advance(1_000);
+  const samples = async () => ((await it.ok('GET', path))['series'] as unknown[]).length;
+  const before = await samples();
+  asked.length = 0;
+  const minute = async () => {
+    await it.clock.advance(60_000);
+    await it.store.write(async () => {});
+  };
+  await minute();
+  const figures = { cpuPercent: 0, memUsedMb: 1, memLimitMb: 512, mspt: 2.2, tps: 20, players: 3 };
+  await it.until(async () => (await samples()) === before + 1);
+  const first = await it.ok('GET', path);
+  t.like(first, { ...figures, live: true });
+  t.like((first['series'] as object[]).at(-1), figures);
+  t.regex((first['series'] as { ts: string }[])[0]!.ts, /^2023-11-14T22:\d\d:\d\d\.\d{3}Z$/);
+  t.deepEqual(asked, ['tick query'], 'asking for metrics asks no game');
+
+  reply = 'Unknown command';
+  await minute();
+  await it.until(async () => (await samples()) === before + 2);
+  t.like(await it.ok('GET', path), { ...figures, mspt: 0, tps: 0, live: false });
+
+  it.engine.away();
+  await minute();
+  await it.until(async () => (await samples()) === before + 3);
+  t.like(await it.ok('GET', path), { cpuPercent: -1, memUsedMb: 0, memLimitMb: 0 });
+  it.engine.back();
+
+  const { servers, engine, games, clock, store, serverEvents } = it;
+  const log = createLog({ level: 'silent' });
+  const rconPassword = () => '';
+  const next = createMetrics({ servers, engine, console: games, clock, store, log, rconPassword, serverEvents });
+  t.teardown(() => next.close());
+  t.deepEqual(
+    (await next.series('abc')).slice(-3).map(({ cpuPercent, tps }) => [cpuPercent, tps]),
+    [
+      [0, 20],
+      [0, 0],
+      [-1, 0],
+    ],
+  );
+  t.is(next.latest('abc', 0), undefined);
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  const asleep = await it.ok('GET', path);
+  t.like(asleep, { cpuPercent: -1, live: false, players: 0 });
+  t.is((asleep['series'] as unknown[]).length, before + 3);
+});
+
+test('metrics: nobody waits for a game that hangs; a beat that is left out is said', async (t) => {
+  const it = await api(t);
+  const { servers, engine, games, clock, store, serverEvents } = it;
+  const ids = ['hangs', 'abc'];
+  for (const id of ids) {
+    await it.create(id);
+    games.players.set(id, 1);
+    await it.command(id, 'START');
+    await it.reach(id, 'running');
+  }
+  const logged: string[] = [];
+  const log = createLog({ level: 'warn', pretty: false, destination: { write: (line) => void logged.push(line) } });
+  const never = new Promise<never>(() => {});
+  const rconPassword = () => '';
+  const console = { run: async ({ host }: { host: string }) => (host === 'hangs.game' ? never : TICK_QUERY) };
+  const base = { servers, engine, console, clock, store, log, rconPassword, serverEvents };
+  let stored = 0;
+  // Not in the instants in which the service's own readings are stored.
+  await clock.advance(1_000);
+  const metrics = createMetrics({ ...base, onMinute: async () => () => void stored++ });
+  t.teardown(() => metrics.close());
+  for (let minute = 1; minute <= 2; minute++) {
+    await it.until(async () => {
+      await clock.advance(100);
+      // What is being stored takes real time, in which the clock must not reach the next minute.
+      await store.write(async () => {});
+      return stored === minute;
+    });
+    t.like(metrics.latest('abc', 0), { live: true, sample: { tps: 20, memUsedMb: 1 } });
+    t.like(metrics.latest('hangs', 0), { live: false, sample: { tps: 0, memUsedMb: 1 } });
+  }
+  t.deepEqual(logged, []);
+
+  // Each waits its turn behind those that are asked at the same time, none of which answers.
+  const hanging = servers.live().find(({ row }) => row.id === 'hangs')!;
+  const many = { live: () => Array.from({ length: 400 }, () => hanging) };
+  const crowded = createMetrics({ ...base, servers: many });
+  t.teardown(() => crowded.close());
+  await clock.advance(130_000);
+  t.regex(logged.join(''), /left out a minute/);
+});
+
+test('metrics: what an earlier run needed is not said of the present one', async (t) => {
+  const it = await api(t);
+  const path = '/v1/servers/abc/metrics';
+  it.games.run = async () => TICK_QUERY;
+  it.games.players.set('abc', 1);
+  await it.create('abc');
+  // All of it must fit between two minutes, however long files take; and nothing is of the instant of a reading.
+  const become = async (state: 'running' | 'hibernated', command: 'START' | 'KILL') => {
+    await it.clock.advance(10);
+    await it.command('abc', command);
+    await it.reach('abc', state, 25_000, 10);
+  };
+  const isLive = async () => (await it.ok('GET', path))['live'] === true;
+  await become('running', 'START');
+  await it.clock.advance(60_000);
+  await it.until(isLive);
+  await become('hibernated', 'KILL');
+  const before = it.services.metrics.latest('abc', 0)!.sample.at;
+  await become('running', 'START');
+  t.is(it.services.metrics.latest('abc', 0)?.sample.at, before, 'the newest reading is the one of the run before');
+  t.like(await it.ok('GET', path), { tps: 0, live: false, cpuPercent: -1 });
+  await it.clock.advance(60_000);
+  await it.until(isLive);
+});
+
+test('metrics: 24 hours are kept, and what is gone with its server is gone', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const now = it.clock.now();
+  await it.store.write(async (tx) => {
+    for (let n = 0; n < 1_500; n++)
+      await insertSample(tx, 'abc', { at: now - n * 60_000, figures: [1, 2, 3, 4, 5, 6] });
+    await insertSample(tx, 'gone', { at: now, figures: [1, 2, 3, 4, 5, 6] });
+  });
+  const count = async () => (await it.store.query<{ n: number }>('SELECT COUNT(*) AS "n" FROM "metric_samples"'))[0]!.n;
+  t.is(await count(), 1_500);
+  t.is(((await it.ok('GET', '/v1/servers/abc/metrics'))['series'] as unknown[]).length, 1_440);
+  await it.clock.advance(60_000);
+  await it.until(async () => (await count()) === 1_440);
+  await it.ok('DELETE', '/v1/servers/abc');
+  await it.reach('abc', 'gone');
+  await it.until(async () => (await count()) === 0);
+});
+
+test('past failures: of two missing mods both are named, each with the line that shows it', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  it.games.silent.add('abc');
+  const missing = (mod: string, wanted: string) =>
+    `\t - Mod '${mod}' (${mod.toLowerCase()}) 1.0 requires any version of ${wanted}, which is missing!`;
+  const lines = [missing('Waystones', 'balm'), missing('Reese', 'sodium')];
+  it.engine.script('abc', { print: ['[12:00:00] [main/ERROR]: Incompatible mods found!', ...lines], exitCode: 1 });
+  await it.command('abc', 'START');
+  const now = await it.reach('abc', 'start_failed');
+  const entries = (await it.ok('GET', '/v1/servers/abc/diagnostics'))['entries'] as { insights: object[] }[];
+  t.is(entries.length, 1);
+  t.like(entries[0]!.insights, [
+    { code: 'missing_dependency', subject: 'balm', evidence: [lines[0]] },
+    { code: 'missing_dependency', subject: 'sodium', evidence: [lines[1]] },
+  ] as never);
+  t.deepEqual(Object.keys(now?.context.startFailure ?? {}).toSorted(), ['code', 'raw', 'suggestion', 'summary']);
+
+  it.engine.script('abc', {});
+  it.games.silent.delete('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  it.engine.print('abc', '[12:00:00] [Server thread/ERROR]: java.lang.OutOfMemoryError: Java heap space');
+  it.engine.crash('abc', { code: 1 });
+  const crashed = await it.reach('abc', 'start_failed');
+  const [crash] = (await it.ok('GET', '/v1/servers/abc/diagnostics'))['entries'] as Record<string, unknown>[];
+  t.like(crash, { kind: 'crash', code: 'out_of_memory', insights: [{ code: 'out_of_memory' }] as never });
+  t.false('insights' in (crashed?.context.startFailure ?? {}));
+});
+
+test('past failures: a start, a crash, an install, each with its cause and evidence; the newest 50', async (t) => {
+  const it = await api(t);
+  const entries = async (id: string) =>
+    (await it.ok('GET', `/v1/servers/${id}/diagnostics`))['entries'] as Record<string, unknown>[];
+  await it.create('abc');
+  t.deepEqual(await entries('abc'), []);
+  it.games.silent.add('abc');
+  it.engine.script('abc', { print: ['java.lang.OutOfMemoryError: Java heap space'], exitCode: 1 });
+  await it.command('abc', 'START');
+  await it.reach('abc', 'start_failed');
+  const [failed, ...more] = await entries('abc');
+  const server = await it.ok('GET', '/v1/servers/abc');
+  t.is(more.length, 0);
+  t.like(failed, { kind: 'start', code: server['startErrorCode'], summary: server['startErrorSummary'] });
+  t.not(failed!['suggestion'], '');
+  t.true((failed!['evidence'] as string[]).some((line) => line.includes('OutOfMemoryError')));
+
+  it.engine.script('abc', {});
+  it.games.silent.delete('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  await it.clock.advance(120_000);
+  it.engine.crash('abc', { code: 1 });
+  await it.until(async () => (await entries('abc')).length === 2);
+  t.like((await entries('abc'))[0], { kind: 'crash', code: 'unknown' }, 'though it is started again by itself');
+  await it.reach('abc', 'running');
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  t.is((await entries('abc')).length, 2, 'a stop is no failure');
+
+  it.engine.script('pack', { exitCode: 2 });
+  await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'x', modpackVersion: '1' });
+  await it.reach('pack', 'install_failed');
+  t.like(await entries('pack'), [{ kind: 'install' }] as never);
+
+  const row = { at: 1, kind: 'start' as const, summary: '', suggestion: '', evidence: '', insights: '[]' };
+  await it.store.write(async (tx) => {
+    for (let n = 0; n < 60; n++) await insertDiagnostic(tx, 'abc', { ...row, code: `c${n}` });
+  });
+  const kept = await listDiagnostics(it.store, 'abc');
+  t.deepEqual([kept.length, kept[0]?.code, kept.at(-1)?.code], [50, 'c59', 'c10']);
+});

@@ -1,0 +1,137 @@
+import type { LookupAddress } from 'node:dns';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
+import { type WebhookOptions, createWebhook } from '../../src/insight/alerts/https-webhook.ts';
+import { WebhookError } from '../../src/insight/alerts/webhook.ts';
+import { isPublicAddress } from '../../src/kernel/public-address.ts';
+import { receiver } from '../support/receiver.ts';
+
+const V4 = (address: string): LookupAddress => ({ address, family: 4 });
+const HERE = V4('127.0.0.1');
+const URL_HERE = 'https://hooks.example/services/secret';
+
+/** A webhook adapter for which this machine is the public internet, and every name is this machine. */
+async function local(t: ExecutionContext, options: Partial<WebhookOptions> = {}) {
+  const it = await receiver(t);
+  const { port, ca } = it;
+  const webhook = createWebhook({
+    isAllowed: (address) => address === HERE.address,
+    port,
+    ca,
+    resolve: (_, callback) => callback(null, [HERE]),
+    ...options,
+  });
+  const post = (url = URL_HERE) => webhook.post({ url, id: 'dlv_1', body: { content: 'hé' } });
+  const fails = async (reason: WebhookError['reason'], url?: string) => {
+    const error = await t.throwsAsync(post(url), { instanceOf: WebhookError });
+    t.is(error.reason, reason, String(error.cause));
+    t.false(error.message.includes('secret'));
+  };
+  return { it, webhook, post, fails };
+}
+
+test('a webhook is called with an id and a fixed user agent, without cookies, and its status is the answer', async (t) => {
+  const { it, post } = await local(t);
+  t.deepEqual(await post(), { status: 204, retryAfterSeconds: null });
+  const [call] = it.calls;
+  t.is(call?.path, '/services/secret');
+  t.deepEqual(call?.json, { content: 'hé' });
+  const { host, 'idempotency-key': id, 'user-agent': agent, 'content-type': type, cookie } = call?.headers ?? {};
+  t.deepEqual(
+    [host, id, agent, type, cookie],
+    ['hooks.example', 'dlv_1', 'Dormouse-Webhook/1', 'application/json', undefined],
+  );
+  it.answer = (response) => void response.writeHead(429, { 'Retry-After': '7', 'Set-Cookie': 'a=b' }).end('slow down');
+  t.deepEqual(await post(), { status: 429, retryAfterSeconds: 7 });
+  await post();
+  t.is(it.calls.at(-1)?.headers.cookie, undefined, 'nothing is kept between calls');
+});
+
+test('W02 W05 what is no public https URL is not called', async (t) => {
+  const { it, fails } = await local(t, { isAllowed: isPublicAddress });
+  for (const url of [
+    'http://hooks.example/',
+    'https://user:pw@hooks.example/',
+    `https://hooks.example:${it.port}/`,
+    'https://127.0.0.1/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[::1]/',
+    'https://2130706433/',
+    'nonsense',
+  ])
+    await fails('refused', url);
+  t.is(it.calls.length, 0);
+});
+
+test('W03 a name that flips to 127.0.0.1 is refused at connect, as is one that leads there too', async (t) => {
+  const answers: LookupAddress[][] = [[HERE], [V4('203.0.113.1'), HERE], [HERE, { address: '::1', family: 6 }], []];
+  const { it, fails } = await local(t, {
+    isAllowed: isPublicAddress,
+    resolve: (_, callback) => callback(null, answers.shift() ?? []),
+  });
+  for (let n = 0; n < 4; n++) await fails('refused');
+  t.is(it.calls.length, 0);
+  t.is(answers.length, 0, 'each call looks anew');
+});
+
+test('W04 a redirect is an answer and not followed', async (t) => {
+  const { it, post } = await local(t);
+  it.answer = (response) => void response.writeHead(302, { Location: `https://127.0.0.1:${it.port}/inside` }).end();
+  t.is((await post()).status, 302);
+  t.is(it.calls.length, 1);
+});
+
+test('W06 a never-ending response is cut after 4 KiB, and after the time where it says nothing', async (t) => {
+  const { it, post, fails } = await local(t, { timeoutMs: 3_000 });
+  const closed = Promise.withResolvers<number>();
+  it.answer = (response) => {
+    let bytes = 0;
+    const more = () => {
+      while (!response.destroyed && response.write('x'.repeat(1_024))) bytes += 1_024;
+    };
+    response.on('drain', more).on('close', () => closed.resolve(bytes));
+    response.on('error', () => {});
+    more();
+  };
+  t.is((await post()).status, 200);
+  t.true((await closed.promise) < 16 * 1024 * 1024, 'the receiver was cut off');
+
+  const silent = Promise.withResolvers<void>();
+  it.answer = (response) => void response.writeHead(200).write('a', () => response.on('close', () => silent.resolve()));
+  t.is((await post()).status, 200, 'it has answered');
+  await silent.promise;
+
+  it.answer = () => {};
+  await fails('timeout');
+});
+
+test('headers without end, bytes that are no TLS, a wrong certificate, an unknown name: unreachable', async (t) => {
+  const { it, fails } = await local(t);
+  it.answer = (response) => void response.writeHead(200, { 'x-long': 'x'.repeat(16_000) }).end();
+  await fails('unreachable');
+  await fails('unreachable', 'https://another.example/');
+
+  const plain = createServer((socket) => void socket.on('error', () => {}).end('HTTP/1.1 200 OK\r\n\r\n'));
+  plain.listen(0, '127.0.0.1');
+  await once(plain, 'listening');
+  t.teardown(() => plain.close());
+  const noTls = await local(t, { port: (plain.address() as AddressInfo).port });
+  await noTls.fails('unreachable');
+
+  const unknown = await local(t, {
+    resolve: (_, callback) => callback(Object.assign(new Error('not found'), { code: 'ENOTFOUND' }), []),
+  });
+  await unknown.fails('unreachable');
+});
+
+test('a name that is never found is given up in time', async (t) => {
+  const { fails } = await local(t, { timeoutMs: 200, resolve: () => {} });
+  await fails('timeout');
+});
+
+test('as it is built into the service, this machine cannot be called', async (t) => {
+  const webhook = createWebhook({ isAllowed: isPublicAddress });
+  for (const url of ['https://localhost/', 'https://127.0.0.1/', 'https://169.254.169.254/'])
+    await t.throwsAsync(webhook.post({ url, id: 'dlv_1', body: {} }), { instanceOf: WebhookError, message: /public/ });
+});

@@ -1,0 +1,474 @@
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { type IncomingHttpHeaders, type IncomingMessage, get } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import type { z } from 'zod';
+import { eventData } from '../../src/cli/sse.ts';
+import { FrameStream } from '../../src/http/frame-stream.ts';
+import { dataFrame } from '../../src/http/sse.ts';
+import { insertIncident } from '../../src/insight/alerts/rows.ts';
+import { SERVER_EVENTS } from '../../src/insight/event-schemas.ts';
+import { revokeOwnKey } from '../../src/people/keys/own-keys.ts';
+import { removeMember } from '../../src/people/members.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+
+interface Stream {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: () => string;
+  /** Resolves with all that has come once that contains `part`. */
+  until: (part: string | RegExp) => Promise<string>;
+  /** Resolves with all that has come once the stream has ended. */
+  ended: Promise<string>;
+  close: () => void;
+}
+
+async function open(t: ExecutionContext, it: ApiUnderTest, path: string, headers: object = {}): Promise<Stream> {
+  const request = get(it.origin + path, { agent: false, headers: { 'x-api-key': it.key, ...headers } });
+  t.teardown(() => request.destroy());
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  let text = '';
+  response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+  response.on('error', () => {});
+  const ended = new Promise<string>((resolve) => void response.on('close', () => resolve(text)));
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    text: () => text,
+    async until(part) {
+      await it.until(() => (typeof part === 'string' ? text.includes(part) : part.test(text)));
+      if (path === EVENTS) t.deepEqual(misfits(text), []);
+      return text;
+    },
+    ended,
+    close: () => request.destroy(),
+  };
+}
+
+/** What events hold that the document does not say of them, or lack. */
+function misfits(text: string): unknown[] {
+  const kinds: Partial<Record<string, z.ZodObject>> = SERVER_EVENTS;
+  return [...text.matchAll(/^event: (\w+)\ndata: (.*)\n\n/gm)].flatMap(([, kind = '', data = '']) => {
+    const parsed = kinds[kind]?.strict().safeParse(JSON.parse(data));
+    return parsed?.success ? [] : [{ kind, data, error: parsed?.error.message }];
+  });
+}
+
+/** A running server called `abc`, whose log can be pulled. */
+async function running(t: ExecutionContext): Promise<ApiUnderTest> {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  return it;
+}
+
+const LOGS = '/v1/servers/abc/logs/stream';
+const idle = (it: ApiUnderTest) =>
+  it.until(() => it.services.streamSlots.taken() === 0 && it.services.logStreams.tailers() === 0);
+
+test('a log stream: exact headers and frames; the backlog, then what comes; ends with the game', async (t) => {
+  const it = await running(t);
+  it.engine.print('abc', 'one', '  two', '', 'three');
+  const stream = await open(t, it, `${LOGS}?tail=3`);
+  t.is(stream.status, 200);
+  t.like(stream.headers, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    'x-content-type-options': 'nosniff',
+  });
+  await stream.until('three');
+  it.engine.print('abc', 'four');
+  t.is(await stream.until('four\n\n'), 'data:   two\n\ndata: \n\ndata: three\n\ndata: four\n\n');
+  it.engine.crash('abc');
+  t.is((await stream.ended).slice(-16), 'ee\n\ndata: four\n\n');
+  await idle(it);
+});
+
+test('a server that does not run: the backlog, then the end; the tail is clamped', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  it.engine.print('abc', ...Array.from({ length: 1_200 }, (_, n) => `line ${n}`));
+  const count = async (query: string) =>
+    (await (await open(t, it, LOGS + query)).ended).split('\n\n').filter((frame) => frame !== '').length;
+  t.deepEqual(
+    [
+      await count(''),
+      await count('?tail=5000'),
+      await count('?tail=-1'),
+      await count('?tail=0'),
+      await count('?tail=7'),
+    ],
+    [100, 1_000, 0, 0, 7],
+  );
+  t.is((await it.call('GET', `${LOGS}?tail=x`)).reason, 'INVALID_FIELD');
+  it.engine.away();
+  t.like(await it.call('GET', LOGS), { status: 503, reason: 'LOGS_UNAVAILABLE' });
+  it.engine.back();
+  t.is((await it.call('HEAD', LOGS)).status, 200);
+  await idle(it);
+});
+
+test('no line can pass for anything but a line', async (t) => {
+  t.is(dataFrame('hi\revent: spoof\rdata: x\n\nid: 1\r\n'), 'data: hievent: spoofdata: xid: 1\n\n');
+  t.is(dataFrame('\u001B[31mred\u001B[0m'), 'data: \u001B[31mred\u001B[0m\n\n');
+  for (const long of ['x'.repeat(9_000), '€'.repeat(9_000), '😀'.repeat(9_000)]) {
+    const frame = dataFrame(long);
+    t.true(Buffer.byteLength(frame) <= 8_192 + 8 && Buffer.byteLength(frame) > 8_192, `${Buffer.byteLength(frame)}`);
+    t.true(frame.isWellFormed());
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string({ unit: 'binary', minLength: 1 })), async (lines) => {
+      const bytes = Buffer.from(lines.map(dataFrame).join(''));
+      const read: string[] = [];
+      for await (const line of eventData(chunks(bytes))) read.push(line);
+      t.deepEqual(
+        read,
+        lines.map((line) => line.replaceAll(/[\r\n]/g, '').toWellFormed()),
+      );
+    }),
+  );
+});
+
+async function* chunks(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+test('no Bearer opens a log stream, and a member needs no more than to be one', async (t) => {
+  const it = await running(t);
+  const token = await it.connect('usr_test', 'app_1');
+  for (const authorization of [`Bearer ${token}`, `Bearer ${it.key}`, 'Basic eDp5', 'Bearer'])
+    t.like(await it.call('GET', LOGS, { key: null, headers: { authorization } }), {
+      status: 401,
+      reason: 'API_KEY_REQUIRED',
+    });
+  t.like(await it.call('GET', LOGS, { key: null }), { status: 401, reason: 'CREDENTIAL_MISSING' });
+  const refused = await it.call('GET', LOGS, { key: null, headers: { authorization: `Bearer ${token}` } });
+  t.is(refused.headers.get('www-authenticate'), 'ApiKey realm="dormouse"', 'no better token is asked for');
+  const beside = await open(t, it, LOGS, { authorization: `Bearer ${token}` });
+  t.is(beside.status, 200, 'a key beside it decides');
+});
+
+test('three streams a key, ten an account; what is closed or refused holds no place', async (t) => {
+  const it = await running(t);
+  const keys = await Promise.all([1, 2, 3, 4].map(async () => (await it.mint(['servers:read'])).key));
+  const streams: Stream[] = [];
+  for (const key of keys.slice(0, 3))
+    for (let n = 0; n < 3; n++) streams.push(await open(t, it, LOGS, { 'x-api-key': key }));
+  t.true(streams.every(({ status }) => status === 200));
+  const refused = await it.call('GET', LOGS, { key: keys[0]! });
+  t.like(refused, { status: 429, reason: 'TOO_MANY_STREAMS' });
+  t.is(refused.headers.get('retry-after'), '15');
+  t.is((await it.call('GET', '/v1/servers/none/logs/stream', { key: keys[3]! })).status, 404);
+  await it.until(() => it.services.streamSlots.taken() === 18);
+  streams.push(await open(t, it, LOGS, { 'x-api-key': keys[3]! }));
+  t.is((await it.call('GET', LOGS, { key: keys[3]! })).status, 429, 'the eleventh of the account');
+  t.is(it.services.logStreams.tailers(), 1, 'one tailer for ten streams');
+  it.engine.print('abc', 'for all');
+  await Promise.all(streams.map((stream) => stream.until('data: for all\n\n')));
+  streams[0]!.close();
+  await it.until(() => it.services.streamSlots.taken() === 18);
+  t.is((await open(t, it, LOGS, { 'x-api-key': keys[0]! })).status, 200);
+  for (const stream of streams) stream.close();
+  it.engine.crash('abc');
+  await idle(it);
+});
+
+test('a thousand streams opened and dropped at once leave nothing behind', async (t) => {
+  const it = await running(t);
+  for (let batch = 0; batch < 20; batch++) {
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, n) => {
+        const socket = connect(it.port, '127.0.0.1');
+        socket.on('error', () => {});
+        socket.write(`GET ${LOGS} HTTP/1.1\r\nHost: x\r\nx-api-key: ${it.key}\r\n\r\n`);
+        await once(socket, 'connect');
+        if (n % 3 === 1) await once(socket, 'data');
+        if (n % 3 === 2) await new Promise(setImmediate);
+        socket.destroy();
+      }),
+    );
+  }
+  await idle(it);
+  t.is((await open(t, it, LOGS)).status, 200);
+});
+
+test.serial(
+  'a client that never reads: told what it missed, others keep up, memory bounded, cut off in the end',
+  async (t) => {
+    const it = await running(t);
+    const socket = connect(it.port, '127.0.0.1');
+    t.teardown(() => socket.destroy());
+    socket.pause();
+    socket.write(`GET ${LOGS}?tail=0 HTTP/1.1\r\nHost: x\r\nx-api-key: ${it.key}\r\n\r\n`);
+    const reader = await open(t, it, `${LOGS}?tail=0`);
+    await it.until(() => it.services.streamSlots.taken() === 4);
+    const before = process.memoryUsage().arrayBuffers;
+    const line = 'x'.repeat(4_000);
+    for (let n = 1; n <= 5_000; n++) {
+      it.engine.print('abc', line);
+      if (n % 50 === 0) {
+        it.engine.print('abc', `mark ${n}.`);
+        await reader.until(`mark ${n}.`);
+      }
+    }
+    const grown = process.memoryUsage().arrayBuffers - before;
+    t.true(grown < 40_000_000, `20 MB were printed, ${grown} bytes more are held`);
+    for (let n = 0; n < 4; n++) await it.clock.advance(15_000);
+    await it.until(() => it.services.streamSlots.taken() === 2);
+    reader.close();
+    await idle(it);
+  },
+);
+
+test('frames that nobody takes: the oldest give way, with one notice, or the stream ends', async (t) => {
+  const frames = new FrameStream((leftOut) => `[${leftOut}]`);
+  const backlog = Array.from({ length: 1_000 }, (_, n) => `b${n} ${'y'.repeat(2_000)}\n`);
+  frames.replay(backlog);
+  for (let n = 0; n < 10_000; n++) frames.send(`f${n} ${'x'.repeat(200)}\n`);
+  frames.end();
+  let text = '';
+  for await (const chunk of frames) text += String(chunk);
+  t.true(text.length < 256 * 1024 + 2_100_000);
+  t.is(text.match(/\[\d+\]/g)?.length, 1);
+  const left = Number(/\[(\d+)\]/.exec(text)?.[1]);
+  t.is(text.match(/^(?:\[\d+\])?[bf]\d+ /gm)?.length, 11_000 - left);
+  t.true(text.includes('f9999 '));
+
+  const strict = new FrameStream('end');
+  for (let n = 0; n < 10_000; n++) strict.send('x'.repeat(100));
+  let rest = 0;
+  for await (const chunk of strict) rest += String(chunk).length;
+  t.is(rest, 0);
+});
+
+test('pings every 15 s, and the end after 30 min', async (t) => {
+  const it = await running(t);
+  // Or the server would go to sleep, and the stream end with it.
+  it.games.players.set('abc', 1);
+  const stream = await open(t, it, `${LOGS}?tail=0`);
+  await it.clock.advance(14_999);
+  t.is(stream.text(), '');
+  await it.clock.advance(1);
+  t.is(await stream.until('ping'), ': ping\n\n');
+  for (let at = 15_000; at < 1_785_000; at += 15_000) await it.clock.advance(15_000);
+  await stream.until(/^(: ping\n\n){119}$/);
+  await it.clock.advance(15_000);
+  t.regex(await stream.ended, /^(: ping\n\n){119,120}$/);
+  await idle(it);
+});
+
+test('who may no longer is cut off: key revoked, expired, role taken, server deleted', async (t) => {
+  const it = await running(t);
+  const who = { kind: 'session', userId: 'usr_test', accountId: 'acc_test' } as never;
+  const { key, row } = await it.mint(['servers:read']);
+  const revoked = await open(t, it, LOGS, { 'x-api-key': key });
+  await revokeOwnKey(it.services, who, row.id);
+  await revoked.ended;
+
+  const silently = await it.mint(['servers:read']);
+  const edited = await open(t, it, LOGS, { 'x-api-key': silently.key });
+  const expiring = await it.mint(['servers:read'], { expiresAt: it.clock.now() + 20_000 });
+  const expired = await open(t, it, LOGS, { 'x-api-key': expiring.key });
+  const stranger = await it.stranger();
+  await it.share('abc', 'limited');
+  const member = await open(t, it, LOGS, { 'x-api-key': stranger });
+  const owner = await open(t, it, LOGS);
+  const { row: server } = (await it.servers.get('abc'))!;
+  await removeMember(it.services, who, server, 'mem_abc_limited');
+  await member.ended;
+  await it.store.write((tx) => tx.run('UPDATE "api_keys" SET "revokedAt" = 1 WHERE "id" = $1', [silently.row.id]));
+  for (let n = 0; n < 2; n++) await it.clock.advance(15_000);
+  await expired.ended;
+  await it.clock.advance(15_000);
+  await edited.ended;
+  it.engine.print('abc', 'still there');
+  await owner.until('still there');
+  await it.ok('DELETE', '/v1/servers/abc');
+  await owner.ended;
+  await idle(it);
+});
+
+interface SeenEvent {
+  id: string;
+  event: string;
+  data: Record<string, unknown>;
+}
+
+function eventsIn(text: string): SeenEvent[] {
+  const frames = text.split('\n\n').filter((frame) => frame !== '' && !frame.startsWith(':'));
+  return frames.map((frame) => {
+    const [, id, event, data] = /^(?:id: (.+)\n)?event: (.+)\ndata: (.+)$/.exec(frame) ?? [];
+    return { id: id!, event: event!, data: JSON.parse(data!) as SeenEvent['data'] };
+  });
+}
+
+const EVENTS = '/v1/servers/abc/events/stream';
+
+test('the events of a server: its state first, then each change, and behind the last one seen for who comes back', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const said = ['Preparing level "world"', 'Preparing spawn area: 42%'];
+  it.engine.script('abc', { print: said.map((line) => `[12:00:00] [Server thread/INFO]: ${line}`) });
+  const stream = await open(t, it, EVENTS);
+  t.is(stream.headers['content-type'], 'text/event-stream; charset=utf-8');
+  t.like(eventsIn(await stream.until('\n\n'))[0], { event: 'state', data: { state: 'hibernated', error: null } });
+  it.games.silent.add('abc');
+  await it.command('abc', 'START');
+  for (let n = 0; !stream.text().includes('42') && n < 40; n++) await it.clock.advance(250);
+  it.games.silent.delete('abc');
+  await it.reach('abc', 'running');
+  it.games.players.set('abc', 2);
+  for (let n = 0; !stream.text().includes('"online":2') && n < 100; n++) await it.clock.advance(1_000);
+  await stream.until('"online":2');
+  // A minute of figures may have come between; of these, only the newest is told again.
+  const seen = eventsIn(stream.text()).filter(({ event }) => event !== 'tick');
+  t.deepEqual(
+    seen.filter(({ event }) => event === 'state').map(({ data }) => data['state']),
+    ['hibernated', 'starting', 'running'],
+  );
+  t.like(seen.find(({ data }) => data['state'] === 'starting')?.data, { cause: { kind: 'key', id: 'key_test' } });
+  t.true(seen.some(({ event, data }) => event === 'progress' && data['percent'] === 42));
+  t.is(seen.at(-1)?.data['online'], 2);
+  t.is(new Set(seen.map(({ id }) => id)).size, seen.length);
+
+  for (const [index, { id }] of seen.entries()) {
+    const again = await open(t, it, EVENTS, { 'last-event-id': id });
+    const rest = seen.slice(index + 1);
+    if (rest.length > 0) await again.until(`id: ${rest.at(-1)!.id}\n`);
+    t.deepEqual(
+      eventsIn(again.text()).filter(({ event }) => event !== 'tick'),
+      rest,
+    );
+    again.close();
+    await it.until(() => it.services.streamSlots.taken() === 2);
+  }
+  for (const unknown of ['x.1', `${seen[0]!.id}9999`, 'nonsense', `${seen[0]!.id.split('.')[0]}.-1`]) {
+    const fresh = await open(t, it, EVENTS, { 'last-event-id': unknown });
+    const [gap, state, ...rest] = eventsIn(await fresh.until(/event: state\n.+\n\n/));
+    t.deepEqual(
+      [gap?.event, gap?.id],
+      ['gap', undefined],
+      'what is missing is said, and by no id that could be resumed',
+    );
+    t.like(state, { event: 'state', data: { state: 'running' } });
+    t.deepEqual(rest, []);
+    fresh.close();
+    await it.until(() => it.services.streamSlots.taken() === 2);
+  }
+  await it.ok('DELETE', '/v1/servers/abc');
+  t.notRegex(await stream.ended, /deleting/);
+  await it.until(() => it.services.streamSlots.taken() === 0);
+});
+
+test('the figures of each minute are an event, of which the newest is kept', async (t) => {
+  const it = await running(t);
+  it.games.players.set('abc', 2);
+  it.games.run = async () => 'Target tick rate: 20.0 per second.\nAverage time per tick: 80.0ms (Target: 50.0ms)';
+  const stream = await open(t, it, EVENTS);
+  const [first] = eventsIn(await stream.until('\n\n'));
+  const ticks = (text: string) => eventsIn(text).filter(({ event }) => event === 'tick');
+  for (let minute = 1; minute <= 3; minute++) {
+    await it.clock.advance(60_000);
+    await it.until(() => ticks(stream.text()).length === minute);
+    // They are told before they are stored, and the next are not read before that.
+    await it.store.write(async () => {});
+  }
+  const figures = { tps: 12.5, mspt: 80, cpuPercent: 0, memUsedMb: 1, memLimitMb: 512, players: 2, live: true };
+  const { at, ...data } = ticks(stream.text()).at(-1)!.data;
+  t.deepEqual(data, figures);
+  t.is(typeof at, 'string');
+  const again = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  await again.until('event: tick');
+  t.deepEqual(ticks(again.text()), ticks(stream.text()).slice(-1));
+});
+
+test('who comes without an event learns all that is: players, quota, and the alert that is open', async (t) => {
+  const it = await running(t);
+  it.games.players.set('abc', 2);
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return (await it.servers.get('abc'))?.context.live.players === 2;
+  });
+  const openedAt = it.clock.now();
+  await it.store.write((tx) => insertIncident(tx, { serverId: 'abc', openedAt }));
+  const fresh = async () => {
+    const stream = await open(t, it, EVENTS);
+    const [first] = eventsIn(await stream.until('\n\n'));
+    stream.close();
+    return first!;
+  };
+  const alert = { alert: 'tps.low', at: new Date(openedAt).toISOString() };
+  const { event, data } = await fresh();
+  t.is(event, 'state');
+  t.like(data, { state: 'running', players: 2, quota: { diskQuotaEffectiveMb: 0, quotaExceeded: false }, alert });
+  it.serverEvents.publish('abc', 'alert', { alert: 'tps.recovered', tps: 20, mspt: 2, players: 2, slowSeconds: 60 });
+  t.is((await fresh()).data['alert'], null, 'what was told last is newer than what was looked up');
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated', 300_000);
+  t.like((await fresh()).data, { state: 'hibernated', players: null });
+});
+
+test('a quota that is exceeded, and a backup on its way, are told', async (t) => {
+  const it = await api(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 2 }] });
+  await it.create('abc');
+  const stream = await open(t, it, EVENTS);
+  const events = (kind: string) =>
+    eventsIn(stream.text())
+      .filter(({ event }) => event === kind)
+      .map(({ data }) => data);
+  await it.during(it.ok('POST', '/v1/servers/abc/backups'));
+  await it.until(async () => {
+    await it.clock.advance(250);
+    return events('backup').at(-1)?.['state'] === 'ready';
+  });
+  t.like(events('backup')[0], { state: 'queued', percent: 0 });
+  t.is(new Set(events('backup').map(({ id }) => id)).size, 1);
+  const folder = join(it.dataDir, 'servers/abc');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'world'), Buffer.alloc(3 * 2 ** 20, 1));
+  await it.clock.advance(60_000);
+  t.is((await it.call('POST', '/v1/servers/abc:start')).reason, 'QUOTA_EXCEEDED');
+  await stream.until('event: quota');
+  const [quota] = events('quota');
+  t.like(quota, { diskQuotaEffectiveMb: 2, quotaExceeded: true });
+  const late = await open(t, it, EVENTS);
+  const { at, ...figures } = quota!;
+  t.is(typeof at, 'string');
+  t.deepEqual(eventsIn(await late.until('\n\n'))[0]?.data['quota'], figures);
+});
+
+test('events are forgotten in the end, and a failure is told with what to do', async (t) => {
+  const it = await running(t);
+  const stream = await open(t, it, EVENTS);
+  const [first] = eventsIn(await stream.until('\n\n'));
+  // Two hundred are kept; the service may have something of its own to tell meanwhile.
+  const publish = (from: number, to: number) => {
+    for (let online = from; online <= to; online++) it.serverEvents.publish('abc', 'players', { online });
+  };
+  publish(1, 150);
+  await stream.until('"online":150}');
+  const known = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  await known.until('"online":150}');
+  t.true(eventsIn(known.text()).length >= 150);
+  publish(151, 250);
+  await stream.until('"online":250}');
+  const late = await open(t, it, EVENTS, { 'last-event-id': first!.id });
+  t.like(eventsIn(await late.until(/event: state\n.+\n\n/)), [{ event: 'gap' }, { event: 'state' }]);
+  t.is((await it.call('GET', EVENTS)).status, 429);
+  t.is((await open(t, it, LOGS)).status, 200, 'counted apart');
+  known.close();
+  await it.until(() => it.services.streamSlots.taken() === 6);
+  const hundredth = eventsIn(stream.text()).find(({ data }) => (data as { online?: number }).online === 100);
+  const next = await open(t, it, EVENTS, { 'last-event-id': hundredth!.id });
+  await next.until('"online":250}');
+  t.true(next.text().includes('"online":101}'));
+  t.false(next.text().includes('"online":100}'));
+  it.engine.crash('abc', { code: 1 });
+  await stream.until('start_failed');
+  t.like(eventsIn(stream.text()).at(-1)?.data, { state: 'start_failed', error: { code: 'unknown' } });
+});

@@ -1,0 +1,36 @@
+/**
+ * What a process without root's rights makes of folders that a plugin of the same user has locked. Takes a data root,
+ * whose `.dormouse-tmp` holds what it may not remove; says what happened as JSON.
+ */
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openJail } from '../../src/jail/jail.ts';
+import { createLog } from '../../src/kernel/log.ts';
+
+const [root = ''] = process.argv.slice(2);
+const warnings: string[] = [];
+const log = createLog({
+  level: 'warn',
+  pretty: false,
+  destination: { write: (line) => void warnings.push((JSON.parse(line) as { msg: string }).msg) },
+});
+
+function lock(path: string): void {
+  mkdirSync(join(root, path, 'in/deeper'), { recursive: true });
+  writeFileSync(join(root, path, 'in/file'), 'x');
+  for (const name of ['in/deeper', 'in', '']) chmodSync(join(root, path, name), 0);
+}
+
+lock('.dormouse-tmp/0123456789ab-0123456789ab');
+lock('world/locked');
+lock('alone');
+await using jail = await openJail(root, { log });
+await jail.remove('world');
+await jail.remove('alone');
+chmodSync(join(root, '.dormouse-tmp'), 0);
+{
+  await using upload = await jail.replace('uploaded');
+  await upload.commit();
+}
+const left = [readdirSync(root).toSorted(), readdirSync(join(root, '.dormouse-tmp'))];
+process.stdout.write(JSON.stringify({ left, warnings }));

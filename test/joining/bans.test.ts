@@ -1,0 +1,188 @@
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { Player, Route } from '../../proxy/ports.ts';
+import { createSessions } from '../../src/billing/sessions.ts';
+import { openSteadyClock } from '../../src/billing/steady-clock.ts';
+import { createPlayerFiles } from '../../src/game/players/files.ts';
+import { createDoor } from '../../src/joining/bans.ts';
+import { createRouting } from '../../src/joining/routing.ts';
+import { type WakePolicy, openWakePolicies } from '../../src/joining/wake-policies.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { type WorldOptions, world } from '../support/world.ts';
+
+const UUID = '069a79f4-44e9-4726-a5be-fca90e38aaf5';
+const OTHER = '853c80ef-3c37-49fd-aa49-938b674adae6';
+const USUAL: WakePolicy = { mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
+
+/** A sleeping server `abc`, whose players knock at its door. */
+async function door(t: ExecutionContext) {
+  // Made once the store is there, which the world makes.
+  let onStep: WorldOptions['onStep'];
+  const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
+  const { store, clock, servers, dataDir } = it;
+  const steady = await openSteadyClock(store, { clock, monotonicMs: () => clock.now(), epoch: 'test' });
+  ({ onStep } = createSessions({
+    clock,
+    steady,
+    prices: { perGbHourMicros: 0, perGbMonthMicros: 0 },
+    record: async () => {},
+  }));
+  const policies = await openWakePolicies(store);
+  const guard = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
+  servers.checkWakes(guard.wakeCap, ['JOIN']);
+  const log = createLog({ level: 'silent' });
+  const routing = createRouting({ servers, clock, log, door: guard, publicHost: 'play.example', sleepers: [] });
+  t.teardown(() => routing.close());
+  await it.create('abc', { name: 'Castle' });
+  const root = join(dataDir, 'servers', 'abc');
+  await mkdir(root, { recursive: true });
+  return {
+    ...it,
+    root,
+    routing,
+    list: (file: string, entries: unknown) => writeFile(join(root, file), JSON.stringify(entries)),
+    async policy(change: Partial<WakePolicy>) {
+      await policies.set('abc', { ...USUAL, ...change }, async () => {});
+      await servers.patch('abc', {});
+    },
+    route: () => routing.lookup('abc.play.example') as Route,
+    /** The text a player is refused with; '' where the server wakes, which is then put to sleep again. */
+    async knock(change: Partial<Player> = {}): Promise<string> {
+      const player: Player = { name: 'Steve', uuid: UUID, ip: '203.0.113.7', protocol: 769, ...change };
+      const gone = new AbortController();
+      const knocked = routing.wake('abc', player, gone.signal).then(
+        () => '',
+        (error: Error) => (error.name === 'JoinRefused' ? error.message : ''),
+      );
+      await it.until(async () => (await servers.get('abc'))?.state !== 'hibernated' || (await settles(knocked)));
+      const wakes = (await servers.get('abc'))?.state !== 'hibernated';
+      if (wakes) {
+        await it.reach('abc', 'running');
+        await it.command('abc', 'STOP');
+        await it.reach('abc', 'hibernated');
+      }
+      gone.abort();
+      return wakes ? '' : knocked;
+    },
+  };
+}
+
+async function settles(promise: Promise<unknown>): Promise<boolean> {
+  const pending = Symbol('pending');
+  return (await Promise.race([promise, new Promise((resolve) => setImmediate(resolve, pending))])) !== pending;
+}
+
+test('anyone wakes by default; nobody where the owner says so, or works on it', async (t) => {
+  const it = await door(t);
+  t.is(await it.knock(), '');
+  await it.policy({ mode: 'nobody' });
+  t.is(await it.knock(), 'Castle is asleep, and only its owner wakes it.');
+  t.is(it.route().asleepLine, '§7Asleep');
+  await it.policy({ maintenanceText: '<red>Back at 8 pm\n§7Sorry', asleepMotd: 'zzz' });
+  t.is(await it.knock(), '§cBack at 8 pm\n§7Sorry');
+  t.is(it.route().asleepLine, '§cBack at 8 pm');
+  t.is(it.route().asleepMotd, '');
+  await it.policy({ asleepMotd: '<#123456>zzz' });
+  t.is(it.route().asleepMotd, '§8§x§1§2§3§4§5§6zzz');
+  t.is(it.engine.boots.length, 1);
+});
+
+test('W-02 who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
+  const it = await door(t);
+  await it.policy({ mode: 'whitelist' });
+  t.regex(await it.knock(), /whitelist can wake it/);
+  await it.list('whitelist.json', [{ uuid: UUID, name: 'Steve' }]);
+  t.is(await it.knock(), '');
+  t.is(await it.knock({ uuid: null }), '', 'an older client names no UUID');
+  t.regex(await it.knock({ uuid: OTHER }), /whitelist/, 'somebody else with a listed name');
+  await it.list('whitelist.json', []);
+  t.regex(await it.knock(), /whitelist/);
+  await it.list('ops.json', [{ uuid: UUID, name: 'Steve', level: 4 }]);
+  t.is(await it.knock(), '');
+
+  await it.policy({});
+  const ban = { created: '2026-01-01 00:00:00 +0000', source: 'Server', expires: 'forever', reason: 'griefing' };
+  await it.list('banned-players.json', [{ ...ban, uuid: UUID, name: 'Steve' }]);
+  t.is(await it.knock(), 'You are banned from Castle.\nReason: griefing');
+  t.is(await it.knock({ name: 'Alex', uuid: OTHER }), '');
+  await it.list('banned-players.json', [{ ...ban, uuid: UUID, name: 'Steve', expires: '2020-01-01 00:00:00 +0000' }]);
+  t.is(await it.knock(), '', 'the ban is over');
+});
+
+test('a whitelist the game has switched on keeps strangers from waking it', async (t) => {
+  const it = await door(t);
+  await writeFile(join(it.root, 'server.properties'), 'white-list=true\n');
+  t.regex(await it.knock(), /whitelist/);
+  await it.servers.patch('abc', { properties: { 'white-list': 'false' } });
+  t.is(await it.knock(), '', 'the owner’s setting is that of the next boot');
+});
+
+test('known: on a list, remembered by the game, or with something left behind in it', async (t) => {
+  const it = await door(t);
+  await it.policy({ mode: 'known' });
+  t.regex(await it.knock(), /Who has played here before/);
+  await it.list('usercache.json', [{ name: 'Steve', uuid: UUID, expiresOn: '2026-12-31 00:00:00 +0000' }]);
+  t.is(await it.knock(), '');
+  await rm(join(it.root, 'usercache.json'));
+  t.regex(await it.knock(), /played/);
+  await mkdir(join(it.root, 'world/playerdata'), { recursive: true });
+  await writeFile(join(it.root, `world/playerdata/${UUID}.dat`), '');
+  t.is(await it.knock(), '');
+  t.regex(await it.knock({ uuid: '../../../etc/passwd' }), /played/);
+});
+
+test('lists that are no lists keep nobody in and nobody out', async (t) => {
+  const it = await door(t);
+  await it.policy({ mode: 'whitelist' });
+  for (const content of ['', '{', '{}', '[null,1,"x",{"name":7}]']) {
+    await writeFile(join(it.root, 'whitelist.json'), content);
+    t.regex(await it.knock(), /whitelist/);
+  }
+  await rm(join(it.root, 'whitelist.json'));
+  await writeFile(join(it.dataDir, 'secret.json'), JSON.stringify([{ uuid: UUID, name: 'Steve' }]));
+  await symlink(join(it.dataDir, 'secret.json'), join(it.root, 'whitelist.json'));
+  t.regex(await it.knock(), /whitelist/, 'a link is not followed');
+});
+
+test('verified: only who has proved an account', async (t) => {
+  const it = await door(t);
+  await it.policy({ mode: 'verified' });
+  t.true(it.route().verifies);
+  t.regex(await it.knock(), /show who you are/);
+  t.is(await it.knock({ verified: true }), '');
+});
+
+test('maxWakesPerDay counts the wakes of players, not the owner’s starts, until midnight', async (t) => {
+  const it = await door(t);
+  await it.policy({ maxWakesPerDay: 2 });
+  t.is(await it.knock(), '');
+  // The owner's own starts are not players'.
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  await it.command('abc', 'STOP');
+  await it.reach('abc', 'hibernated');
+  t.is(await it.knock({ name: 'Alex' }), '');
+  t.regex(await it.knock(), /woken often enough for today/);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+  const left = 86_400_000 - (it.clock.now() % 86_400_000);
+  await it.clock.advance(left);
+  t.is(await it.knock(), '');
+});
+
+test('W-12 a banned address stays out, of an awake server too; players behind the same proxy do not', async (t) => {
+  const it = await door(t);
+  const ban = { created: '', source: '', expires: 'forever', reason: '' };
+  await it.list('banned-ips.json', [{ ...ban, ip: '203.0.113.7' }]);
+  t.is(await it.knock(), 'Your address is banned from this server.');
+  t.is(await it.knock({ ip: '203.0.113.8' }), '');
+  await it.list('banned-ips.json', [
+    { ...ban, ip: '2001:0DB8:0:0::00A' },
+    { ...ban, ip: '203.0.113.7' },
+  ]);
+  t.is(await it.knock({ ip: '2001:db8::a' }), 'Your address is banned from this server.');
+  t.is(await it.knock({ ip: '2001:db8::b' }), '');
+  const player: Player = { name: 'Steve', uuid: UUID, ip: '203.0.113.7', protocol: 769 };
+  await t.throwsAsync(it.routing.admit('abc', player), { name: 'JoinRefused', message: /Your address is banned/ });
+  await t.notThrowsAsync(it.routing.admit('abc', { ...player, ip: '203.0.113.8' }));
+});

@@ -1,0 +1,155 @@
+import { join, normalize, win32 } from 'node:path';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { CORES } from '../../src/game/container.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { pick } from '../../src/mods/choice.ts';
+import { fitOf, folderFor, foldersOf, isModPath } from '../../src/mods/folders.ts';
+import { packPath, readPackIndex } from '../../src/mods/pack-index.ts';
+import type { ModVersion } from '../../src/mods/registries/registry.ts';
+
+const hostile = fc
+  .array(
+    fc.constantFrom(
+      '..',
+      '.',
+      '',
+      '/',
+      '\\',
+      'mods',
+      'a.jar',
+      'C:',
+      '\0',
+      ' ',
+      '%2e%2e',
+      '.dormouse-x',
+      'é',
+      '\n',
+      '\uD800',
+    ),
+    {
+      maxLength: 8,
+    },
+  )
+  .chain((words) => fc.constantFrom('', '/', '\\').map((separator) => words.join(separator)));
+
+test('a pack’s path stays below the server’s folder, whoever reads it, or is refused', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (path) => {
+      const safe = packPath(path);
+      if (safe === undefined) return;
+      t.is(safe, path);
+      for (const joined of [join('/root', safe), normalize(`/root/${safe}`)])
+        if (!joined.startsWith('/root/')) t.fail(safe);
+      if (!win32.join('C:\\root', safe).startsWith('C:\\root\\')) t.fail(safe);
+      if (/\p{Cc}/u.test(safe) || safe.startsWith('.dormouse-')) t.fail(safe);
+    }),
+    { numRuns: 2_000 },
+  );
+  for (const path of ['mods/a.jar', 'config/sub dir/ünï.json', '..a/b..', 'server.properties'])
+    t.is(packPath(path), path);
+  for (const path of [
+    '',
+    '/',
+    '..',
+    'a/..',
+    'a/../b',
+    './a',
+    'a//b',
+    '/a',
+    'a/',
+    'a\\b',
+    'C:/x',
+    'a:b',
+    'a\0',
+    '.dormouse-mods.json',
+    '.rcon-cli.env',
+    'x/'.repeat(70) + 'x',
+    'x'.repeat(256),
+  ])
+    t.is(packPath(path), undefined, JSON.stringify(path));
+});
+
+test('an index is read whole or refused, never anything else', (t) => {
+  const sums = { sha512: 'a'.repeat(128), sha1: 'b'.repeat(40) };
+  const file = { path: 'mods/a.jar', hashes: sums, downloads: ['https://cdn.modrinth.com/a'], fileSize: 1 };
+  const index = {
+    formatVersion: 1,
+    game: 'minecraft',
+    name: 'P',
+    files: [file],
+    dependencies: { minecraft: '1.21', forge: '52' },
+  };
+  t.like(readPackIndex(JSON.stringify(index)), { type: 'forge', minecraftVersion: '1.21', loaderVersion: '52' });
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.json(),
+        fc
+          .constantFrom(...Object.keys(index))
+          .chain((key) => fc.jsonValue().map((value) => JSON.stringify({ ...index, [key]: value }))),
+      ),
+      (text) => {
+        try {
+          for (const { path } of readPackIndex(text).files) t.is(packPath(path), path);
+        } catch (error) {
+          if (!(error instanceof StatusError) || error.code !== 'FAILED_PRECONDITION') throw error;
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test('only a jar directly in a folder for mods is a place for one', (t) => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        hostile,
+        hostile.map((path) => `mods/${path}.jar`),
+      ),
+      (path) => {
+        if (isModPath(path)) t.regex(path, /^(?:mods|plugins)\/[^/\\]+\.jar$/i);
+      },
+    ),
+  );
+  for (const path of ['mods/a.jar', 'plugins/My Plugin-1.0+b.JAR']) t.true(isModPath(path));
+  for (const path of [
+    'a.jar',
+    'mods/.jar',
+    'mods/..jar',
+    'mods/a/b.jar',
+    'mods/../a.jar',
+    'world/a.jar',
+    'mods/a.sh',
+    `mods/${'x'.repeat(250)}.jar`,
+  ])
+    t.false(isModPath(path), path);
+});
+
+test('every core takes mods from somewhere, or says that it takes none', (t) => {
+  for (const type of CORES) {
+    if (type === 'vanilla' || type === 'sandbox' || type === 'custom') {
+      t.is(t.throws<StatusError>(() => foldersOf({ type })).reason, 'MODS_NOT_SUPPORTED');
+      continue;
+    }
+    const host = { type, version: '1.21' };
+    for (const loader of fitOf(host).loaders) t.truthy(folderFor(host, { loaders: [loader] }), `${type} ${loader}`);
+  }
+});
+
+test('of versions the steadiest of the newest is chosen, unless one is named', (t) => {
+  const make = (versionId: string, channel: ModVersion['channel'], number = versionId) =>
+    ({ versionId, channel, number }) as ModVersion;
+  const all = [make('a', 'alpha', '3'), make('b', 'beta', '2'), make('r2', 'release', '2'), make('r1', 'release', '1')];
+  const chosen = (spec: string, of = all) => pick(of, spec)?.versionId;
+  t.deepEqual(
+    ['', 'release', 'beta', 'alpha'].map((spec) => chosen(spec)),
+    ['r2', 'r2', 'b', 'a'],
+  );
+  t.deepEqual([chosen('', all.slice(0, 2)), chosen('', all.slice(0, 1)), chosen('', [])], ['b', 'a', undefined]);
+  t.deepEqual(
+    ['r1', '1', '2', 'none'].map((spec) => chosen(spec)),
+    ['r1', 'r1', 'b', undefined],
+  );
+});

@@ -1,0 +1,491 @@
+import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openDisks } from '../../src/disk/disks.ts';
+import { KEY_SCOPES } from '../../src/http/scopes.ts';
+import type { TypedEvent } from '../../src/insight/events.ts';
+import { createRouting } from '../../src/joining/routing.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { openNodeServices } from '../../src/operators/node-services.ts';
+import { insertServer } from '../../src/servers/rows.ts';
+import { type Answer, type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
+import { OPEN_DOOR } from '../support/door.ts';
+import { STEVE, serverRow } from '../support/world.ts';
+
+const MIB = 1_048_576;
+
+interface NodeUnderTest extends ApiUnderTest {
+  /** Calls as an operator. */
+  operate: (path: string, body?: unknown) => Promise<Answer>;
+  running: (id: string) => Promise<void>;
+  /** Writes into a server's folder, as its game might. */
+  fill: (id: string, name: string, bytes: number) => Promise<void>;
+  /** What a player who joins reads. */
+  kicked: (id: string) => Promise<string>;
+  actions: (accountId: string) => Promise<string[]>;
+}
+
+async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<NodeUnderTest> {
+  let filled = 0;
+  const it = await api(t, { usedBytes: async () => 500e9 + filled, ...options });
+  const { servers, clock, store, engine, dataDir } = it;
+  await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
+  const { key } = await it.mint(KEY_SCOPES);
+  const log = createLog({ level: 'silent' });
+  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [], door: OPEN_DOOR });
+  t.teardown(() => routing.close());
+  return {
+    ...it,
+    operate: (path, body) => it.call(body === undefined ? 'GET' : 'POST', `/v1/operator/${path}`, { key, body }),
+    async running(id) {
+      await it.until(() => engine.boots.includes(id));
+      await it.reach(id, 'running');
+    },
+    async fill(id, name, bytes) {
+      await mkdir(join(dataDir, 'servers', id), { recursive: true });
+      await writeFile(join(dataDir, 'servers', id, name), '');
+      await truncate(join(dataDir, 'servers', id, name), bytes);
+      filled += bytes;
+    },
+    async kicked(id) {
+      const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
+      const error = await t.throwsAsync(routing.wake(id, player, AbortSignal.timeout(5_000)));
+      return error.message;
+    },
+    async actions(accountId) {
+      const sql = 'SELECT "action", "detail" FROM "audit" WHERE "accountId" = $1 ORDER BY "id"';
+      const rows = await store.query<{ action: string; detail: string }>(sql, [accountId]);
+      return rows.map(({ action, detail }) => `${action}: ${detail}`);
+    },
+  };
+}
+
+test('Q-01: a running server that outgrows its quota warns, saves and stops; it sleeps until room is made, and then wakes', async (t) => {
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  const { clock, servers, games } = it;
+  await it.create('full');
+  const events: TypedEvent[] = [];
+  it.serverEvents.follow(
+    (await servers.get('full'))!,
+    { quota: {}, alert: null },
+    '',
+    (event) => void (event?.type === 'quota' && events.push(event)),
+  );
+  await it.command('full', 'START');
+  await it.running('full');
+  await it.fill('full', 'world', 5 * MIB);
+  const shown = () => it.ok('GET', '/v1/servers/full');
+  await it.until(async () => {
+    await clock.advance(1_000);
+    return (await shown())['quotaExceeded'] === true;
+  });
+  await it.until(() =>
+    games.commands.includes("full: say This server's disk is full. It saves and goes to sleep in 10 seconds."),
+  );
+  t.is((await shown())['state'], 'running');
+  // A restart would be a new start.
+  t.is((await it.call('POST', '/v1/servers/full:restart')).reason, 'QUOTA_EXCEEDED');
+  await it.reach('full', 'hibernated');
+  t.deepEqual(
+    games.commands.filter((line) => !line.includes('say')),
+    ['full: save-all flush', 'full: stop'],
+  );
+  t.like(await shown(), { diskUsageMb: '6', diskUsageKnown: true, diskQuotaEffectiveMb: '4', quotaExceeded: true });
+  const machine = await it.ok('GET', '/v1/servers/full/machine');
+  const [, stop] = machine['transitions'] as { cause: object }[];
+  t.like(stop?.cause, { kind: 'system', id: 'quota' });
+
+  const refused = await it.call('POST', '/v1/servers/full:start');
+  t.deepEqual([refused.status, refused.json['code'], refused.reason], [400, 9, 'QUOTA_EXCEEDED']);
+  t.is(
+    refused.json['message'],
+    'The server may take 4 MB of the disk, and takes 6 MB. Delete something, then start it.',
+  );
+  t.is(await it.kicked('full'), 'The disk of this server is full: its owner has to make room before it can wake.');
+  t.is(it.engine.boots.length, 1);
+
+  // By whatever way it was deleted: the start looks itself.
+  await rm(join(it.dataDir, 'servers/full/world'));
+  t.is((await it.call('POST', '/v1/servers/full:start')).status, 200);
+  await it.until(() => it.engine.boots.length === 2);
+  await it.reach('full', 'running');
+  t.deepEqual(
+    events.map(({ data }) => (data as { quotaExceeded: boolean }).quotaExceeded),
+    [true, false],
+  );
+  const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('server.quota'));
+  t.deepEqual(actions, [
+    'server.quotaExceeded: system quota; 6 MB of 4 MB',
+    'server.quotaFreed: system quota; 1 MB of 4 MB',
+  ]);
+});
+
+test('Q-01: freeing space through the service shows at once; an operator’s quota lets it wake as well', async (t) => {
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  await it.create('full');
+  await it.fill('full', 'a', 3 * MIB);
+  await it.fill('full', 'b', 3 * MIB);
+  t.is((await it.call('POST', '/v1/servers/full:start')).reason, 'QUOTA_EXCEEDED');
+  await rm(join(it.dataDir, 'servers/full/a'));
+  it.services.disk.freed('full');
+  await it.until(async () => (await it.ok('GET', '/v1/servers/full'))['quotaExceeded'] === false);
+
+  const granted = await it.operate('servers/full:setDiskQuota', { quotaMb: 2, reason: 'less' });
+  t.like(granted.json, { diskQuotaOverrideMb: '2', diskQuotaEffectiveMb: '2', quotaExceeded: true });
+  t.is((await it.call('POST', '/v1/servers/full:start')).reason, 'QUOTA_EXCEEDED');
+  await it.operate('servers/full:setDiskQuota', { quotaMb: 100, reason: 'large modpack' });
+  t.is((await it.call('POST', '/v1/servers/full:start')).status, 200);
+  await it.running('full');
+  // Less again, while it runs.
+  await it.operate('servers/full:setDiskQuota', { quotaMb: 0, reason: 'as all' });
+  t.is((await it.ok('GET', '/v1/servers/full'))['quotaExceeded'], false);
+  await it.operate('servers/full:setDiskQuota', { quotaMb: 1, reason: 'no' });
+  await it.reach('full', 'hibernated');
+  t.true(
+    (await it.actions('acc_test')).some((line) =>
+      /^server\.setDiskQuota: key key_\w+; 100 MB: large modpack$/.test(line),
+    ),
+  );
+  const bad = [
+    { quotaMb: -1, reason: 'x' },
+    { quotaMb: 1, reason: ' ' },
+    { reason: 'x' },
+    { quotaMb: 1.5, reason: 'x' },
+  ];
+  for (const body of bad) t.is((await it.operate('servers/full:setDiskQuota', body)).status, 400);
+  t.is((await it.operate('servers/none:setDiskQuota', { quotaMb: 1, reason: 'x' })).reason, 'SERVER_NOT_FOUND');
+});
+
+test('Q-01: a quota below what a sleeping server holds shows at once, also where nobody had measured it', async (t) => {
+  const it = await node(t, {});
+  await it.create('full');
+  await it.fill('full', 'world', 3 * MIB);
+  const lowered = await it.operate('servers/full:setDiskQuota', { quotaMb: 1, reason: 'less' });
+  t.like(lowered.json, { diskQuotaEffectiveMb: '1', diskUsageMb: '3', quotaExceeded: true });
+  t.like(await it.ok('GET', '/v1/servers/full'), { quotaExceeded: true });
+  const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('server.quota'));
+  t.deepEqual(actions, ['server.quotaExceeded: system quota; 3 MB of 1 MB']);
+});
+
+test('Q-04: one that grows fast beyond its quota has no grace, and one that grows on while it stops is killed', async (t) => {
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  await it.create('fast');
+  it.engine.script('fast', { ignoreStop: true });
+  await it.command('fast', 'START');
+  await it.running('fast');
+  it.games.silent.add('fast');
+  await it.fill('fast', 'world', 80 * MIB);
+  const begun = it.clock.now();
+  await it.reach('fast', 'stopping');
+  t.true(it.clock.now() - begun < 10_000);
+  await it.fill('fast', 'more', 480 * MIB);
+  const stopping = it.clock.now();
+  await it.reach('fast', 'hibernated');
+  t.true(it.clock.now() - stopping < 40_000, 'before it would be killed anyway');
+  const actions = (await it.actions('acc_test')).filter((line) => line.includes('server.kill'));
+  t.deepEqual(actions, ['server.kill: system quota']);
+});
+
+test('Q-05: 50 creates at once for the last server of an account give exactly one', async (t) => {
+  const it = await node(t, { config: { maxServersPerAccount: 3 } });
+  await it.create('one');
+  await it.create('two');
+  const create = (nth: number) => it.call('POST', '/v1/servers', { body: { name: `Race ${nth}`, ramMb: 256 } });
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, nth) => create(nth)));
+  t.is(answers.filter(({ status }) => status === 200).length, 1);
+  t.is(answers.filter(({ status, reason }) => status === 429 && reason === 'MAX_SERVERS').length, 49);
+  t.is((await it.servers.listByAccount('acc_test')).length, 3);
+});
+
+test('a suspended server stops, says why to its owner, and wakes for nobody until that is over', async (t) => {
+  const it = await node(t);
+  await it.create('bad');
+  await it.command('bad', 'JOIN', STEVE);
+  await it.running('bad');
+  const suspended = await it.operate('servers/bad:suspend', { reason: 'abuse report 4711' });
+  t.like(suspended.json, {
+    state: 'stopping',
+    startErrorCode: 'suspended',
+    startErrorSummary: 'Suspended: abuse report 4711',
+  });
+  await it.reach('bad', 'hibernated');
+  t.is(await it.kicked('bad'), 'This server is closed for now by those who run this place; its owner knows more.');
+  t.true(it.games.commands.includes('bad: say This server is suspended. It saves and stops now.'));
+  t.true(it.games.commands.includes('bad: save-all flush'));
+  const refused = await it.call('POST', '/v1/servers/bad:start');
+  t.deepEqual([refused.status, refused.reason], [400, 'SERVER_SUSPENDED']);
+  t.is(refused.json['message'], 'The server is suspended by the operator: abuse report 4711');
+  t.notRegex(await it.kicked('bad'), /4711/);
+  t.is(it.engine.boots.length, 1);
+
+  await it.operate('servers/bad:unsuspend', { reason: 'settled' });
+  t.like(await it.ok('GET', '/v1/servers/bad'), { startErrorCode: '', startErrorSummary: '' });
+  t.is((await it.call('POST', '/v1/servers/bad:start')).status, 200);
+  const actions = (await it.actions('acc_test')).filter((line) => /^server\.(un)?suspend:/.test(line));
+  t.is(actions.length, 2);
+  t.regex(
+    actions.join('\n'),
+    /server\.suspend: key key_\w+; abuse report 4711\nserver\.unsuspend: key key_\w+; settled/,
+  );
+  t.is((await it.operate('servers/none:suspend', { reason: 'x' })).reason, 'SERVER_NOT_FOUND');
+});
+
+test('behind the stop of a suspended server no start is queued, by whatever command', async (t) => {
+  const it = await node(t);
+  await it.create('slow');
+  it.engine.script('slow', { ignoreStop: true });
+  await it.command('slow', 'START');
+  await it.running('slow');
+  it.games.silent.add('slow');
+  await it.command('slow', 'RESTART');
+  t.truthy((await it.servers.get('slow'))?.context.queued);
+  await it.operate('servers/slow:suspend', { reason: 'abuse' });
+  t.is((await it.servers.get('slow'))?.state, 'stopping');
+  t.is((await it.call('POST', '/v1/servers/slow:restart')).reason, 'SERVER_SUSPENDED');
+  t.regex(await it.kicked('slow'), /^This server is closed for now/);
+  await it.reach('slow', 'hibernated');
+  t.is(it.engine.boots.length, 1);
+});
+
+test('what is suspended or over its quota is not installed again either', async (t) => {
+  const it = await node(t, { diskQuota: [{ ramMb: Infinity, quotaMb: 4 }] });
+  it.engine.script('pack', { refuse: 'install_failed' });
+  await it.create('pack', { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'a-pack' });
+  await it.until(async () => (await it.servers.get('pack'))?.state === 'install_failed');
+  await it.fill('pack', 'mods', 5 * MIB);
+  const retry = async () => (await it.call('POST', '/v1/servers/pack:retryInstall')).reason;
+  await it.until(async () => (await retry()) === 'QUOTA_EXCEEDED');
+  await rm(join(it.dataDir, 'servers/pack/mods'));
+  await it.operate('servers/pack:suspend', { reason: 'abuse' });
+  t.is(await retry(), 'SERVER_SUSPENDED');
+  await it.operate('servers/pack:unsuspend', { reason: 'settled' });
+  t.is(await retry(), '');
+});
+
+test('a suspension survives, also a death between the decision and the stop', async (t) => {
+  const it = await node(t);
+  await it.create('bad');
+  await it.create('asleep');
+  await it.command('bad', 'START');
+  await it.running('bad');
+  // As far as the first write, and no further.
+  const row = { reason: 'abuse', userId: 'usr_test', at: it.clock.now() };
+  for (const serverId of ['bad', 'asleep']) await it.services.suspensions.set({ serverId, ...row }, async () => {});
+  const { store, clock, engine, dataDir, servers, serverEvents, games, services } = it;
+  const again = await openNodeServices({
+    store,
+    clock,
+    engine,
+    dataDir,
+    servers,
+    serverEvents,
+    log: services.log,
+    console: games,
+    disk: await openDisks({ store, clock, log: services.log, dataDir, tiers: [], servers: () => servers }),
+    nodeLabel: 'node-1',
+    rconPassword: () => 'secret',
+    capacity: services.capacity,
+    cores: services.cores,
+  });
+  t.teardown(() => again.close());
+  await it.reach('bad', 'hibernated');
+  t.is(again.suspensions.of('asleep')?.reason, 'abuse');
+  await it.command('asleep', 'DELETE');
+  await it.reach('asleep', 'gone');
+  await it.until(() => again.suspensions.of('asleep') === undefined);
+  await it.until(async () => {
+    const rows = await store.query(`SELECT * FROM "suspensions" WHERE "serverId" = 'asleep'`);
+    return rows.length === 0;
+  });
+  t.pass();
+});
+
+test('a drained node starts nothing and takes nothing new; what is awake stays, and may be restarted', async (t) => {
+  const it = await node(t);
+  await it.create('awake');
+  await it.create('asleep');
+  await it.command('awake', 'START');
+  await it.running('awake');
+  t.like((await it.operate('nodes')).json, { nodes: [{ node: 'node-1', reachable: true, drained: false }] });
+  const drained = await it.operate('nodes:drain', { node: 'node-1', reason: 'new disks' });
+  t.like(drained.json, { drained: true, drainReason: 'new disks', drainedAt: new Date(it.clock.now()).toISOString() });
+  const refused = await it.call('POST', '/v1/servers/asleep:start');
+  t.deepEqual([refused.status, refused.reason], [400, 'NODE_DRAINED']);
+  t.is(refused.json['message'], 'node-1 starts no servers now: new disks');
+  t.is(await it.kicked('asleep'), 'Servers are not started here right now. Try again later.');
+  const created = await it.call('POST', '/v1/servers', { body: { name: 'New', ramMb: 256 } });
+  t.deepEqual([created.status, created.reason], [400, 'REGION_UNAVAILABLE']);
+  t.like(await it.ok('GET', '/v1/capacity'), { available: false, activeServers: 1 });
+  t.like(await it.ok('GET', '/v1/regions'), { regions: [{ available: false }] });
+  t.is((await it.call('POST', '/v1/servers/awake:restart')).status, 200);
+  await it.reach('awake', 'running');
+  // Also the next run of the service.
+  const kept = await it.store.query<{ value: string }>(`SELECT "value" FROM "meta" WHERE "key" = 'node-drain'`);
+  t.is(kept.length, 1);
+  t.is((await it.operate('nodes:drain', { node: 'node-2', reason: 'x' })).reason, 'NODE_NOT_FOUND');
+  t.like((await it.operate('nodes:resume', { node: 'node-1', reason: 'done' })).json, {
+    drained: false,
+    drainedAt: null,
+  });
+  t.is((await it.call('POST', '/v1/servers/asleep:start')).status, 200);
+  t.like(await it.ok('GET', '/v1/capacity'), { available: true });
+  const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('node.'));
+  t.is(actions.length, 2);
+  t.regex(actions[0] ?? '', /^node\.drain: key key_\w+; node-1: new disks$/);
+});
+
+test('what belongs to no server is listed, and goes only when an operator says why', async (t) => {
+  const it = await node(t);
+  await it.create('mine');
+  await it.fill('mine', 'world', 10);
+  await it.fill('lost', 'world', 10);
+  await mkdir(join(it.dataDir, 'backups/lost'), { recursive: true });
+  await writeFile(join(it.dataDir, 'servers/README'), 'not a folder');
+  // Of an earlier run, whose database is lost.
+  const spec = {
+    serverId: 'lost',
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: 256,
+    cpus: 1,
+    ports: [],
+    image: '',
+    dataDir: '/',
+    env: {},
+  };
+  await it.engine.boot(spec, AbortSignal.timeout(1_000));
+  const list = async () => {
+    const { orphans } = (await it.operate('orphans')).json as { orphans: { kind: string; id: string; up: boolean }[] };
+    return orphans.map(({ kind, id, up }) => `${kind} ${id}${up ? ' up' : ''}`);
+  };
+  t.deepEqual(await list(), ['game lost up', 'data lost', 'backups lost']);
+  const remove = async (kind: string, id: string) => {
+    const { reason, status } = await it.operate('orphans:remove', { kind, id, reason: 'left in 2024' });
+    return reason || status;
+  };
+  t.is(await remove('data', 'lost'), 'ORPHAN_IN_USE');
+  t.is(await remove('game', 'lost'), 200);
+  t.is(await remove('data', 'lost'), 200);
+  for (const [kind, id] of [
+    ['data', 'mine'],
+    ['data', 'lost'],
+    ['data', '../servers/mine'],
+    ['data', '..'],
+    ['servers', 'mine'],
+    ['__proto__', 'mine'],
+    ['backups', 'mine'],
+    ['game', 'mine'],
+  ] as const) {
+    t.is(await remove(kind, id), 'ORPHAN_NOT_FOUND', `${kind} ${id}`);
+  }
+  t.deepEqual(await list(), ['backups lost']);
+  await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).every((name) => !name.startsWith('.')));
+  t.true((await readdir(join(it.dataDir, 'servers/mine'))).includes('world'));
+  t.is((await it.engine.list()).length, 0);
+  const actions = (await it.actions('acc_test')).filter((line) => line.startsWith('orphan'));
+  t.regex(
+    actions.join('\n'),
+    /^orphan\.remove: key key_\w+; game lost: left in 2024\norphan\.remove: .*; data lost: left in 2024$/,
+  );
+
+  // While the engine is away nobody knows what runs on the files.
+  it.engine.away();
+  const away = (await it.operate('orphans')).json;
+  t.deepEqual(away['unread'], ['game']);
+  t.is(await remove('backups', 'lost'), 'NODE_UNREACHABLE');
+});
+
+test('what is put aside for a server is nobody’s orphan for as long as there is the server', async (t) => {
+  const it = await node(t);
+  await it.create('lobby');
+  for (const name of ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']) await it.fill(name, 'world', 10);
+  const list = async () => (await it.operate('orphans')).json['orphans'] as { kind: string; id: string }[];
+  const remove = async (id: string) => {
+    const { reason, status } = await it.operate('orphans:remove', { kind: 'data', id, reason: 'x' });
+    return reason || status;
+  };
+  t.like(await list(), [{ kind: 'data', id: 'lost.previous' }]);
+  t.is((await list()).length, 1);
+  t.is(await remove('lobby.previous'), 'ORPHAN_NOT_FOUND');
+  const late = it.services.orphans.remove('data', 'lost.previous', async () => {});
+  await it.store.write((tx) => insertServer(tx, serverRow('lost', 'acc_test', { snapshot: '{}' })));
+  await t.throwsAsync(late, { message: /no such orphan/ });
+  const kept = (await readdir(join(it.dataDir, 'servers'))).toSorted();
+  t.deepEqual(kept, ['lobby', 'lobby.previous', 'lobby.staged', 'lost.previous']);
+});
+
+test('a folder is an orphan’s no more once a server of its name is made, and a removal cut off is ended by the next start', async (t) => {
+  const it = await node(t);
+  await it.fill('lost', 'world', 10);
+  await it.fill('.removing-old-aaaa', 'world', 10);
+  await it.store.write((tx) => insertServer(tx, serverRow('lost', 'acc_test', { snapshot: '{}' })));
+  const { orphans } = it.services;
+  const late = orphans.remove('data', 'lost', async () => {});
+  await t.throwsAsync(late, { message: /no such orphan/ });
+  await orphans.resume();
+  await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).join() === 'lost');
+  t.pass();
+});
+
+test('M-01: while the engine is out of reach a running server is not said to sleep, starts are refused, and all heals by itself', async (t) => {
+  const it = await node(t);
+  await it.create('awake');
+  await it.create('asleep');
+  await it.command('awake', 'START');
+  await it.running('awake');
+  it.engine.away();
+  await it.clock.advance(120_000);
+  const state = async (id: string) => (await it.ok('GET', `/v1/servers/${id}`))['state'];
+  t.is(await state('awake'), 'running');
+  t.like(await it.ok('GET', '/v1/servers'), { servers: [{ state: 'hibernated' }, { state: 'running' }] });
+  t.like((await it.operate('nodes')).json, { nodes: [{ reachable: false, capacity: { available: false } }] });
+  t.like(await it.ok('GET', '/v1/regions'), { regions: [{ available: false }] });
+  const refused = await it.call('POST', '/v1/servers/asleep:start');
+  t.deepEqual([refused.status, refused.reason], [503, 'NODE_UNREACHABLE']);
+  t.is(refused.headers.get('retry-after'), '2');
+  t.is((await it.call('POST', '/v1/servers/awake:restart')).reason, 'NODE_UNREACHABLE');
+  t.is(await state('asleep'), 'hibernated');
+  const reads = ['/logs', '/logs/stream', '/metrics', '/diagnostics', '/machine', '/audit', '/usage', '/events/stream'];
+  for (const path of reads) {
+    const { status, reason } = await it.call('GET', `/v1/servers/awake${path}`);
+    t.true(status === 200 || status === 503, `${path}: ${status} ${reason}`);
+  }
+  // A stop is taken, and done when it can be.
+  t.is((await it.call('POST', '/v1/servers/awake:stop')).status, 200);
+  await it.clock.advance(20_000);
+  t.is(await state('awake'), 'stopping');
+  it.engine.back();
+  await it.reach('awake', 'hibernated');
+  t.is((await it.call('POST', '/v1/servers/asleep:start')).status, 200);
+  await it.running('asleep');
+  t.deepEqual([...it.engine.boots], ['awake', 'asleep']);
+});
+
+test('where games are processes, code that is uploaded is run for operators alone', async (t) => {
+  const it = await node(t, { trusted: 'operators' });
+  const stranger = await it.stranger();
+  const create = (key: string, fields: object) =>
+    it.call('POST', '/v1/servers', { key, body: { name: 'Mine', ramMb: 2_048, ...fields } });
+  const java = { type: 'paper', version: '1.21.8' };
+  for (const refused of [
+    await create(stranger, java),
+    await create(stranger, { type: 'custom', version: '1.21.8' }),
+    await create(stranger, { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack' }),
+  ]) {
+    t.like(refused, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+    t.regex(String(refused.json['message']), /only operators may .*sandbox/);
+  }
+  t.is((await create(stranger, { id: 'lobby' })).status, 200);
+  const changed = await it.call('POST', '/v1/servers/lobby:updateVersion', { key: stranger, body: java });
+  t.like(changed, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is((await it.call('POST', '/v1/servers/lobby:start', { key: stranger })).status, 200);
+  t.is((await create(it.key, { ...java, id: 'ours' })).status, 200);
+  t.is((await it.call('POST', '/v1/servers/ours:start')).status, 200);
+  t.is((await create(it.key, { type: 'custom', version: '1.21.8', id: 'own-jar' })).status, 200);
+  // Made under other rules.
+  await it.create('old', { accountId: 'acc_other', ...java, ramMb: 2_048 });
+  const started = await it.call('POST', '/v1/servers/old:start', { key: stranger });
+  t.like(started, { status: 403, reason: 'UPLOADED_CODE_NOT_ALLOWED' });
+  t.is(await it.kicked('old'), 'Servers of this type are not run here; its owner knows more.');
+  t.false(it.engine.boots.includes('old'));
+});

@@ -1,0 +1,355 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { BrowserContextOptions } from 'playwright-core';
+import { deviceGrantMachine } from '../../machines/device-grant.ts';
+import { serverMachine } from '../../machines/server.ts';
+import { type Box, layOut } from '../../src/operators/pages/chart-layout.ts';
+import { readChart } from '../../src/operators/pages/statechart.ts';
+import type { Grants } from '../../src/people/grants/grants.ts';
+import { type Page, closeBrowser, openTab } from '../support/browser.ts';
+import { cpuTime } from '../support/cpu.ts';
+import { needs } from '../support/needs.ts';
+import { type OperatorSite, openOperatorSite } from './operator-site.ts';
+
+const INSPECT = readFileSync(join(import.meta.dirname, 'inspect.js'), 'utf8');
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+test.after.always(closeBrowser);
+
+async function operatorsTab(t: ExecutionContext, it: OperatorSite, options: BrowserContextOptions = {}) {
+  const tab = await openTab(t, options);
+  await tab.context.addCookies(await it.cookies());
+  return tab;
+}
+
+async function live(page: Page): Promise<void> {
+  await page.locator('[data-status][data-state=on]').waitFor();
+}
+
+/** A server that runs, of which the engine does not end the game, and is told to. Gives what heals the engine. */
+async function stuck(it: OperatorSite, id: string): Promise<() => void> {
+  await it.create(id, { name: 'The Castle' });
+  await it.command(id, 'START', { kind: 'player', id: 'Steve', note: 'joined' });
+  await it.reach(id, 'running');
+  const halt = it.engine.halt.bind(it.engine);
+  let halts = 0;
+  it.engine.halt = () => new Promise<void>(() => void halts++);
+  await it.command(id, 'STOP', { kind: 'user', id: 'usr_test', note: 'asked in the dashboard' });
+  // Its own alarm rings every two minutes, and asks the engine again.
+  for (const asked of [1, 2, 3, 4]) {
+    await it.until(() => halts === asked);
+    await it.clock.advance(asked < 4 ? 120_000 : 40_000);
+  }
+  return () => void (it.engine.halt = halt);
+}
+
+test('the table follows what happens, without a reload and without a complaint of the browser', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  const { page, complaints, asked } = await operatorsTab(t, it);
+  await page.goto(`${it.base}/operator`);
+  await live(page);
+  t.regex(await page.innerText('main'), /No machine is like that/);
+  await page.evaluate('window.stays = true');
+  await it.create('lobby', { name: 'Lobby' });
+  const row = page.locator('tr[data-machine=lobby]');
+  await row.getByText('hibernated').waitFor();
+  const release = it.engine.hold('lobby');
+  await it.command('lobby', 'START', { kind: 'player', id: 'Steve', note: 'joined' });
+  await row.getByText('the game to be ready for players').waitFor();
+  release();
+  await it.reach('lobby', 'running');
+  await row.getByText('running', { exact: true }).waitFor();
+  t.regex(await row.innerText(), /Player Steve\s+joined/);
+  t.is(
+    await page
+      .locator('.chips a', { hasText: 'running' })
+      .innerText()
+      .then((text) => text.replace(/\s+/, ' ')),
+    'running 1',
+  );
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
+  t.deepEqual(
+    asked.filter((url) => !url.startsWith(`${it.base}/`)),
+    [],
+  );
+});
+
+test('a server whose engine never answers the halt is found, understood and freed by the page alone', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  await it.create('asleep');
+  const heal = await stuck(it, 'castle');
+  const { page, complaints } = await operatorsTab(t, it);
+  await page.goto(`${it.base}/operator`);
+  await page.selectOption('#stuck', '300');
+  await page.getByRole('button', { name: 'Show' }).click();
+  t.deepEqual(
+    await page.locator('[data-machine]').evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))),
+    ['castle'],
+  );
+  t.regex(await page.innerText('[data-machine]'), /longer than usual/);
+  await page.getByRole('link', { name: 'The Castle' }).click();
+  await live(page);
+  t.regex(
+    await page.innerText('.facts'),
+    /stopping.halting[\s\S]*6 min 4\d s[\s\S]*the engine to end the game at once[\s\S]*asked in the dashboard/,
+  );
+  t.deepEqual(await litStates(page), ['stopping', 'stopping.halting']);
+  t.deepEqual(await page.locator('.events button').allInnerTexts(), ['ALARM', 'RESTART']);
+
+  heal();
+  await page.getByRole('button', { name: 'ALARM' }).click();
+  t.is(await page.evaluate('document.activeElement.id'), 'reason', 'without a reason nothing is sent');
+  await page.fill('#reason', 'Docker hung; <b>restarted</b>');
+  await page.getByRole('button', { name: 'ALARM' }).click();
+  await page.getByText('ALARM was sent.').waitFor();
+  await it.reach('castle', 'hibernated');
+  await page.locator('.broad [data-state=hibernated].lit').waitFor();
+  t.regex(
+    await page.innerText('[data-live=history]'),
+    /ALARM\s+stopping\s+Operator usr_test\s+Docker hung; <b>restarted<\/b>/,
+  );
+  await page.getByRole('button', { name: 'START' }).waitFor();
+  t.deepEqual(complaints, []);
+});
+
+test('the lit state moves with the machine, and the way it went is shown', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  await it.create('lobby');
+  const { page } = await operatorsTab(t, it);
+  await page.goto(`${it.base}/operator/machines/lobby`);
+  await live(page);
+  await page.fill('#reason', 'half a reason');
+  t.deepEqual(await litStates(page), ['hibernated']);
+  const release = it.engine.hold('lobby');
+  await it.command('lobby', 'START');
+  await page.locator('.broad [data-state=starting].lit').waitFor();
+  await page.locator('.broad .taken[data-from=hibernated][data-to=starting]').waitFor();
+  await page.locator('[data-live=now]', { hasText: 'the game to be ready for players' }).waitFor();
+  release();
+  await it.reach('lobby', 'running');
+  await page.locator('.broad [data-state=running].lit').waitFor();
+  t.deepEqual(await litStates(page), ['running']);
+  await page.locator('.events').getByRole('button', { name: 'KILL' }).waitFor();
+  t.is(await page.inputValue('#reason'), 'half a reason', 'what is being written is left alone');
+  await it.ok('DELETE', '/v1/servers/lobby');
+  await page.getByText('There is no such machine').waitFor();
+});
+
+test('without a script: found, opened, freed by forms and reloads', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  const heal = await stuck(it, 'castle');
+  heal();
+  const { page } = await operatorsTab(t, it, { ...PHONE, javaScriptEnabled: false });
+  await page.goto(`${it.base}/operator?stuck=300`);
+  await page.getByRole('link', { name: 'The Castle' }).click();
+  await page.fill('#reason', 'x'.repeat(200));
+  await page.getByRole('button', { name: 'ALARM' }).click();
+  await it.reach('castle', 'hibernated');
+  await page.getByRole('link', { name: 'Reload' }).click();
+  t.is(await page.locator('.slim [data-state=hibernated].lit').count(), 1);
+  await page.getByText('Delete…').click();
+  await page.fill('#reason-deletion', 'asked by its owner');
+  await page.getByRole('button', { name: 'Yes, delete this server' }).click();
+  await it.reach('castle', 'gone');
+  const { state } = (await it.store.query<{ state: string }>(`SELECT COUNT(*) AS "state" FROM "servers"`))[0]!;
+  t.is(Number(state), 0);
+});
+
+test('what a form sends is checked: illegal events, missing and long reasons, and a foreign token', async (t) => {
+  const it = await openOperatorSite(t);
+  await it.create('lobby');
+  const browser = await it.browser('usr_test');
+  const path = `${it.base}/operator/machines/lobby`;
+  const post = async (fields: Record<string, string>) => {
+    const reply = await fetch(path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: browser.cookie },
+      body: new URLSearchParams({ csrf: browser.csrf, ...fields }),
+    });
+    return { status: reply.status, text: (await reply.text()).replaceAll(/\s+/g, ' ') };
+  };
+  t.is((await post({ event: 'START', reason: 'x', csrf: 'y' })).status, 403);
+  for (const reason of ['', ' ', 'x'.repeat(201), 'a\nb']) t.is((await post({ event: 'START', reason })).status, 422);
+  const illegal = await post({ event: 'UP', reason: 'because "I" say so' });
+  t.is(illegal.status, 400);
+  t.regex(illegal.text, /UP does nothing to a machine that is hibernated\. It takes START, REINSTALL, DELETE\./);
+  t.regex(illegal.text, /value="because &quot;I&quot; say so"/);
+  t.is((await it.servers.get('lobby'))?.state, 'hibernated');
+  t.is((await post({ event: 'START', reason: 'x' })).status, 303);
+});
+
+test('names, causes and reasons from outside are shown as the text they are', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  const { page, complaints } = await operatorsTab(t, it);
+  page.on('dialog', () => t.fail('a script ran'));
+  const nasty = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+  await it.create('lobby', { name: nasty });
+  await it.command('lobby', 'START', { kind: 'player', id: `'${nasty}`, note: `</small>${nasty}` });
+  await page.goto(
+    `${it.base}/operator?q=${encodeURIComponent('"><script>')}&state=${encodeURIComponent(nasty.slice(0, 20))}`,
+  );
+  await live(page);
+  await page.goto(`${it.base}/operator`);
+  await live(page);
+  t.true((await page.innerText('[data-machine=lobby] a')).startsWith('"><img src=x onerror=alert(1)>'));
+  // And the same put in place by the script.
+  await it.reach('lobby', 'running');
+  await page.locator('[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
+  await page.goto(`${it.base}/operator/machines/lobby`);
+  await live(page);
+  await it.command('lobby', 'STOP', { kind: 'operator', id: nasty, note: nasty });
+  await it.reach('lobby', 'hibernated');
+  await page.locator('.broad [data-state=hibernated].lit').waitFor();
+  await page.locator('[data-live=history]', { hasText: 'halt done' }).waitFor();
+  t.is(await page.locator('main img, main script').count(), 0);
+  t.deepEqual(complaints, []);
+});
+
+test('for who is no operator there are no such pages; nobody may frame them, and they run our own files only', async (t) => {
+  const it = await openOperatorSite(t);
+  await it.create('lobby');
+  await it.stranger();
+  const get = (path: string, cookie = '') =>
+    fetch(it.base + path, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
+  const { cookie } = await it.browser('usr_test');
+  const { cookie: other } = await it.browser('usr_other');
+  for (const path of ['/operator', '/operator/machines/lobby', '/operator/machines/none']) {
+    const hidden = await get(path, other);
+    t.is(hidden.status, 404, path);
+    t.notRegex(hidden.headers.get('content-security-policy') ?? '', /script-src/);
+    t.is((await get(path)).headers.get('location'), `/sign-in?next=${encodeURIComponent(path)}`);
+  }
+  t.notRegex(await (await get('/', other)).text(), /\/operator/);
+  const page = await get('/operator', cookie);
+  t.is(
+    page.headers.get('content-security-policy'),
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; script-src 'self'; connect-src 'self'",
+  );
+  t.is(page.headers.get('x-frame-options'), 'DENY');
+  t.regex(await (await get('/', cookie)).text(), /<a href="\/operator">Machines<\/a>/);
+  t.is((await get('/operator/machines/none', cookie)).status, 404);
+  t.is((await get('/operator?after=x', cookie)).status, 400);
+});
+
+test('with 500 machines a page shows fifty, quickly, and leads to the rest', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openOperatorSite(t);
+  for (let n = 0; n < 500; n++) await it.create(`server-${String(n).padStart(3, '0')}`);
+  const { page } = await operatorsTab(t, it);
+  const { cookie } = await it.browser('usr_test');
+  await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
+  const spentMs = cpuTime();
+  const text = await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
+  const took = spentMs();
+  t.is(text.match(/data-machine=/g)?.length, 50);
+  t.log(`500 machines: ${Math.round(took)} ms of CPU until the page was there`);
+  t.true(took < 2_000);
+  await page.goto(`${it.base}/operator`);
+  t.is(await page.locator('[data-machine]').count(), 50);
+  const seen = new Set<string>();
+  for (let pages = 1; ; pages++) {
+    for (const row of await page
+      .locator('[data-machine]')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('data-machine'))))
+      seen.add(row ?? '');
+    const next = page.getByRole('link', { name: 'Next 50' });
+    if ((await next.count()) === 0) {
+      t.is(pages, 10);
+      break;
+    }
+    const here = page.url();
+    await Promise.all([page.waitForURL(({ href }) => href !== here), next.click()]);
+  }
+  t.is(seen.size, 500);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [name, options] of [
+    ['on a phone', PHONE],
+    ['on a desk', { viewport: { width: 1280, height: 900 } }],
+  ] as const) {
+    test(`the pages ${name}, ${colorScheme}: fit, are labelled, and are big enough to touch`, async (t) => {
+      if (!(await needs(t, 'chromium'))) return;
+      const it = await openOperatorSite(t);
+      const heal = await stuck(it, 'castle');
+      t.teardown(heal);
+      await it.create('a-server-with-a-rather-long-name', { name: 'W'.repeat(64) });
+      await (it.services.grants as Grants).start({ clientId: null, scope: '', ip: '::1', userAgent: 'x' });
+      const [grant] = await it.store.query<{ id: string }>('SELECT "id" FROM "grants"');
+      const { page, complaints } = await operatorsTab(t, it, { ...options, colorScheme });
+      const machines = ['castle', 'a-server-with-a-rather-long-name', grant!.id];
+      for (const path of ['/operator', ...machines.map((id) => `/operator/machines/${id}`)]) {
+        await page.goto(it.base + path);
+        await live(page);
+        for (const details of await page.locator('details').all())
+          await details.evaluate((each) => each.setAttribute('open', ''));
+        t.like(
+          await page.evaluate(INSPECT),
+          {
+            language: 'en',
+            title: true,
+            landmarks: [],
+            headings: 1,
+            skippedLevels: [],
+            unlabelled: [],
+            nameless: [],
+            withoutAlt: 0,
+            sameIds: [],
+            danglingIds: [],
+            scripts: 1,
+            formsWithoutToken: 0,
+            small: [],
+            tooWide: 0,
+          },
+          path,
+        );
+      }
+      t.deepEqual(complaints, []);
+    });
+  }
+}
+
+test('a drawing holds every state and every way between two, with no box over another and no text outside its box', (t) => {
+  for (const machine of [serverMachine, deviceGrantMachine]) {
+    const root = readChart(JSON.parse(JSON.stringify(machine.definition)));
+    for (const columns of [1, 2] as const) {
+      const { boxes, edges, width, height } = layOut(root, columns);
+      const ways = boxes.reduce((sum, { state }) => sum + state.exits.length, 0);
+      t.is(edges.length, ways);
+      t.true(boxes.length > 5 && ways > 5);
+      for (const box of boxes) {
+        t.true(box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height, box.state.path);
+        for (const { text, target } of box.lines)
+          t.true(
+            box.textX + (text.length + (target === '' ? 0 : target.length + 1)) * 7.2 <= box.x + box.width,
+            `${box.state.path}: ${text} ${target}`,
+          );
+        for (const other of boxes.filter(
+          (each) =>
+            each !== box &&
+            !each.state.path.startsWith(`${box.state.path}.`) &&
+            !box.state.path.startsWith(`${each.state.path}.`),
+        ))
+          t.false(overlap(box, other), `${box.state.path} and ${other.state.path}`);
+      }
+      for (const { line, head, from, to } of edges) t.notRegex(line + head, /NaN|undefined|Infinity/, `${from} ${to}`);
+    }
+  }
+});
+
+function overlap(a: Box, b: Box): boolean {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+/** The states that are lit in the drawing for wide windows, in the machine's order. */
+async function litStates(page: Page): Promise<(string | null)[]> {
+  return page.locator('.broad .state.lit').evaluateAll((all) => all.map((each) => each.getAttribute('data-state')));
+}

@@ -1,0 +1,480 @@
+import { createHash } from 'node:crypto';
+import { hash } from '@node-rs/argon2';
+import test, { type ExecutionContext } from 'ava';
+import * as fc from 'fast-check';
+import { type AccessChange, createAccessChanges } from '../../src/http/access-changes.ts';
+import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/csrf.ts';
+import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/http/session-cookie.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { recordDeed, recordStep } from '../../src/people/audit/audit.ts';
+import { normalizeEmail } from '../../src/people/email.ts';
+import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/people/login-limits.ts';
+import type { Mail } from '../../src/people/mail.ts';
+import { hashPassword, isOutdated, verifyPassword } from '../../src/people/passwords.ts';
+import { type People, signUpMode } from '../../src/people/people.ts';
+import { getUser, markEmailVerified } from '../../src/people/rows.ts';
+import {
+  SESSION_IDLE_MS,
+  SESSION_LIFE_MS,
+  endSession,
+  findSession,
+  openSession,
+  sessionsOf,
+} from '../../src/people/sessions.ts';
+import { requestSignUp, signUpToken } from '../../src/people/sign-up-links.ts';
+import { changePassword, signIn, signUp } from '../../src/people/users.ts';
+import { type FakeClock, fakeClock } from '../fakes/clock.ts';
+import { freshStore } from '../support/store.ts';
+
+const PASSWORD = 'correct horse';
+const HOME = { address: '192.0.2.1', userAgent: 'test' };
+const AWAY = { address: '198.51.100.7', userAgent: 'other' };
+const MINUTE_MS = 60_000;
+
+interface TestPeople extends People {
+  clock: FakeClock;
+  letters: Mail[];
+  changes: AccessChange[];
+}
+
+async function people(
+  t: ExecutionContext,
+  options: Partial<Pick<People, 'config' | 'mailer'>> = {},
+): Promise<TestPeople> {
+  const store = await freshStore(t);
+  const clock = fakeClock(1_700_000_000_000);
+  const letters: Mail[] = [];
+  const changes: AccessChange[] = [];
+  const accessChanges = createAccessChanges();
+  accessChanges.onAccessChange((change) => changes.push(change));
+  return {
+    store,
+    clock,
+    letters,
+    changes,
+    accessChanges,
+    log: createLog({ level: 'silent' }),
+    mailer: { send: async (mail) => void letters.push(mail) },
+    loginLimits: createLoginLimits(clock),
+    secret: { derive: (purpose, id) => createHash('sha256').update(`${purpose} ${id}`).digest('base64url') },
+    config: { baseUrl: 'https://panel.example', signup: 'open' },
+    ...options,
+  };
+}
+
+const reasonOf = async (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: unknown) => (error instanceof StatusError ? error.reason : String(error)),
+  );
+
+test('e-mail: one writing of each address, and nothing that breaks a letter’s header', (t) => {
+  t.is(normalizeEmail('  Steve@Example.COM '), 'steve@example.com');
+  t.is(normalizeEmail('operator@localhost'), 'operator@localhost');
+  t.is(normalizeEmail('a+b@bücher.example'), 'a+b@xn--bcher-kva.example');
+  t.is(normalizeEmail(`${'a'.repeat(64)}@example.com`), `${'a'.repeat(64)}@example.com`);
+  const bad = ['', '@', 'a@', '@b', 'a b@c.d', 'a@b@c', 'a..b@c.d', '.a@b.c', 'a@b..c', 'a@-b.c', 'a,b@c.d', '"a"@b.c'];
+  for (const text of [
+    ...bad,
+    'a@[::1]',
+    'a\r\nbcc:x@y.z',
+    'é@b.c',
+    `${'a'.repeat(65)}@b.c`,
+    `a@${'b.'.repeat(127)}c`,
+  ]) {
+    t.is(normalizeEmail(text), undefined, text);
+  }
+  fc.assert(
+    fc.property(fc.oneof(fc.emailAddress(), fc.string()), (text) => {
+      const email = normalizeEmail(text);
+      return email === undefined || (/^[\x21-\x7e]{3,254}$/.test(email) && normalizeEmail(email) === email);
+    }),
+  );
+});
+
+test('tries: free at first, then after growing waits, and never a lock', async (t) => {
+  const clock = fakeClock(0);
+  const limit = createAttemptLimit({ free: 3, firstWaitMs: 1_000, longestWaitMs: 8_000, windowMs: MINUTE_MS }, clock);
+  const wait = () => {
+    try {
+      limit.take('a');
+      return 0;
+    } catch (error) {
+      return (error as StatusError).options.retryAfterSeconds ?? -1;
+    }
+  };
+  t.deepEqual([wait(), wait(), wait()], [0, 0, 0]);
+  for (const seconds of [1, 2, 4, 8, 8, 8]) {
+    t.is(wait(), seconds);
+    t.is(wait(), seconds, 'a refused try is not counted');
+    await clock.advance(seconds * 1_000);
+    t.is(wait(), 0);
+  }
+  limit.take('b').forgive();
+  for (let n = 0; n < 3; n++) t.notThrows(() => limit.take('b'));
+  t.throws(() => limit.take('b'), { instanceOf: StatusError });
+  await clock.advance(MINUTE_MS);
+  t.is(wait(), 0, 'old ones are forgotten');
+});
+
+test('tries: as many in a quarter of an hour as meant', async (t) => {
+  const tries = async (name: 'network' | 'address') => {
+    const clock = fakeClock(0);
+    const limit = createLoginLimits(clock)[name];
+    let passed = 0;
+    for (; clock.now() < 15 * MINUTE_MS; await clock.advance(1_000)) {
+      try {
+        for (;;) {
+          limit.take('x');
+          passed++;
+        }
+      } catch {
+        // Too soon.
+      }
+    }
+    return passed;
+  };
+  const [network, address] = [await tries('network'), await tries('address')];
+  t.true(network >= 8 && network <= 15, String(network));
+  t.true(address >= 40 && address <= 60, String(address));
+});
+
+test('signing up makes user, account and session at once, sends the letter, and tells no secret to the log', async (t) => {
+  const it = await people(t);
+  const { user, token } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  t.like(await findSession(it.store, it.clock, token), {
+    kind: 'session',
+    userId: user.id,
+    accountId: user.accountId,
+    email: 'steve@example.com',
+    emailVerified: false,
+    operator: false,
+  });
+  t.true(await verifyPassword((await getUser(it.store, user.id))?.passwordHash, PASSWORD));
+  t.is(await reasonOf(signUp(it, { email: 'steve@example.com', password: PASSWORD }, AWAY)), 'USER_EXISTS');
+  const accounts = await it.store.query('SELECT * FROM "accounts"');
+  t.is(accounts.length, 2, 'a refused sign-up leaves no account behind');
+  t.is(it.letters.length, 1);
+  t.regex(it.letters[0]?.text ?? '', /^https:\/\/panel\.example\/verify-email\?token=[\w-]{43}$/m);
+  const stored = JSON.stringify(
+    await Promise.all(
+      ['users', 'sessions', 'email_tokens', 'audit'].map((table) => it.store.query(`SELECT * FROM "${table}"`)),
+    ),
+  );
+  const linked = /token=([\w-]{43})/.exec(it.letters[0]?.text ?? '')?.[1] ?? '?';
+  for (const secret of [PASSWORD, token, linked]) t.false(stored.includes(secret));
+});
+
+test('signing up can be closed, and a mail server that fails does not matter', async (t) => {
+  const closed = await people(t, { config: { baseUrl: 'https://panel.example', signup: 'closed' } });
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  t.is(await reasonOf(signUp(closed, steve, HOME)), 'SIGNUP_CLOSED');
+  t.is(await reasonOf(requestSignUp(closed, steve.email, HOME)), 'SIGNUP_CLOSED');
+  const byLetter = { ...closed, config: { ...closed.config, signup: 'letter' as const } };
+  t.is(await reasonOf(signUp(byLetter, steve, HOME)), 'SIGNUP_CLOSED');
+  t.is(signUpMode({ signup: 'open', smtpUrl: 'smtp://mail.example' }), 'letter');
+  t.is(signUpMode({ signup: 'open', smtpUrl: null }), 'open', 'where nobody would deliver it');
+  t.is(signUpMode({ signup: 'closed', smtpUrl: 'smtp://mail.example' }), 'closed');
+  const now = closed.clock.now();
+  const link = (email: string, expiresAt = now + 1) => signUpToken(closed.secret, email, expiresAt);
+  for (const invitation of [
+    link('alex@example.com'),
+    link(steve.email, now),
+    `${link(steve.email).slice(0, -1)}!`,
+    'x',
+  ]) {
+    t.is(await reasonOf(signUp(closed, { ...steve, invitation }, HOME)), 'SIGNUP_CLOSED', invitation);
+  }
+  t.is(await reasonOf(signUp(closed, { ...steve, invitation: link(steve.email) }, HOME)), 'done');
+  t.is(await reasonOf(signUp(closed, { ...steve, invitation: link(steve.email) }, AWAY)), 'USER_EXISTS', 'once');
+  const open = await people(t, { mailer: { send: async () => Promise.reject(new Error('no')) } });
+  t.is(await reasonOf(signUp(open, steve, HOME)), 'done');
+});
+
+test('a wrong password and an unknown address are told alike and take alike', async (t) => {
+  const it = await people(t);
+  await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  const failing = async (email: string) => {
+    const begun = performance.now();
+    const error = await t.throwsAsync(signIn(it, { email, password: 'wrong password' }, AWAY), {
+      instanceOf: StatusError,
+    });
+    return {
+      text: JSON.stringify([error.code, error.reason, error.message, error.options]),
+      ms: performance.now() - begun,
+    };
+  };
+  await failing('nobody@example.com');
+  const [wrong, unknown] = [await failing('steve@example.com'), await failing('nobody@example.com')];
+  t.is(wrong.text, unknown.text);
+  // A hash takes longer than this on any machine; looking a user up does not.
+  t.true(unknown.ms > 4 && wrong.ms > 4, `${unknown.ms} ms and ${wrong.ms} ms`);
+  const before = await it.store.query('SELECT * FROM "sessions"');
+  const { token } = await signIn(it, { email: 'steve@example.com', password: PASSWORD }, AWAY);
+  t.is((await it.store.query('SELECT * FROM "sessions"')).length, before.length + 1, 'a session of its own');
+  t.truthy(await findSession(it.store, it.clock, token));
+});
+
+test('guessing is slowed down, many at once gain nothing, and who is at home gets in all the same', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  const guesses = await Promise.all(
+    Array.from({ length: 12 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, AWAY))),
+  );
+  t.is(guesses.filter((reason) => reason === 'SIGN_IN_FAILED').length, LOGIN_RULES.network.burst);
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'TOO_MANY_ATTEMPTS', 'even with the right one');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'done', 'from where somebody has signed in');
+  await it.clock.advance(1_000 / LOGIN_RULES.network.perSecond);
+  t.is(await reasonOf(signIn(it, steve, AWAY)), 'done', 'no lock');
+});
+
+test('whoever polls a known address keeps its owner out of nothing but the poller’s own network', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  const poller = { address: '203.0.113.9', userAgent: 'poller' };
+  const outcomes: string[] = [];
+  // Every other second, as fast as answers come; the owner is on the road, at a new place each time.
+  for (let round = 0; round < 20; round++) {
+    for (let n = 0; n < 15; n++) {
+      await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, poller));
+      await it.clock.advance(2_000);
+    }
+    outcomes.push(await reasonOf(signIn(it, steve, { address: `198.18.${round}.1`, userAgent: 'phone' })));
+  }
+  t.deepEqual(new Set(outcomes), new Set(['done']), `${outcomes.length} right passwords`);
+});
+
+test('a device that has signed in before gets in past a poller in its own network, and a made-up one does not', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const { device } = await signUp(it, steve, HOME);
+  const alex = await signUp(it, { email: 'alex@example.com', password: PASSWORD }, HOME);
+  const poll = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...HOME, address: '192.0.2.77' }));
+  while ((await poll()) !== 'TOO_MANY_ATTEMPTS');
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'TOO_MANY_ATTEMPTS', 'the network has had its tries');
+  for (const forged of [`${device.slice(0, -1)}!`, `${'x'.repeat(22)}.${device.slice(23)}`, alex.device, 'x', '']) {
+    t.is(await reasonOf(signIn(it, steve, { ...HOME, device: forged })), 'TOO_MANY_ATTEMPTS', forged);
+  }
+  const familiar = await signIn(it, steve, { ...HOME, device });
+  t.is(familiar.device, device, 'it stays what it is');
+  const guess = () => reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, device }));
+  const guesses = new Set<string>();
+  for (let n = 0; n <= LOGIN_RULES.own.burst; n++) guesses.add(await guess());
+  t.deepEqual([...guesses], ['SIGN_IN_FAILED', 'TOO_MANY_ATTEMPTS'], 'a stolen one is slowed down too');
+});
+
+test('a sign-in from where somebody never was is told to them, and one from where they were is not', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const { user, device } = await signUp(it, steve, HOME);
+  const told = () => it.letters.splice(0).map(({ text }) => /from (a \w+) that/.exec(text)?.[1] ?? 'other');
+  told();
+  await signIn(it, steve, AWAY);
+  t.deepEqual(told(), [], 'the address is not known to be theirs');
+  await it.store.write((tx) => markEmailVerified(tx, user.id));
+  await signIn(it, steve, { ...HOME, address: '192.0.2.99', device });
+  t.deepEqual(told(), [], 'the same browser in the same network');
+  await signIn(it, steve, { ...AWAY, address: '203.0.113.1', device });
+  t.deepEqual(told(), ['a network']);
+  await signIn(it, steve, { ...HOME, address: '203.0.113.2', device });
+  t.deepEqual(told(), [], 'known from now on');
+  const elsewhere = await signIn(it, steve, HOME);
+  t.deepEqual(told(), ['a browser']);
+  await signIn(it, steve, { ...HOME, device: elsewhere.device });
+  t.deepEqual(told(), []);
+  await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, { ...AWAY, address: '198.18.0.1' }));
+  t.deepEqual(told(), [], 'nobody has come in');
+});
+
+test('tries that are refused count against their address', async (t) => {
+  const it = await people(t);
+  const guess = (email: string) => reasonOf(signIn(it, { email, password: 'wrong password' }, AWAY));
+  for (let n = 0; n < LOGIN_RULES.address.burst; n++) await guess('steve@example.com');
+  t.is(await guess('alex@example.com'), 'TOO_MANY_ATTEMPTS', 'of any account');
+});
+
+test('guessing from many networks is slowed down together, and where the owner was before they get in', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  await signUp(it, steve, HOME);
+  let looked = 0;
+  for (let n = 0; n < LOGIN_RULES.account.burst + 20; n++) {
+    const visitor = { address: `2001:db8:${n.toString(16)}::1`, userAgent: 'bot' };
+    if ((await reasonOf(signIn(it, { ...steve, password: 'wrong password' }, visitor))) === 'SIGN_IN_FAILED') looked++;
+  }
+  t.is(looked, LOGIN_RULES.account.burst);
+  t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '192.0.2.200' })), 'done');
+});
+
+// Alone, as all tests of a file share the queue.
+test.serial(
+  'a full queue is no wrong password, and who fills it does not keep others waiting behind them',
+  async (t) => {
+    const it = await people(t);
+    const rule = { burst: 200, perSecond: 1e-9 };
+    it.loginLimits = createLoginLimits(it.clock, { network: rule, account: rule, address: rule });
+    const steve = { email: 'steve@example.com', password: PASSWORD };
+    await signUp(it, steve, HOME);
+    const flood = Array.from({ length: 80 }, () => reasonOf(signIn(it, { ...steve, password: 'wrong' }, AWAY)));
+    // The flood has taken its tries.
+    await Promise.race(flood);
+    t.is(await reasonOf(signIn(it, steve, { ...HOME, address: '198.18.0.1' })), 'done');
+    const reasons = await Promise.all(flood);
+    const wrong = reasons.filter((reason) => reason === 'SIGN_IN_FAILED').length;
+    t.true(wrong < 80);
+    t.is(reasons.filter((reason) => reason === 'BUSY').length, 80 - wrong);
+    let left = 0;
+    const takeOne = async () => it.loginLimits.network.take('198.51.100.0/24 steve@example.com');
+    while ((await reasonOf(takeOne())) === 'done') left++;
+    t.is(left, 200 - wrong, 'only those whose password was looked at have counted');
+  },
+);
+
+test('an old hash is made anew at sign-in, and a password changed meanwhile lets nobody in', async (t) => {
+  const it = await people(t);
+  const { user } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  const weak = await hash(PASSWORD, { memoryCost: 8_192, timeCost: 1, parallelism: 1 });
+  const store = (passwordHash: string) =>
+    it.store.write((tx) => tx.run('UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2', [passwordHash, user.id]));
+  const stored = async () => (await getUser(it.store, user.id))?.passwordHash ?? '';
+  t.deepEqual([isOutdated(weak), isOutdated(await stored()), isOutdated('nonsense')], [true, false, true]);
+  await store(weak);
+  await signIn(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  t.false(isOutdated(await stored()));
+  t.true(await verifyPassword(await stored(), PASSWORD));
+  const other = await hashPassword('another password');
+  const late = signIn(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
+  await store(other);
+  t.is(await reasonOf(late), 'SIGN_IN_FAILED');
+});
+
+test('changing the password ends the other sessions and nothing else', async (t) => {
+  const it = await people(t);
+  const steve = { email: 'steve@example.com', password: PASSWORD };
+  const here = (await signUp(it, steve, HOME)).token;
+  const there = (await signIn(it, steve, AWAY)).token;
+  const principal = await findSession(it.store, it.clock, here);
+  if (!principal) throw new Error('nobody is signed in');
+  const change = (current: string) => changePassword(it, principal, { current, replacement: 'new password' }, HOME);
+  t.is(await reasonOf(change('wrong password')), 'WRONG_PASSWORD');
+  t.truthy(await findSession(it.store, it.clock, there));
+  t.is(await reasonOf(change(PASSWORD)), 'done');
+  t.truthy(await findSession(it.store, it.clock, here));
+  t.is(await findSession(it.store, it.clock, there), undefined);
+  t.is(await reasonOf(signIn(it, steve, HOME)), 'SIGN_IN_FAILED');
+  t.is(await reasonOf(signIn(it, { ...steve, password: 'new password' }, HOME)), 'done');
+  t.deepEqual(it.changes, [{ userId: principal.userId }]);
+});
+
+test('a session ends unused, and at its age whatever is done, and is noted as seen once a minute', async (t) => {
+  const { store, clock, accessChanges, changes } = await people(t);
+  const open = () => store.write((tx) => openSession(tx, 'usr_test', HOME, clock.now()));
+  const unused = await open();
+  const used = await open();
+  const begun = clock.now();
+  t.is(await findSession(store, clock, 'x'.repeat(43)), undefined);
+  t.is(await findSession(store, clock, `${unused}=`), undefined);
+  const seenAt = async () => {
+    await store.write(async () => {});
+    const principal = await findSession(store, clock, used);
+    const rows = principal ? await sessionsOf(store, clock, principal) : [];
+    return rows.find(({ id }) => id === principal?.sessionId)?.seenAt;
+  };
+  await clock.advance(59_999);
+  t.is(await seenAt(), begun);
+  await clock.advance(1);
+  await findSession(store, clock, used);
+  t.is(await seenAt(), begun + 60_000);
+  while (clock.now() < begun + SESSION_LIFE_MS - SESSION_IDLE_MS / 2) {
+    await clock.advance(SESSION_IDLE_MS / 2);
+    t.truthy(await findSession(store, clock, used));
+    await store.write(async () => {});
+  }
+  t.is(await findSession(store, clock, unused), undefined);
+  await clock.advance(begun + SESSION_LIFE_MS - clock.now());
+  t.is(await findSession(store, clock, used), undefined);
+
+  const principal = await findSession(store, clock, await open());
+  t.is((await store.query('SELECT * FROM "sessions"')).length, 1, 'expired ones are swept away');
+  if (!principal) throw new Error('nobody is signed in');
+  t.false(await endSession({ store, clock, accessChanges }, principal, 'of somebody else'));
+  t.true(await endSession({ store, clock, accessChanges }, principal, principal.sessionId));
+  t.deepEqual(changes, [{ sessionId: principal.sessionId }]);
+  for (let n = 0; n < 55; n++) await open();
+  t.is((await store.query('SELECT * FROM "sessions"')).length, 50);
+});
+
+test('the cookie is Secure and of this host alone over https, and can still be kept over http', (t) => {
+  const secure = sessionCookie('https://panel.example', 'abc');
+  t.regex(secure, /^__Host-sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/);
+  t.regex(sessionCookie('http://localhost:8080', 'abc'), /^sid=abc; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/);
+  t.regex(clearedSessionCookie('https://panel.example'), /^__Host-sid=; Path=\/; Max-Age=0;/);
+  const read = (header: string | undefined) => sessionToken('https://panel.example', header);
+  t.is(read('a=b; __Host-sid=abc; c=d'), 'abc');
+  for (const header of [undefined, '', 'sid=abc', 'x__Host-sid=abc', '__Host-sid=a; __Host-sid=b']) {
+    t.is(read(header), undefined, header);
+  }
+});
+
+test('changes are taken from our own pages only', (t) => {
+  const base = 'https://panel.example';
+  const passes = (headers: Record<string, string>, method = 'POST', baseUrl = base) => {
+    try {
+      refuseCrossSite(method, headers, baseUrl);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  t.true(passes({}));
+  t.true(passes({ origin: base }));
+  t.true(passes({ origin: base }, 'POST', `${base}/panel`));
+  t.true(passes({ 'sec-fetch-site': 'same-origin', origin: 'null' }));
+  t.true(passes({ 'sec-fetch-site': 'none' }));
+  t.true(passes({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 'GET'));
+  t.false(passes({ 'sec-fetch-site': 'cross-site' }));
+  t.false(passes({ 'sec-fetch-site': 'cross-site', origin: base }));
+  t.false(passes({ 'sec-fetch-site': 'same-site', origin: 'https://evil.panel.example' }));
+  for (const origin of ['https://evil.example', 'http://panel.example', 'https://panel.example:444', 'null', '']) {
+    t.false(passes({ origin }), origin);
+    t.false(passes({ origin }, 'DELETE'), origin);
+  }
+  const secret = { derive: (purpose: string, id: string) => `${purpose}-${id}` };
+  const token = csrfToken(secret, 's1');
+  t.notThrows(() => checkCsrfToken(secret, 's1', token));
+  for (const wrong of ['', 'x', csrfToken(secret, 's2'), `${token} `, 'é'.repeat(token.length)]) {
+    t.throws(() => checkCsrfToken(secret, 's1', wrong), { instanceOf: StatusError }, wrong);
+  }
+});
+
+test('the audit log is in the order of time and of writing, and takes no other shape from what players send', async (t) => {
+  const { store } = await people(t);
+  const server = { id: 'abc', accountId: 'acc_test' };
+  const cause = { kind: 'player', id: 'Steve\n\u0000; key key_1', note: '' } as const;
+  const times = [5, 5, 5, 17, 16, 1_700_000_000_000];
+  for (const [n, at] of times.entries()) {
+    const deed = { action: `n${n}`, accountId: 'acc_test', at, detail: 'x'.repeat(2_000) };
+    await store.write((tx) => recordDeed(tx, { userId: '', through: 'system' }, deed));
+  }
+  const rows = await store.query<{ action: string; detail: string }>('SELECT * FROM "audit" ORDER BY "id"');
+  t.is(rows.map(({ action }) => action).join(' '), 'n0 n1 n2 n4 n3 n5');
+  t.true(rows.every(({ detail }) => detail.length === 512));
+  const step = { at: 1, event: 'JOIN', from: 'hibernated', to: 'starting', cause };
+  await store.write((tx) => recordStep(tx, server, step));
+  const [woken] = await store.query<{ detail: string }>(`SELECT * FROM "audit" WHERE "action" = 'server.wake'`);
+  t.is(woken?.detail, 'player Steve  ; key key_1; hibernated → starting');
+});
+
+test('an audit entry that cannot be written takes what it is about with it', async (t) => {
+  const { store } = await people(t);
+  const deed = { action: 'a', accountId: 'acc_test', at: Number.NaN };
+  const work = store.write(async (tx) => {
+    await tx.run('UPDATE "users" SET "email" = $1', ['other@example.com']);
+    await recordDeed(tx, { userId: '', through: 'system' }, deed);
+  });
+  await t.throwsAsync(work);
+  t.is((await getUser(store, 'usr_test'))?.email, 'test@example.org');
+});

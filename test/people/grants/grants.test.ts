@@ -1,0 +1,703 @@
+import { createHmac } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import type { KeyPrincipal } from '../../../src/http/principal.ts';
+import { FULL_SCOPES, KEY_SCOPES } from '../../../src/http/scopes.ts';
+import { mintToken } from '../../../src/kernel/ids.ts';
+import { createLog } from '../../../src/kernel/log.ts';
+import { StatusError } from '../../../src/kernel/status.ts';
+import { authenticateApp, revokeApp } from '../../../src/people/apps/app-tokens.ts';
+import { disableClient, enableClient, registerClient } from '../../../src/people/apps/clients.ts';
+import { type AppTokenRow, listConnectedApps } from '../../../src/people/apps/token-rows.ts';
+import { listAccountAudit } from '../../../src/people/audit/rows.ts';
+import type { GrantedToken } from '../../../src/people/grants/grant-tokens.ts';
+import { type Grants, type PollError, type StartedGrant, createGrants } from '../../../src/people/grants/grants.ts';
+import type { GrantRow } from '../../../src/people/grants/rows.ts';
+import { createStartLimit } from '../../../src/people/grants/start-limit.ts';
+import { authenticate, mintKey } from '../../../src/people/keys/keys.ts';
+import { insertKey, listKeys } from '../../../src/people/keys/rows.ts';
+import type { Secret } from '../../../src/store/secret.ts';
+import type { Store, Tx } from '../../../src/store/store.ts';
+import { type FakeClock, fakeClock } from '../../fakes/clock.ts';
+import { postgresUrl } from '../../store/postgres.ts';
+import { addPerson, freshStore } from '../../support/store.ts';
+
+const SECOND = 1_000;
+const USER = { userId: 'usr_test', accountId: 'acc_test' };
+const OPERATOR: KeyPrincipal = {
+  kind: 'key',
+  keyId: 'key_operator',
+  ...USER,
+  scopes: new Set(KEY_SCOPES),
+  operator: true,
+  serverIds: null,
+};
+const secret: Secret = {
+  derive: (purpose, id) => createHmac('sha256', 'secret').update(`${purpose}\0${id}`).digest('base64url'),
+};
+const log = createLog({ level: 'silent' });
+
+interface Bench {
+  store: Store;
+  clock: FakeClock;
+  grants: Grants;
+  /** The registered app. */
+  clientId: string;
+  /** Starts a grant of the app, or with null of the command line. */
+  start(clientId?: string | null): Promise<StartedGrant & { id: string }>;
+  /** The process is killed and starts again. */
+  restart(): Grants;
+  tokens(): Promise<AppTokenRow[]>;
+}
+
+async function bench(
+  t: ExecutionContext,
+  wrap: (store: Store) => Store = (store) => store,
+  url?: string,
+): Promise<Bench> {
+  const real = await freshStore(t, url);
+  const store = wrap(real);
+  const clock = fakeClock();
+  const make = () => createGrants({ store, clock, secret, log });
+  const wanted = { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] as const };
+  const it: Bench = {
+    store: real,
+    clock,
+    grants: make(),
+    clientId: (await registerClient({ store: real, clock }, OPERATOR, wanted)).id,
+    async start(clientId = it.clientId) {
+      const started = await it.grants.start({ clientId, scope: '', ip: '192.0.2.1', userAgent: 'curl/8' });
+      if ('error' in started) throw new Error(started.error);
+      const found = await it.grants.find(started.userCode);
+      return { ...started, id: found!.id };
+    },
+    restart: () => (it.grants = make()),
+    tokens: () => real.query<AppTokenRow>('SELECT * FROM "app_tokens"'),
+  };
+  return it;
+}
+
+/** The token of an answer that must be one. */
+function granted(polled: GrantedToken | { error: PollError }): GrantedToken {
+  if ('error' in polled) throw new Error(polled.error);
+  return polled;
+}
+
+const answerOf = (polled: GrantedToken | { error: PollError }) => ('error' in polled ? polled.error : polled.kind);
+
+async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<void> {
+  const error = await t.throwsAsync(attempt, { instanceOf: StatusError });
+  t.is(error.reason, reason, error.message);
+}
+
+test('an approved grant gives its token once, which is the app', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode, userCode, expiresInMs, intervalMs } = await it.start();
+  t.is(expiresInMs, 600_000);
+  t.is(intervalMs, 5_000);
+  t.deepEqual(await it.grants.find(userCode), {
+    id,
+    userCode,
+    client: { id: it.clientId, name: 'Launcher', homepage: 'https://launcher.example' },
+    scopes: ['servers:list'],
+    ip: '192.0.2.1',
+    userAgent: 'curl/8',
+    createdAt: it.clock.now(),
+    expiresAt: it.clock.now() + 600_000,
+  });
+  t.deepEqual(await it.grants.poll(deviceCode), { error: 'authorization_pending' });
+  await it.grants.approve(id, USER);
+  t.is(await it.grants.find(userCode), undefined);
+  const given = granted(await it.grants.poll(deviceCode));
+  t.is(given.kind, 'app');
+  t.is(given.scope, 'servers:list');
+  const principal = await authenticateApp(it.store, it.clock, given.token);
+  t.deepEqual([principal?.userId, principal?.accountId, principal?.clientId], ['usr_test', 'acc_test', it.clientId]);
+  t.deepEqual([...(principal?.scopes ?? [])], ['servers:list']);
+  for (let again = 0; again < 3; again++) t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
+  t.is((await it.tokens()).length, 1);
+});
+
+test('the command line gets a key of all scopes but the operator’s, named after what asked for it', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode, userCode } = await it.start(null);
+  const request = await it.grants.find(userCode);
+  t.is(request?.client, null);
+  t.deepEqual(request?.scopes, [...FULL_SCOPES]);
+  await it.grants.approve(id, USER);
+  const given = granted(await it.grants.poll(deviceCode));
+  t.is(given.kind, 'key');
+  const principal = await authenticate(it.store, it.clock, given.token);
+  t.deepEqual([...(principal?.scopes ?? [])], [...FULL_SCOPES]);
+  t.false(principal?.scopes.has('operator'));
+  t.deepEqual(
+    (await listKeys(it.store, 'acc_test')).map(({ name, last4 }) => [name, last4]),
+    [['curl/8', given.token.slice(-4)]],
+  );
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
+  t.deepEqual(await it.tokens(), []);
+});
+
+test('PostgreSQL holds grants as well', async (t) => {
+  const url = await postgresUrl(t);
+  if (url === undefined) return;
+  const it = await bench(t, undefined, url);
+  const [app, cli, declined] = [await it.start(), await it.start(null), await it.start()];
+  t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'authorization_pending' });
+  t.deepEqual(await it.grants.poll(app.deviceCode), { error: 'slow_down' });
+  await it.grants.approve(app.id, USER);
+  await it.grants.approve(cli.id, USER);
+  await it.grants.deny(declined.id, USER);
+  const polled = await Promise.all(Array.from({ length: 20 }, () => it.grants.poll(app.deviceCode)));
+  t.is(polled.filter((each) => !('error' in each)).length, 1);
+  const { token } = granted(polled.find((each) => !('error' in each))!);
+  t.is((await authenticateApp(it.store, it.clock, token))?.clientId, it.clientId);
+  t.is(answerOf(await it.grants.poll(cli.deviceCode)), 'key');
+  t.is(answerOf(await it.grants.poll(declined.deviceCode)), 'access_denied');
+  const [connected] = await listConnectedApps(it.store, 'usr_test', it.clock.now());
+  t.is(connected?.connectedAt, it.clock.now());
+  await disableClient(it, OPERATOR, it.clientId);
+  t.is(await authenticateApp(it.store, it.clock, token), undefined);
+  await enableClient(it, OPERATOR, it.clientId);
+  t.true(await revokeApp(it, USER, it.clientId));
+  const limit = createStartLimit({ store: it.store, clock: it.clock, limit: 3, kept: 2 });
+  for (let nth = 0; nth < 3; nth++) await limit.take('192.0.2.1');
+  await refused(t, limit.take('192.0.2.1'), 'RATE_LIMITED');
+  for (let nth = 0; nth < 100; nth++) await limit.take(`192.0.2.${nth + 2}`);
+  await it.clock.advance(4_201 * SECOND);
+  await it.start();
+  t.is((await it.store.query('SELECT * FROM "grants"')).length, 1);
+});
+
+test('an account that has all the keys it may have is told so when it approves', async (t) => {
+  const it = await bench(t);
+  for (let nth = 0; nth < 50; nth++) {
+    const { row } = mintKey({ ...USER, name: '', scopes: [], createdAt: it.clock.now(), expiresAt: null });
+    await it.store.write((tx) => insertKey(tx, row));
+  }
+  const { id, deviceCode } = await it.start(null);
+  await refused(t, it.grants.approve(id, USER), 'MAX_KEYS');
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'authorization_pending');
+  await it.store.write((tx) => tx.run('UPDATE "api_keys" SET "revokedAt" = $1', [1]));
+  await it.grants.approve(id, USER);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'key');
+});
+
+test('2: a user code is found however it is typed', async (t) => {
+  const it = await bench(t);
+  const { id, userCode } = await it.start();
+  const [a, b] = [userCode.slice(0, 4), userCode.slice(5)];
+  for (const typed of [
+    userCode.toLowerCase(),
+    `${a}${b}`,
+    `${a}–${b}`,
+    `${a}−${b}`,
+    ` ${a} ${b} `,
+    userCode.replaceAll(/(?<=.)(?=.)/g, ' '),
+  ]) {
+    t.is((await it.grants.find(typed))?.id, id, typed);
+  }
+  for (const typed of ['', a, `${userCode}B`, 'BBBB-BBBB', '\0', 'é'.repeat(1_000)]) {
+    t.is(await it.grants.find(typed), undefined, typed);
+  }
+});
+
+test('3: no code and no token is stored as it is', async (t) => {
+  const it = await bench(t);
+  const app = await it.start();
+  const cli = await it.start(null);
+  const secrets = [app.deviceCode, app.userCode, cli.deviceCode, cli.userCode];
+  for (const { id, deviceCode } of [app, cli]) {
+    await it.grants.approve(id, USER);
+    secrets.push(granted(await it.grants.poll(deviceCode)).token);
+  }
+  const tables = ['grants', 'app_tokens', 'api_keys', 'audit', 'grant_starts'];
+  const stored = JSON.stringify(await Promise.all(tables.map((name) => it.store.query(`SELECT * FROM "${name}"`))));
+  for (const code of secrets) {
+    t.false(stored.includes(code));
+    t.false(stored.includes(code.replace('-', '')));
+  }
+});
+
+test('4: slow_down adds five seconds each time, also across a restart', async (t) => {
+  const it = await bench(t);
+  const { deviceCode } = await it.start();
+  const pollAfter = async (seconds: number) => {
+    await it.clock.advance(seconds * SECOND);
+    return answerOf(await it.grants.poll(deviceCode));
+  };
+  t.is(await pollAfter(0), 'authorization_pending');
+  t.is(await pollAfter(1), 'slow_down');
+  t.is(await pollAfter(5), 'slow_down');
+  it.restart();
+  t.is(await pollAfter(14), 'slow_down');
+  t.is(await pollAfter(20), 'authorization_pending');
+});
+
+test('5, 8: whoever declines is told so again and again, never "slow down", and never gets a token', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode, userCode } = await it.start();
+  await it.grants.deny(id, USER);
+  for (let again = 0; again < 3; again++) t.is(answerOf(await it.grants.poll(deviceCode)), 'access_denied');
+  await refused(t, it.grants.approve(id, USER), 'GRANT_NOT_FOUND');
+  t.is(await it.grants.find(userCode), undefined);
+  it.restart();
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'access_denied');
+  await it.clock.advance(600 * SECOND);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
+});
+
+test('6, 7: of twenty polls at once of an approved grant, one gets the token', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  const polled = await Promise.all(Array.from({ length: 20 }, () => it.grants.poll(deviceCode)));
+  t.deepEqual(polled.map(answerOf).sort(), ['app', ...Array<string>(19).fill('expired_token')]);
+  t.is((await it.tokens()).length, 1);
+});
+
+test('6: nor do two processes that both hold the grant in memory give two tokens', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  const first = it.grants;
+  const second = it.restart();
+  await Promise.all([first, second].map((grants) => grants.poll(deviceCode)));
+  await first.approve(id, USER);
+  const polled = await Promise.all([first, second, first, second].map((grants) => grants.poll(deviceCode)));
+  t.deepEqual(polled.map(answerOf).sort(), ['app', 'expired_token', 'expired_token', 'expired_token']);
+  t.is((await it.tokens()).length, 1);
+});
+
+test('9: a grant lives 600 seconds, to be polled and to be approved', async (t) => {
+  const it = await bench(t);
+  const first = await it.start();
+  const second = await it.start();
+  await it.clock.advance(599 * SECOND);
+  t.is(answerOf(await it.grants.poll(first.deviceCode)), 'authorization_pending');
+  t.is((await it.grants.find(second.userCode))?.id, second.id);
+  await it.clock.advance(2 * SECOND);
+  t.is(answerOf(await it.grants.poll(first.deviceCode)), 'expired_token');
+  t.is(await it.grants.find(second.userCode), undefined);
+  await refused(t, it.grants.approve(second.id, USER), 'GRANT_NOT_FOUND');
+  await refused(t, it.grants.deny(second.id, USER), 'GRANT_NOT_FOUND');
+});
+
+test('10: an approval that is not fetched in time is void', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  await it.clock.advance(600 * SECOND);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
+  t.deepEqual(await it.tokens(), []);
+});
+
+test('11: a grant is approved once, by one user', async (t) => {
+  const it = await bench(t);
+  await addPerson(it.store, 'other');
+  const { id, deviceCode } = await it.start();
+  const users = ['test', 'other', 'test', 'other'].map((name) => ({ userId: `usr_${name}`, accountId: `acc_${name}` }));
+  const approvals = await Promise.allSettled(users.map((user) => it.grants.approve(id, user)));
+  const winners = users.filter((_, index) => approvals[index]?.status === 'fulfilled');
+  t.is(winners.length, 1);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'app');
+  t.deepEqual(
+    (await it.tokens()).map(({ userId }) => userId),
+    winners.map(({ userId }) => userId),
+  );
+  await refused(t, it.grants.deny(id, USER), 'GRANT_NOT_FOUND');
+  await refused(t, it.grants.approve('grt_unknown', USER), 'GRANT_NOT_FOUND');
+});
+
+test('21: a grant asks for no more than its client is registered for', async (t) => {
+  const it = await bench(t);
+  const start = async (clientId: string, scope: string) => {
+    const started = await it.grants.start({ clientId, scope, ip: '', userAgent: '' });
+    return 'error' in started ? started.error : (await it.grants.find(started.userCode))?.scopes.join(' ');
+  };
+  t.is(await start(it.clientId, ''), 'servers:list');
+  t.is(await start(it.clientId, ' servers:list  servers:list '), 'servers:list');
+  for (const scope of ['servers:list servers:write', 'servers:write', 'operator', 'SERVERS:LIST', '\0', 'a,b']) {
+    t.is(await start(it.clientId, scope), 'invalid_scope', scope);
+  }
+  for (const clientId of ['', 'app_unknown', '\0', '\ud800', 'x'.repeat(4_000)]) {
+    t.is(await start(clientId, 'servers:list'), 'invalid_client', clientId);
+  }
+});
+
+test('22: a client that is disabled gets no approval, no token, and no new grant', async (t) => {
+  const it = await bench(t);
+  const services = { store: it.store, clock: it.clock };
+  const waiting = await it.start();
+  const approved = await it.start();
+  await it.grants.approve(approved.id, USER);
+  await disableClient(services, OPERATOR, it.clientId);
+  await refused(t, it.grants.approve(waiting.id, USER), 'CLIENT_DISABLED');
+  t.is(await it.grants.find(waiting.userCode), undefined);
+  t.is(answerOf(await it.grants.poll(approved.deviceCode)), 'access_denied');
+  t.is(answerOf(await it.grants.poll(waiting.deviceCode)), 'access_denied');
+  const request = { clientId: it.clientId, scope: '', ip: '', userAgent: '' };
+  t.deepEqual(await it.grants.start(request), { error: 'invalid_client' });
+  await enableClient(services, OPERATOR, it.clientId);
+  t.is(answerOf(await it.grants.poll(approved.deviceCode)), 'access_denied', 'what was refused stays refused');
+  t.deepEqual(await it.tokens(), []);
+  t.false('error' in (await it.grants.start(request)));
+});
+
+test('24, 25: revoking an app ends its tokens at once, for this user only; a new grant does not bring them back', async (t) => {
+  const it = await bench(t);
+  await addPerson(it.store, 'other');
+  const connect = async (userId: string, accountId: string) => {
+    const { id, deviceCode } = await it.start();
+    await it.grants.approve(id, { userId, accountId });
+    return granted(await it.grants.poll(deviceCode)).token;
+  };
+  const services = { store: it.store, clock: it.clock };
+  const works = async (token: string) => (await authenticateApp(it.store, it.clock, token)) !== undefined;
+  const [first, second] = [await connect('usr_test', 'acc_test'), await connect('usr_test', 'acc_test')];
+  const others = await connect('usr_other', 'acc_other');
+  t.true(await works(first));
+  await it.store.write((tx) => tx.run('UPDATE "users" SET "passwordHash" = $1', ['changed']));
+  t.true(await works(first), 'a changed password does not matter');
+  t.deepEqual(
+    (await listConnectedApps(it.store, 'usr_test', it.clock.now())).map(({ clientId, name, scopes }) => [
+      clientId,
+      name,
+      scopes,
+    ]),
+    [[it.clientId, 'Launcher', ['servers:list']]],
+  );
+  t.true(await revokeApp(services, USER, it.clientId));
+  t.false(await works(first));
+  t.false(await works(second));
+  t.true(await works(others));
+  t.false(await revokeApp(services, USER, it.clientId), 'there is nothing left to revoke');
+  t.deepEqual(await listConnectedApps(it.store, 'usr_test', it.clock.now()), []);
+  const third = await connect('usr_test', 'acc_test');
+  t.true(await works(third));
+  t.false(await works(first));
+});
+
+test('a disabled client’s tokens are refused at once, and taken again when it is enabled', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  const given = granted(await it.grants.poll(deviceCode));
+  const works = async () => (await authenticateApp(it.store, it.clock, given.token)) !== undefined;
+  t.true(await works());
+  await disableClient(it, OPERATOR, it.clientId);
+  t.false(await works());
+  await enableClient(it, OPERATOR, it.clientId);
+  t.true(await works());
+  await refused(t, disableClient(it, OPERATOR, 'app_unknown'), 'CLIENT_NOT_FOUND');
+});
+
+test('a use of a token is noted once a minute', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  const given = granted(await it.grants.poll(deviceCode));
+  const uses: (number | null | undefined)[] = [];
+  for (const seconds of [0, 30, 29, 1, 3_600]) {
+    await it.clock.advance(seconds * SECOND);
+    await authenticateApp(it.store, it.clock, given.token);
+    await it.store.write(async () => {});
+    uses.push((await it.tokens())[0]?.lastUsedAt);
+  }
+  const begun = it.clock.now() - 3_660 * SECOND;
+  t.deepEqual(uses, [begun, begun, begun, begun + 60 * SECOND, begun + 3_660 * SECOND]);
+});
+
+test('what people did is in the audit log, without codes and tokens', async (t) => {
+  const it = await bench(t);
+  const [app, cli, third] = [await it.start(), await it.start(null), await it.start()];
+  const tokens: string[] = [];
+  for (const { id, deviceCode } of [app, cli]) {
+    await it.grants.approve(id, USER);
+    tokens.push(granted(await it.grants.poll(deviceCode)).token);
+  }
+  await it.grants.deny(third.id, USER);
+  await revokeApp(it, USER, it.clientId);
+  const entries = await listAccountAudit(it.store, 'acc_test', 100);
+  t.deepEqual(
+    entries.map(({ action, userId }) => [action, userId]).toReversed(),
+    ['client.register', 'grant.approve', 'app.connect', 'grant.approve', 'key.mint', 'grant.deny', 'app.revoke'].map(
+      (action) => [action, 'usr_test'],
+    ),
+  );
+  for (const token of tokens) t.false(JSON.stringify(entries).includes(token));
+});
+
+test('expired grants go an hour later, some with each new one, live ones stay', async (t) => {
+  const it = await bench(t);
+  const count = async () => (await it.store.query('SELECT "id" FROM "grants"')).length;
+  for (let nth = 0; nth < 60; nth++) await it.start();
+  await it.clock.advance(4_200 * SECOND);
+  await it.start();
+  t.is(await count(), 61, 'not before the hour is over');
+  await it.clock.advance(SECOND);
+  await it.start();
+  t.is(await count(), 12);
+  const { id } = await it.start();
+  t.is(await count(), 3);
+  t.is((await it.store.query<GrantRow>('SELECT * FROM "grants" WHERE "id" = $1', [id])).length, 1);
+});
+
+test('only grants that are being asked for are in memory', async (t) => {
+  const it = await bench(t);
+  const [first, second] = [await it.start(), await it.start()];
+  t.deepEqual(it.grants.live(), []);
+  await it.grants.poll(first.deviceCode);
+  t.deepEqual(
+    it.grants.live().map(({ answer, context }) => [answer, context.clientId]),
+    [['authorization_pending', it.clientId]],
+  );
+  await it.clock.advance(60 * SECOND);
+  await it.grants.poll(second.deviceCode);
+  t.deepEqual(
+    it.grants.live().map(({ context }) => context.id),
+    [second.id],
+  );
+  t.is(answerOf(await it.grants.poll(first.deviceCode)), 'authorization_pending');
+});
+
+test('a poll with another client’s id, or with what is no code, finds no grant', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  const cli = await it.start(null);
+  await it.grants.approve(id, USER);
+  t.is(answerOf(await it.grants.poll(deviceCode, 'app_other')), 'invalid_grant');
+  t.is(answerOf(await it.grants.poll(cli.deviceCode, it.clientId)), 'invalid_grant');
+  for (const code of ['', mintToken('device'), mintToken('app'), `${deviceCode}x`, deviceCode.toLowerCase(), '\0']) {
+    t.is(answerOf(await it.grants.poll(code)), 'invalid_grant', code);
+  }
+  t.is(answerOf(await it.grants.poll(deviceCode, it.clientId)), 'app');
+});
+
+test('a stored state that this version does not know is no token', async (t) => {
+  const it = await bench(t);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  it.restart();
+  await it.store.write((tx) =>
+    tx.run(`UPDATE "grants" SET "snapshot" = REPLACE("snapshot", '"approved"', '"granted"')`),
+  );
+  await t.throwsAsync(it.grants.poll(deviceCode));
+  t.deepEqual(await it.tokens(), []);
+});
+
+/** How a write can end other than well. */
+type Failure = 'not begun' | 'undone' | 'done, but nobody was told';
+
+interface Faults {
+  wrap: (store: Store) => Store;
+  fail: (nth: number, how: Failure) => void;
+  failed: () => boolean;
+  /** Writes that were ever asked for. */
+  asked: () => number;
+}
+
+/** A store whose n-th write from now on fails. */
+function failing(): Faults {
+  let [left, how]: [number, Failure] = [0, 'undone'];
+  let failed = false;
+  let asked = 0;
+  const crash = () => {
+    failed = true;
+    return new Error('killed');
+  };
+  const wrap = (store: Store): Store => ({
+    ...store,
+    query: (sql, parameters) => store.query(sql, parameters),
+    async write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+      asked++;
+      if (left === 0 || --left > 0) return store.write(work);
+      if (how === 'not begun') throw crash();
+      if (how === 'done, but nobody was told') {
+        await store.write(work);
+        throw crash();
+      }
+      return store.write(async (tx) => {
+        await work(tx);
+        throw crash();
+      });
+    },
+  });
+  const fail = (nth: number, as: Failure) => ([left, how, failed] = [nth, as, false]);
+  return { wrap, fail, failed: () => failed, asked: () => asked };
+}
+
+const HAPPY_WRITES = 4;
+for (const how of ['not begun', 'undone', 'done, but nobody was told'] as const) {
+  for (let nth = 1; nth <= HAPPY_WRITES; nth++) {
+    for (const killed of [true, false]) {
+      const what = killed ? 'killed' : 'failed';
+      test(`26: ${what} at write ${nth}, ${how}: never two tokens, never one unapproved`, async (t) => {
+        const faults = failing();
+        const it = await bench(t, faults.wrap);
+        faults.fail(nth, how);
+        let approved = false;
+        const given: string[] = [];
+        const recover = async <T>(step: () => Promise<T>): Promise<T> => {
+          try {
+            return await step();
+          } catch (error) {
+            if (!faults.failed()) throw error;
+            if (killed) it.restart();
+            await it.clock.advance(SECOND);
+            t.true((await it.tokens()).length <= 1);
+            if (!approved && how !== 'done, but nobody was told') t.deepEqual(await it.tokens(), []);
+            return step();
+          }
+        };
+        const poll = async (deviceCode: string) => {
+          const polled = await recover(() => it.grants.poll(deviceCode));
+          if (!('error' in polled)) given.push(polled.token);
+          return answerOf(polled);
+        };
+        const { id, deviceCode } = await recover(() => it.start());
+        t.true(['authorization_pending', 'slow_down'].includes(await poll(deviceCode)));
+        t.deepEqual(await it.tokens(), []);
+        await recover(() => it.grants.approve(id, USER)).catch((error: unknown) => {
+          // The first attempt had been stored after all.
+          if (how !== 'done, but nobody was told' || !(error instanceof StatusError)) throw error;
+        });
+        approved = true;
+        const last = await poll(deviceCode);
+        t.is(await poll(deviceCode), 'expired_token');
+        t.true(faults.failed());
+        t.is(last, 'app', 'also where the answer to the first attempt was lost');
+        t.is(given.length, 1);
+        t.is((await it.tokens()).length, 1);
+      });
+    }
+  }
+}
+
+test('26: polls in line behind one that is undone are answered from what is stored', async (t) => {
+  const faults = failing();
+  const it = await bench(t, faults.wrap);
+  const { id, deviceCode } = await it.start();
+  await it.grants.approve(id, USER);
+  faults.fail(1, 'undone');
+  const polled = await Promise.allSettled(Array.from({ length: 20 }, () => it.grants.poll(deviceCode)));
+  const answers = polled.map((each) => (each.status === 'fulfilled' ? answerOf(each.value) : 'failed'));
+  t.deepEqual(answers.sort(), ['app', ...Array<string>(18).fill('expired_token'), 'failed']);
+  t.is((await it.tokens()).length, 1);
+});
+
+test('26: nor is a decision that is undone told to a poll behind it', async (t) => {
+  const faults = failing();
+  const it = await bench(t, faults.wrap);
+  const { id, deviceCode } = await it.start();
+  await it.grants.poll(deviceCode);
+  await it.clock.advance(5 * SECOND);
+  faults.fail(1, 'undone');
+  const before = faults.asked();
+  // So that both wait for the same commit.
+  const hold = Promise.withResolvers<void>();
+  const held = it.store.write(() => hold.promise);
+  const waiting = async (writes: number) => {
+    while (faults.asked() < before + writes) await it.store.query('SELECT 1');
+  };
+  const denied = t.throwsAsync(it.grants.deny(id, USER), { message: 'killed' });
+  await waiting(1);
+  const polled = it.grants.poll(deviceCode);
+  await waiting(2);
+  hold.resolve();
+  await Promise.all([held, denied]);
+  t.is(answerOf(await polled), 'authorization_pending');
+  await it.grants.approve(id, USER);
+  t.is(answerOf(await it.grants.poll(deviceCode)), 'app');
+});
+
+for (const clientId of [undefined, null]) {
+  const what = clientId === null ? 'a key' : 'an app’s token';
+  test(`${what} whose answer was lost is given again for a minute: the same one, until it is received`, async (t) => {
+    const it = await bench(t);
+    const lost = Promise.resolve(false);
+    const { id, deviceCode } = await it.start(clientId);
+    await it.grants.approve(id, USER);
+    const { token } = granted(await it.grants.poll(deviceCode, undefined, lost));
+    for (const restarted of [false, true, false]) {
+      if (restarted) it.restart();
+      await it.clock.advance(10 * SECOND);
+      t.is(granted(await it.grants.poll(deviceCode, undefined, lost)).token, token);
+    }
+    const kept = JSON.stringify(await it.store.query('SELECT * FROM "sealed_tokens"'));
+    t.true(kept.includes(id));
+    for (const code of [token, deviceCode, token.slice(4), deviceCode.slice(4)]) t.false(kept.includes(code));
+    await it.clock.advance(10 * SECOND);
+    t.is(granted(await it.grants.poll(deviceCode)).token, token);
+    // Behind what forgets the token that is received now.
+    await it.store.write(async () => {});
+    t.deepEqual(await it.store.query('SELECT * FROM "sealed_tokens"'), []);
+    it.restart();
+    await it.clock.advance(SECOND);
+    t.is(answerOf(await it.grants.poll(deviceCode)), 'expired_token');
+    t.is((await it.tokens()).length + (await listKeys(it.store, 'acc_test')).length, 1);
+  });
+}
+
+test('a token whose answer was lost is forgotten after a minute, also by the process that comes next', async (t) => {
+  const it = await bench(t);
+  const redeemed = async (received: Promise<boolean>) => {
+    const { id, deviceCode } = await it.start();
+    await it.grants.approve(id, USER);
+    await it.grants.poll(deviceCode, undefined, received);
+    return deviceCode;
+  };
+  // Behind the writes that are asked for already.
+  const count = () => it.store.write(async (tx) => (await tx.query('SELECT * FROM "sealed_tokens"')).length);
+  const lost = await redeemed(Promise.resolve(false));
+  t.is(await count(), 1);
+  await it.clock.advance(60 * SECOND);
+  t.is(await count(), 0);
+  t.is(answerOf(await it.grants.poll(lost)), 'expired_token');
+
+  const unknown = await redeemed(new Promise(() => {}));
+  it.restart().sweepLater();
+  t.is(await count(), 1);
+  await it.clock.advance(60 * SECOND);
+  t.is(await count(), 0);
+  t.is(answerOf(await it.grants.poll(unknown)), 'expired_token');
+});
+
+test('a token that is on its way to one poll is given to no other, and a damaged one to none', async (t) => {
+  const it = await bench(t);
+  const begin = async () => {
+    const { id, deviceCode } = await it.start();
+    await it.grants.approve(id, USER);
+    t.is(answerOf(await it.grants.poll(deviceCode, undefined, new Promise(() => {}))), 'app');
+    await it.clock.advance(5 * SECOND);
+    return deviceCode;
+  };
+  t.is(answerOf(await it.grants.poll(await begin())), 'expired_token');
+  const damaged = await begin();
+  await it.store.write((tx) => tx.run(`UPDATE "sealed_tokens" SET "sealed" = 'AAAA'`));
+  t.is(answerOf(await it.restart().poll(damaged)), 'expired_token');
+  const disabled = await begin();
+  await disableClient(it, OPERATOR, it.clientId);
+  t.is(answerOf(await it.restart().poll(disabled)), 'expired_token');
+});
+
+test('a grant that is let go of while it waits for its turn is loaded again', async (t) => {
+  const faults = failing();
+  const it = await bench(t, faults.wrap);
+  const [first, second] = [await it.start(), await it.start()];
+  await it.grants.approve(first.id, USER);
+  const hold = Promise.withResolvers<void>();
+  const held = it.store.write(() => hold.promise);
+  const asked = faults.asked();
+  const polled = it.grants.poll(first.deviceCode);
+  while (faults.asked() === asked) await it.store.query('SELECT 1');
+  await it.clock.advance(60 * SECOND);
+  const other = it.grants.poll(second.deviceCode);
+  while (faults.asked() === asked + 1) await it.store.query('SELECT 1');
+  t.deepEqual(
+    it.grants.live().map(({ context }) => context.id),
+    [second.id],
+  );
+  hold.resolve();
+  await held;
+  t.is(answerOf(await polled), 'app');
+  t.is(answerOf(await other), 'authorization_pending');
+});

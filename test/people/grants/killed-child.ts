@@ -1,0 +1,56 @@
+/**
+ * Device grants of a process that is killed: `node killed-child.ts <database URL> <folder> <later> <what> <argument> [die]` does
+ * something, so many ms later than the clock says, and says as JSON what came of it. With `die` it kills itself once its first
+ * write is on disk, before anybody is told.
+ */
+import process from 'node:process';
+import { createLog } from '../../../src/kernel/log.ts';
+import { StatusError } from '../../../src/kernel/status.ts';
+import { systemClock } from '../../../src/kernel/system-clock.ts';
+import { createGrants } from '../../../src/people/grants/grants.ts';
+import { openSecret } from '../../../src/store/secret.ts';
+import { type Store, openStore } from '../../../src/store/store.ts';
+import { addPerson } from '../../support/store.ts';
+
+const [url = '', folder = '', later = '', what = '', argument = '', die = ''] = process.argv.slice(2);
+const USER = { userId: 'usr_test', accountId: 'acc_test' };
+
+const real = await openStore(url);
+const store: Store = {
+  ...real,
+  async write(work) {
+    const value = await real.write(work);
+    if (die === 'die') {
+      process.kill(process.pid, 'SIGKILL');
+      await new Promise(() => {});
+    }
+    return value;
+  },
+};
+const clock = { ...systemClock, now: () => Date.now() + Number(later) };
+const secret = await openSecret(real, folder);
+const grants = createGrants({ store, clock, secret, log: createLog({ level: 'silent' }) });
+
+const deeds: Record<string, () => Promise<unknown>> = {
+  setup: () => addPerson(real, 'test'),
+  start: () => grants.start({ clientId: null, scope: '', ip: '192.0.2.1', userAgent: 'test' }),
+  poll: () => grants.poll(argument),
+  async approve() {
+    const found = await grants.find(argument);
+    if (!found) return { error: 'not found' };
+    await grants.approve(found.id, USER);
+    return {};
+  },
+  async count() {
+    const [row] = await real.query<{ keys: number }>('SELECT COUNT(*) AS "keys" FROM "api_keys"');
+    return { ...row };
+  },
+};
+
+try {
+  process.stdout.write(JSON.stringify((await deeds[what]?.()) ?? {}));
+} catch (error) {
+  if (!(error instanceof StatusError)) throw error;
+  process.stdout.write(JSON.stringify({ error: error.reason }));
+}
+await real.close();

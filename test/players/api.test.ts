@@ -1,0 +1,291 @@
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { ConsoleError } from '../../src/engines/console/console.ts';
+import { offlineUuid } from '../../src/game/players/profiles.ts';
+import { parseProperties } from '../../src/game/properties/format.ts';
+import type { Profiles } from '../../src/players/minecraft-accounts.ts';
+import { createMojangProfiles } from '../../src/players/mojang.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { PROXY_ADDRESS } from '../fakes/engine.ts';
+import { accountUuid, accounts } from '../support/accounts.ts';
+import { api } from '../support/api-harness.ts';
+import { heldWrites } from '../support/store.ts';
+import type { WorldOptions } from '../support/world.ts';
+
+/** A server `abc`, by default of a core that checks accounts, asleep, and its files. */
+async function players(
+  t: ExecutionContext,
+  { type = 'paper', ...options }: { type?: string; profiles?: Profiles; world?: WorldOptions } = {},
+) {
+  const it = await api(t, options);
+  await it.create('abc', { type });
+  const root = join(it.dataDir, 'servers', 'abc');
+  await mkdir(root, { recursive: true });
+  const path = '/v1/servers/abc/players';
+  return {
+    ...it,
+    lists: () => it.ok('GET', path),
+    set: (verb: string, body: object) => it.ok('POST', `${path}:${verb}`, body),
+    /** The code and reason of a refusal. */
+    refused: async (verb: string, body: object) => {
+      const { json, reason } = await it.call('POST', `${path}:${verb}`, { body });
+      return [json['code'], reason];
+    },
+    file: (name: string) => readFile(join(root, name), 'utf8'),
+    json: async (name: string) => JSON.parse(await readFile(join(root, name), 'utf8')) as unknown,
+    put: (name: string, content: unknown) =>
+      writeFile(join(root, name), typeof content === 'string' ? content : JSON.stringify(content)),
+    root,
+    property: async (name: string) =>
+      parseProperties(await readFile(join(root, 'server.properties'), 'utf8')).get(name),
+    /** The outcome of what waits for the clock. */
+    async passing<T>(outcome: Promise<T>): Promise<T> {
+      let settled = false;
+      void outcome.finally(() => (settled = true)).catch(() => {});
+      await it.until(async () => {
+        await it.clock.advance(50);
+        // Files and calls take real time: the server must not fall asleep over them.
+        await delay(5);
+        return settled;
+      });
+      return outcome;
+    },
+    async run() {
+      await it.command('abc', 'START');
+      await it.reach('abc', 'running');
+    },
+    async stop() {
+      await it.command('abc', 'STOP');
+      await it.reach('abc', 'hibernated');
+    },
+  };
+}
+
+test('W-12 a ban of the address that all players come from is lifted before the next start, others stay', async (t) => {
+  const it = await players(t);
+  const ban = { created: '', source: 'Steve', expires: 'forever', reason: 'all of you' };
+  const entries = [{ ...ban, ip: PROXY_ADDRESS }, { ...ban, ip: '203.0.113.7', unknown: 1 }, 'nonsense'];
+  await it.put('banned-ips.json', entries);
+  await it.run();
+  t.deepEqual(await it.json('banned-ips.json'), entries.slice(1));
+  await it.stop();
+  for (const broken of ['{', '{}', '']) {
+    await it.put('banned-ips.json', broken);
+    await it.run();
+    t.is(await it.file('banned-ips.json'), broken);
+    await it.stop();
+  }
+  await rm(join(it.root, 'banned-ips.json'));
+  await symlink('/etc/passwd', join(it.root, 'banned-ips.json'));
+  await it.run();
+});
+
+test('P-01 a server that has never run has no lists, and gets them in the form the game knows', async (t) => {
+  const it = await players(t);
+  t.deepEqual(await it.lists(), {
+    online: [],
+    running: false,
+    withoutConsole: false,
+    whitelistEnforced: false,
+    whitelist: [],
+    ops: [],
+    banned: [],
+    bannedIps: [],
+  });
+  const steve = { uuid: accountUuid('Steve'), name: 'Steve' };
+  t.like(await it.set('setWhitelist', { name: 'Steve', allowed: true }), { whitelist: [steve] });
+  t.deepEqual(await it.json('whitelist.json'), [steve]);
+  await it.set('setOp', { name: 'Steve', op: true });
+  t.deepEqual(await it.json('ops.json'), [{ ...steve, level: 4, bypassesPlayerLimit: false }]);
+  t.deepEqual(await it.set('setOp', { name: 'STEVE', op: false }), { ...(await it.lists()), ops: [] });
+  for (const [set, level] of [
+    ['0', 0],
+    ['2', 2],
+    ['', 4],
+    ['9', 4],
+  ] as const) {
+    await it.put('server.properties', `op-permission-level=${set}\n`);
+    await it.set('setOp', { name: 'Steve', op: true });
+    t.like(await it.json('ops.json'), [{ name: 'Steve', level }], `op-permission-level=${set}`);
+    await it.set('setOp', { name: 'Steve', op: false });
+  }
+  await it.put('banned-ips.json', [{ ip: '2001:0DB8:0:0::0A', expires: 'forever' }]);
+  await it.set('setIpBan', { ip: '2001:db8::a', banned: false });
+  t.deepEqual(await it.json('banned-ips.json'), []);
+  await it.set('setIpBan', { ip: '2001:DB8::0:1', banned: true });
+  t.like(((await it.lists())['bannedIps'] as object[])[0], { ip: '2001:db8::1', expires: 'forever', source: 'Rcon' });
+  await it.set('setIpBan', { ip: '2001:db8::1', banned: false });
+  t.deepEqual(await it.json('banned-ips.json'), []);
+
+  await it.set('setBan', { name: 'Alex', banned: true, reason: 'griefing' });
+  const before = await it.file('banned-players.json');
+  await it.set('setBan', { name: 'Alex', banned: true, reason: 'other' });
+  t.is(await it.file('banned-players.json'), before, 'a ban that is there stays');
+  t.is((await it.call('GET', '/v1/servers/abc/audit')).status, 200);
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
+    entries: { action: string; detail: string }[];
+  };
+  t.true(entries.some(({ action, detail }) => action === 'players.ban' && detail.includes('Alex')));
+});
+
+test('F-08 what else is in the files stays, and what is no list is not written over', async (t) => {
+  const it = await players(t);
+  const old = { uuid: accountUuid('Old'), name: 'Old', level: 2, bypassesPlayerLimit: true, since: { a: 1 } };
+  // P-05: whatever somebody wrote there is data.
+  const hostile = { uuid: 7, name: '<img src=x onerror=alert(1)>\u202e\n', level: 1e300 };
+  await it.put('ops.json', [old, 'odd', hostile]);
+  const view = await it.set('setOp', { name: 'Steve', op: true });
+  t.deepEqual((view['ops'] as object[])[0], { name: 'Old', uuid: old.uuid, level: 2, bypassesPlayerLimit: true });
+  t.deepEqual((view['ops'] as object[])[1], { name: hostile.name, uuid: '', level: 4, bypassesPlayerLimit: false });
+  t.deepEqual(((await it.json('ops.json')) as unknown[]).slice(0, 3), [old, 'odd', hostile]);
+
+  for (const broken of ['[{"name":"Old"', '{}']) {
+    await it.put('whitelist.json', broken);
+    t.deepEqual(await it.refused('setWhitelist', { name: 'Steve', allowed: true }), [9, 'LIST_UNREADABLE']);
+    const { json } = await it.call('GET', '/v1/servers/abc/players');
+    t.regex(String(json['message']), /whitelist\.json is not a list in JSON\. Mend or delete it/);
+    t.is(await it.file('whitelist.json'), broken);
+  }
+  await it.put('whitelist.json', '[]');
+  await symlink('/etc/passwd', join(it.root, 'banned-players.json'));
+  t.is(
+    (await it.call('POST', '/v1/servers/abc/players:setBan', { body: { name: 'Steve', banned: true } })).status,
+    400,
+  );
+});
+
+test('the whitelist is switched where the next start finds it, whoever has said something of it before', async (t) => {
+  const it = await players(t);
+  t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
+  await it.run();
+  t.is(await it.property('white-list'), 'true');
+  await it.stop();
+  t.like(await it.lists(), { whitelistEnforced: true });
+
+  // The owner's property wins at the next start, so it is what changes.
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'white-list': 'false', difficulty: 'hard' } });
+  t.like(await it.lists(), { whitelistEnforced: false });
+  t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
+  await it.run();
+  await it.stop();
+  t.is(await it.property('white-list'), 'true');
+  t.is(await it.property('difficulty'), 'hard');
+
+  // Taken back it would be the game's default again, if nobody said anything since.
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: {} });
+  t.like(await it.lists(), { whitelistEnforced: false });
+  t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
+  await it.run();
+  t.is(await it.property('white-list'), 'true');
+});
+
+test('the whitelist and other properties, set at once, are both set', async (t) => {
+  const held = heldWrites();
+  const it = await players(t, { world: { store: held.around } });
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'white-list': 'false' } });
+  held.hold();
+  const properties = { 'white-list': 'false', difficulty: 'hard' };
+  const set = it.ok('POST', '/v1/servers/abc:setProperties', { properties });
+  await it.until(() => held.waiting() === 1);
+  const enforced = it.set('setWhitelistEnforced', { enforced: true });
+  await it.until(() => held.waiting() === 2);
+  held.release();
+  await Promise.all([set, enforced]);
+  t.deepEqual((await it.servers.get('abc'))?.row.properties, { 'white-list': 'true', difficulty: 'hard' });
+});
+
+test('P-02 an unknown account is not found, and with accounts out of reach nothing changes', async (t) => {
+  const there = await accounts(t, ['Steve']);
+  const profiles = createMojangProfiles({ apiUrl: there.url, clock: fakeClock() });
+  const it = await players(t, { profiles });
+  t.deepEqual(await it.refused('setWhitelist', { name: 'Nobody', allowed: true }), [5, 'PLAYER_NOT_FOUND']);
+  t.deepEqual(await it.refused('setWhitelist', { name: '.Bedrock', allowed: true }), [5, 'PLAYER_NOT_FOUND']);
+  t.like(await it.set('setWhitelist', { name: 'steve', allowed: true }), {
+    whitelist: [{ name: 'Steve', uuid: accountUuid('Steve') }],
+  });
+  there.answer((response) => void response.writeHead(503).end());
+  t.deepEqual(await it.refused('setBan', { name: 'Alex', banned: true }), [14, 'ACCOUNTS_UNAVAILABLE']);
+  t.like(await it.lists(), { banned: [] });
+  t.like(
+    await it.set('setWhitelist', { name: 'Steve', allowed: false }),
+    { whitelist: [] },
+    'nobody is asked for that',
+  );
+  // Whom the game remembers is known without anybody's help.
+  const expiresOn = '2999-01-01 00:00:00 +0000';
+  await it.put('usercache.json', [{ name: 'Alex', uuid: accountUuid('Alex'), expiresOn }]);
+  t.like(await it.set('setBan', { name: 'alex', banned: true }), { banned: [{ name: 'Alex' }] });
+  await it.ok('POST', '/v1/servers/abc:setProperties', { properties: { 'online-mode': 'false' } });
+  t.like(await it.set('setOp', { name: 'Bob', op: true }), { ops: [{ name: 'Bob', uuid: offlineUuid('Bob') }] });
+});
+
+test('a change and a start at once: the game finds the change, or the change finds the game', async (t) => {
+  const it = await players(t, { type: 'sandbox' });
+  const go = it.engine.hold('abc');
+  const names = Array.from({ length: 12 }, (_, at) => `Player${at}`);
+  const answers = await Promise.all([
+    ...names
+      .slice(0, 6)
+      .map((name) => it.call('POST', '/v1/servers/abc/players:setWhitelist', { body: { name, allowed: true } })),
+    it.call('POST', '/v1/servers/abc:start', { body: {} }),
+    ...names
+      .slice(6)
+      .map((name) => it.call('POST', '/v1/servers/abc/players:setWhitelist', { body: { name, allowed: true } })),
+  ]);
+  const atStart = await it.file('whitelist.json').catch(() => '[]');
+  const done = answers.toSpliced(6, 1).map(({ status, reason }, at) => ({ name: names[at], status, reason }));
+  const listed = (JSON.parse(atStart) as { name: string }[]).map(({ name }) => name);
+  t.deepEqual(new Set(listed), new Set(done.filter(({ status }) => status === 200).map(({ name }) => name)));
+  for (const { status, reason } of done) t.true(status === 200 || reason === 'SERVER_PASSING', reason);
+  t.deepEqual(await it.refused('setOp', { name: 'Steve', op: true }), [9, 'SERVER_PASSING']);
+  t.is(await it.file('whitelist.json').catch(() => '[]'), atStart);
+  go();
+  await it.reach('abc', 'running');
+});
+
+test('while it runs the game is told, once, and its files say whether it did it', async (t) => {
+  const it = await players(t, { type: 'sandbox' });
+  await it.run();
+  const told = () =>
+    it.games.commands.map((command) => command.slice(5)).filter((command) => /^(?:ban|whitelist|kick)/.test(command));
+  // This game only listens.
+  const refusal = it.refused('setBan', { name: 'Steve', banned: true, reason: 'a "b" §c' });
+  t.deepEqual(await it.passing(refusal), [9, 'GAME_REFUSED']);
+  t.deepEqual(told(), ['ban Steve a "b" §c']);
+  // A little late, and seen in the midst of writing.
+  await it.put('whitelist.json', '[{');
+  const late = it.set('setWhitelist', { name: 'Steve', allowed: true });
+  await it.until(() => told().length === 2);
+  await it.clock.advance(250);
+  await it.put('whitelist.json', [{ name: 'Steve', uuid: offlineUuid('Steve') }]);
+  await it.passing(late);
+  t.like(await late, { running: true, whitelist: [{ name: 'Steve' }] });
+  t.deepEqual(told(), ['ban Steve a "b" §c', 'whitelist add Steve']);
+  t.deepEqual(await it.refused('kick', { name: 'Steve' }), [5, 'PLAYER_NOT_ONLINE']);
+  t.deepEqual(await it.refused('kick', { name: 'Steve\nstop' }), [3, 'INVALID_FIELD']);
+  t.is((await it.servers.get('abc'))?.state, 'running');
+});
+
+test('a running game without a console: who is online is known of the proxy, lists change in its files, and both are said', async (t) => {
+  const find: Profiles['find'] = async (name) => ({ name, uuid: accountUuid(name) });
+  const it = await players(t, { profiles: { find } });
+  it.games.run = async () => {
+    throw new ConsoleError('absent', 'The console is not there.');
+  };
+  await it.run();
+  it.joined.set('abc', [{ name: 'Alice', ip: '203.0.113.7' }]);
+  t.like(await it.lists(), { running: true, withoutConsole: true, online: ['Alice'] });
+  t.like(await it.set('setOp', { name: 'Steve', op: true }), { withoutConsole: true, ops: [{ name: 'Steve' }] });
+  t.like(await it.set('setWhitelist', { name: 'Steve', allowed: true }), { whitelist: [{ name: 'Steve' }] });
+  t.like(await it.set('setBan', { name: 'Alex', banned: true }), { banned: [{ name: 'Alex' }] });
+  t.like(await it.set('setWhitelistEnforced', { enforced: true }), { whitelistEnforced: true });
+  t.deepEqual(await it.refused('kick', { name: 'Alice' }), [9, 'RCON_UNAVAILABLE']);
+  const { status, headers, json } = await it.call('POST', '/v1/servers/abc:command', { body: { command: 'list' } });
+  t.is(status, 400);
+  t.is(headers.get('retry-after'), null);
+  t.false(/try again/i.test(String(json['message'])));
+  await it.stop();
+  t.like(await it.lists(), { running: false, withoutConsole: false, online: [] });
+});

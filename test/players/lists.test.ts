@@ -1,0 +1,207 @@
+import test from 'ava';
+import * as fc from 'fast-check';
+import { onlinePlayers } from '../../src/game/online-players.ts';
+import {
+  type PlayerChange,
+  commandOf,
+  formatList,
+  isAsWanted,
+  kickCommand,
+  parseList,
+  withChange,
+} from '../../src/game/players/changes.ts';
+import { PLAYER_NAME, offlineUuid, profileOf } from '../../src/game/players/profiles.ts';
+import type { StatusError } from '../../src/kernel/status.ts';
+import { setBanEntry, setIpBanEntry } from '../../src/players/api.ts';
+import { createMojangProfiles } from '../../src/players/mojang.ts';
+import { offlineUuid as theGames } from '../../src/sandbox/player-lists.ts';
+import { commandProblem } from '../../src/servers/game-console.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { accountUuid, accounts } from '../support/accounts.ts';
+
+const AT = Date.UTC(2026, 10, 20);
+const NOBODY = { find: async () => undefined };
+
+const name = fc.stringMatching(/^\.?[A-Za-z0-9_]{1,16}$/);
+const given = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.stringMatching(/^[§"'\\;$ a-z\n\r@]{0,40}$/),
+  fc.constant('x'.repeat(1_500)),
+);
+
+test('P-03 a name that is taken is one word of a command, and no other character gets in', (t) => {
+  fc.assert(
+    fc.property(fc.oneof(name, fc.string({ unit: 'binary' })), (text) => {
+      const isName = PLAYER_NAME.test(text);
+      if (isName) t.is(`kick ${text}`.split(/[^\x21-\x7e]/).length, 2);
+      t.is(isName, /^[.]?\w{1,16}$/.test(text) && !text.includes('\n'));
+    }),
+  );
+  for (const text of ['', 'a b', 'a\nstop', 'x'.repeat(17), '@a', 'Zoë', '..a', 'a.', '-x', '/op'])
+    t.false(PLAYER_NAME.test(text), text);
+});
+
+test('P-03 whatever reason the API takes, each change is one line that the console takes', (t) => {
+  const body = setBanEntry.body;
+  let taken = 0;
+  fc.assert(
+    fc.property(name, given, (who, reason) => {
+      const parsed = body.safeParse({ name: who, banned: true, reason });
+      if (!parsed.success) return;
+      taken++;
+      const { reason: clean } = parsed.data as { reason: string };
+      const profile = { name: who, uuid: '' };
+      const changes: PlayerChange[] = [
+        { list: 'banned', who: profile, listed: true, reason: clean },
+        { list: 'bannedIps', ip: '2001:db8::1', listed: true, reason: clean },
+      ];
+      for (const command of [...changes.map(commandOf), kickCommand(who, clean)]) {
+        t.is(commandProblem(command), undefined);
+        t.notRegex(command, /[\p{Cc}\u2028\u2029@]/u);
+        t.is(command, command.trim());
+      }
+    }),
+    { numRuns: 500 },
+  );
+  t.true(taken > 50);
+  for (const reason of ['a\nstop', 'a\rb', '\0', 'x'.repeat(257), '\u001b[31m', 'by @e', '\u202egnp'])
+    t.false(body.safeParse({ name: 'Steve', banned: true, reason }).success, JSON.stringify(reason));
+  const kept = body.parse({ name: 'Steve', banned: true, reason: ' "§cbad"  \'luck\' ' });
+  t.like(kept, { reason: '"§cbad" \'luck\'' });
+});
+
+test('addresses are written in one way, and nothing else is one', (t) => {
+  const ipOf = (ip: string) => {
+    const parsed = setIpBanEntry.body.safeParse({ ip, banned: true });
+    return parsed.success ? (parsed.data as { ip: string }).ip : undefined;
+  };
+  t.is(ipOf('203.0.113.7'), '203.0.113.7');
+  t.is(ipOf('2001:DB8:0:0::0001'), '2001:db8::1');
+  t.is(ipOf('::ffff:203.0.113.7'), '203.0.113.7');
+  for (const ip of ['', '1.2.3', '1.2.3.4 x', 'fe80::1%eth0', 'Steve', '1.2.3.4/8', '01.2.3.4'])
+    t.is(ipOf(ip), undefined, ip);
+});
+
+test('a change keeps everything else: other entries, unknown fields, expiry, source, reason', (t) => {
+  const old = {
+    uuid: accountUuid('Old'),
+    name: 'Old',
+    created: 'c',
+    source: 'Alex',
+    expires: '2030-01-01 00:00:00 +0000',
+    reason: 'r',
+    note: 7,
+  };
+  const list = [old, 'odd', null, { uuid: accountUuid('Gone'), name: 'Gone', expires: '2020-01-01 00:00:00 +0000' }];
+  const ban = (who: string, listed = true): PlayerChange => ({
+    list: 'banned',
+    who: { name: who, uuid: accountUuid(who) },
+    listed,
+    reason: 'new',
+  });
+  t.is(withChange(list, ban('Old'), AT), undefined);
+  const more = withChange(list, ban('Steve'), AT) ?? [];
+  t.deepEqual(more.slice(0, 4), list);
+  t.deepEqual(more[4], {
+    uuid: accountUuid('Steve'),
+    name: 'Steve',
+    created: '2026-11-20 00:00:00 +0000',
+    source: 'Rcon',
+    expires: 'forever',
+    reason: 'new',
+  });
+  t.like(withChange(list, ban('Gone'), AT)?.[3], { expires: 'forever', reason: 'new' });
+  t.deepEqual(withChange(list, ban('old', false), AT), list.slice(1));
+  t.is(withChange(list, ban('Nobody', false), AT), undefined);
+  t.true(isAsWanted(list, ban('Gone', false), AT), 'that ban is over');
+  t.deepEqual(parseList('ops.json', formatList(more)), more);
+  t.deepEqual(parseList('ops.json', ' \n'), []);
+  for (const text of ['{', '{}', 'null', '[1'])
+    t.throws(() => parseList('ops.json', text), { message: /ops\.json is not a list/ });
+});
+
+test('P-02 who has another name by now is the same entry, under the new name', (t) => {
+  const uuid = accountUuid('Anyone');
+  const list = [{ uuid, name: 'Before', level: 2, bypassesPlayerLimit: true }];
+  const op: PlayerChange = { list: 'ops', who: { name: 'After', uuid }, listed: true, level: 4 };
+  t.deepEqual(withChange(list, op, AT), [{ uuid, name: 'After', level: 2, bypassesPlayerLimit: true }]);
+  t.deepEqual(withChange(list, { ...op, listed: false }, AT), []);
+});
+
+test('P-02 offline players have the UUID that the game gives them; Bedrock players that of the last join', async (t) => {
+  const offline = { onlineMode: false, remembered: [], at: AT };
+  t.is(offlineUuid('Notch'), 'b50ad385-829d-3141-a216-7e7d7539ba7f');
+  for (const who of ['Steve', 'a', 'X_1'])
+    t.deepEqual(await profileOf(who, offline, NOBODY), { name: who, uuid: theGames(who) });
+  await t.throwsAsync(profileOf('.Steve', offline, NOBODY), { message: /join once/ });
+  const uuid = '00000000-0000-0000-0009-01f64f65c7c3';
+  const remembered = [7, { name: '.Steve', uuid, expiresOn: '2027-01-01 00:00:00 +0000' }];
+  for (const onlineMode of [true, false])
+    t.deepEqual(await profileOf('.steve', { onlineMode, remembered, at: AT }, NOBODY), { name: '.Steve', uuid });
+  await t.throwsAsync(profileOf('Nobody', { ...offline, onlineMode: true }, NOBODY), {
+    message: /no Minecraft account/,
+  });
+});
+
+test('accounts are asked for once, remembered, and left alone when they ask for it', async (t) => {
+  const clock = fakeClock(AT);
+  const there = await accounts(t, ['Steve']);
+  const profiles = createMojangProfiles({ apiUrl: `${there.url}/`, clock });
+  const steve = { name: 'Steve', uuid: accountUuid('Steve') };
+  t.deepEqual(await Promise.all([profiles.find('steve'), profiles.find('Steve')]), [steve, steve]);
+  t.is(await profiles.find('Nobody'), undefined);
+  t.is(await profiles.find('Nobody'), undefined);
+  t.is(there.asked.length, 2);
+  await clock.advance(60_000);
+  await profiles.find('Nobody');
+  await profiles.find('Steve');
+  t.is(there.asked.length, 3);
+
+  const down = { message: /cannot be looked up right now; nothing was changed/ };
+  for (const body of ['{', '{"id":"x","name":"Alex"}', `{"pad":"${'x'.repeat(20_000)}"}`]) {
+    there.answer((response) => void response.end(body));
+    await t.throwsAsync(profiles.find('Alex'), down, body.slice(0, 20));
+  }
+  there.answer((response) => void response.writeHead(500).end());
+  await t.throwsAsync(profiles.find('Alex'), down);
+  there.answer((response) => void response.writeHead(429, { 'retry-after': '20' }).end());
+  await t.throwsAsync(profiles.find('Alex'), down);
+  there.answer(undefined);
+  const asked = there.asked.length;
+  const busy = await t.throwsAsync<StatusError>(profiles.find('Alex'), down);
+  t.is(busy.options.retryAfterSeconds, 20);
+  t.is(there.asked.length, asked);
+  t.deepEqual(await profiles.find('Steve'), steve, 'what is known is known');
+  await clock.advance(20_000);
+  t.is(await profiles.find('Alex'), undefined);
+});
+
+test('accounts that hang are waited for within bounds, by few at once', async (t) => {
+  const there = await accounts(t, []);
+  there.answer(() => {});
+  const hanging = createMojangProfiles({
+    apiUrl: there.url,
+    clock: fakeClock(AT),
+    // The real one waits for 5 s.
+    fetch: (url, { signal } = {}) => fetch(url, { signal: AbortSignal.any([signal!, AbortSignal.timeout(200)]) }),
+  });
+  const all = await Promise.allSettled(Array.from({ length: 40 }, (_, at) => hanging.find(`Steve${at}`)));
+  t.true(all.every(({ status }) => status === 'rejected'));
+  t.true(there.asked.length <= 16);
+});
+
+test('who is online is read from what cores and plugins say', (t) => {
+  const of = (answer: string, ...names: string[]) => t.deepEqual(onlinePlayers(answer), names, answer);
+  of('There are 2 of a max of 20 players online: Alex, .Steve', 'Alex', '.Steve');
+  of('There are 0 of a max of 20 players online:');
+  of('There are 0 of a max of 20 players online: ');
+  of('There are 1/20 players online:\nAlex', 'Alex');
+  of(
+    '§6There are §c2§6 out of maximum §c20§6 players online.\n§6admins§r: Alex\n§6default§r: [AFK] Steve, Bob',
+    'Alex',
+    'Steve',
+    'Bob',
+  );
+  of('');
+  of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
+});

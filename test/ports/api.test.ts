@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import test from 'ava';
+import { isPortFree } from '../../src/engines/process/port-forwarder.ts';
+import { openServerPorts } from '../../src/ports/ports.ts';
+import { api } from '../support/api-harness.ts';
+
+interface Mapping {
+  slot: number;
+  containerPort: number;
+  hostPort: number;
+  proto: string;
+  label: string;
+}
+
+const PATH = '/v1/servers/abc/ports';
+const portsIn = (json: Record<string, unknown>) => json['ports'] as Mapping[];
+
+test('ports are given in slots, shown with the server, kept over restarts, and free once they are removed', async (t) => {
+  const it = await api(t);
+  const { ok, call, store } = it;
+  await it.create('abc');
+  await it.create('def');
+  const voice = { containerPort: 24_454, label: 'Voice chat', proto: 'udp' };
+  t.deepEqual(portsIn(await ok('POST', PATH, voice)), [{ slot: 0, hostPort: 40_000, ...voice }] as Mapping[]);
+  await ok('POST', PATH, { containerPort: 24_454, proto: 'tcp' });
+  t.is((await call('POST', PATH, { body: voice })).reason, 'PORT_EXISTS');
+  const other = portsIn(await ok('POST', '/v1/servers/def/ports', voice));
+  t.deepEqual(
+    other.map(({ slot, hostPort }) => [slot, hostPort]),
+    [[0, 40_002]],
+  );
+  const left = portsIn(await ok('POST', `${PATH}:remove`, { slot: 0 }));
+  t.deepEqual(
+    left.map(({ slot, proto }) => [slot, proto]),
+    [[1, 'tcp']],
+  );
+  t.is((await call('POST', `${PATH}:remove`, { body: { slot: 0 } })).reason, 'PORT_NOT_FOUND');
+  t.deepEqual(portsIn(await ok('GET', '/v1/servers/abc')), left);
+  const again = await openServerPorts({ store, range: { from: 40_000, to: 40_019 }, isFree: async () => true });
+  t.like(again.of('abc'), [{ slot: 1, containerPort: 24_454, hostPort: 40_001 }]);
+  await again.forget('abc');
+  t.deepEqual(again.of('abc'), []);
+});
+
+test('Q-05: of 60 that ask for ports at once each gets its own, and nobody more than there are', async (t) => {
+  const it = await api(t);
+  for (const id of ['a', 'b', 'c']) await it.create(id);
+  const ask = (nth: number) =>
+    it.call('POST', `/v1/servers/${'abc'[nth % 3]}/ports`, { body: { containerPort: 1_000 + nth, proto: 'tcp' } });
+  const answers = await Promise.all(Array.from({ length: 60 }, (_, nth) => ask(nth)));
+  const refused = answers.filter(({ status }) => status !== 200);
+  t.true(refused.every(({ reason }) => reason === 'MAX_PORTS' || reason === 'NO_FREE_PORT'));
+  const given = ['a', 'b', 'c'].flatMap((id) => it.services.serverPorts.of(id));
+  t.is(given.length, 20, 'all there are');
+  t.is(new Set(given.map(({ hostPort }) => hostPort)).size, 20);
+});
+
+test('bad ports are refused with what is wrong', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  for (const body of [
+    { containerPort: 0, proto: 'tcp' },
+    { containerPort: 65_536, proto: 'tcp' },
+    { containerPort: 1_000 },
+    { containerPort: 1_000, proto: 'sctp' },
+    { containerPort: 25_565, proto: 'tcp' },
+    { containerPort: 25_575, proto: 'tcp' },
+    { containerPort: 25_585, proto: 'tcp' },
+    { containerPort: 1_000, proto: 'tcp', label: 'a\nb' },
+  ]) {
+    t.is((await it.call('POST', PATH, { body })).reason, 'INVALID_FIELD', JSON.stringify(body));
+  }
+});
+
+test('a port that somebody else has is not given out', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const taken = createServer().listen(0);
+  await once(taken, 'listening');
+  t.teardown(() => taken.close());
+  const address = taken.address();
+  const from = typeof address === 'object' && address !== null ? address.port : 0;
+  const ports = await openServerPorts({ store: it.store, range: { from, to: from + 50 }, isFree: isPortFree });
+  await ports.add('abc', { containerPort: 1, proto: 'tcp', label: '' }, async () => {});
+  t.true((ports.of('abc')[0]?.hostPort ?? 0) > from);
+});
+
+test('ports and database of a deleted server are free for the next one of its name', async (t) => {
+  const it = await api(t);
+  const { ok, services } = it;
+  await it.create('abc');
+  await ok('POST', PATH, { containerPort: 8_123, proto: 'tcp' });
+  const { dbName } = await ok('POST', '/v1/servers/abc/database', {});
+  await ok('DELETE', '/v1/servers/abc');
+  await it.reach('abc', 'gone');
+  t.deepEqual(services.serverPorts.of('abc'), []);
+  await it.create('abc');
+  t.deepEqual(portsIn(await ok('GET', '/v1/servers/abc')), []);
+  t.like(await ok('GET', '/v1/servers/abc/database'), { present: false });
+  t.like(portsIn(await ok('POST', PATH, { containerPort: 8_123, proto: 'tcp' })), [{ hostPort: 40_000 }]);
+  t.not((await ok('POST', '/v1/servers/abc/database', {}))['dbName'], dbName);
+});
+
+test('a server that is being deleted, or is gone, gets no port and no database any more', async (t) => {
+  const it = await api(t);
+  const { serverPorts, databases } = it.services;
+  const port = { containerPort: 8_123, proto: 'tcp' as const, label: '' };
+  const nothing = async () => {};
+  const refused = async (work: Promise<unknown> | undefined) =>
+    t.like(await t.throwsAsync(async () => work), { code: 'NOT_FOUND', reason: 'SERVER_NOT_FOUND' });
+  await it.create('abc');
+  // The engine cannot remove it yet.
+  it.engine.away();
+  await it.ok('DELETE', '/v1/servers/abc');
+  await refused(serverPorts.add('abc', port, nothing));
+  await refused(databases?.create('abc', nothing));
+  it.engine.back();
+  await it.reach('abc', 'gone');
+  await refused(serverPorts.add('abc', port, nothing));
+  await refused(databases?.create('abc', nothing));
+  t.deepEqual(await it.store.query('SELECT * FROM "server_databases"'), []);
+  t.deepEqual(serverPorts.of('abc'), []);
+});
+
+test('where games share the addresses of this machine, the ports of the service itself are refused, or all', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const range = { from: 40_000, to: 40_019 };
+  const given = { store: it.store, range, isFree: async () => true };
+  const add = async (more: { reserved?: Set<number>; offered?: boolean }, proto: 'tcp' | 'udp') =>
+    (await openServerPorts({ ...given, ...more })).add(
+      'abc',
+      { containerPort: 8_080, proto, label: '' },
+      async () => {},
+    );
+  const reserved = new Set([8_080]);
+  t.like(await t.throwsAsync(add({ reserved }, 'tcp')), { code: 'INVALID_ARGUMENT', reason: 'PORT_RESERVED' });
+  t.like(await t.throwsAsync(add({ offered: false }, 'udp')), { code: 'UNIMPLEMENTED', reason: 'NOT_SUPPORTED' });
+  await add({ reserved }, 'udp');
+  t.pass();
+});

@@ -1,0 +1,354 @@
+import test from 'ava';
+import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check';
+import type { Scope } from '../../src/http/scopes.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { StatusError } from '../../src/kernel/status.ts';
+import { nextRun } from '../../src/schedules/cron.ts';
+import { getSchedule, insertSchedule } from '../../src/schedules/rows.ts';
+import { createSchedules } from '../../src/schedules/schedules.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { world } from '../support/world.ts';
+
+const MINUTE_MS = 60_000;
+const PATH = '/v1/servers/abc/schedules';
+
+interface Shown {
+  id: string;
+  lastStatus: string;
+  lastError: string;
+  lastRunAt: string;
+  nextRunAt: string;
+  enabled: boolean;
+}
+
+const make = async ({ ok }: Pick<ApiUnderTest, 'ok'>, kind: string, cronExpr: string, command = '') =>
+  (await ok('POST', PATH, { kind, cronExpr, command })) as unknown as Shown;
+
+async function shown({ ok }: Pick<ApiUnderTest, 'ok'>, id: string): Promise<Shown> {
+  const { schedules } = (await ok('GET', PATH)) as unknown as { schedules: Shown[] };
+  const found = schedules.find((each) => each.id === id);
+  if (found === undefined) throw new Error(`no schedule ${id}`);
+  return found;
+}
+
+/** Moves on to a minute past the next full one, and waits until the schedule's run has ended. */
+async function minute(it: ApiUnderTest, id: string): Promise<Shown> {
+  const before = await shown(it, id);
+  await it.clock.advance(MINUTE_MS);
+  await it.until(async () => {
+    const now = await shown(it, id);
+    return now.lastStatus !== '' && (now.nextRunAt !== before.nextRunAt || !now.enabled);
+  });
+  return shown(it, id);
+}
+
+test('a schedule wakes, commands, restarts, backs up and stops a server, with itself as the cause', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const start = await make(it, 'start', '* * * * *');
+  t.like(start, { kind: 'start', command: '', lastStatus: '', lastRunAt: '', enabled: true });
+  t.regex(start.nextRunAt, /^20\d\d-\d\d-\d\dT\d\d:\d\d:00.000Z$/);
+  t.is((await minute(it, start.id)).lastStatus, 'ok');
+  const now = await it.reach('abc', 'running');
+  t.like(now?.context.cause, { kind: 'schedule', id: start.id });
+  await it.ok('POST', `${PATH}:setEnabled`, { scheduleId: start.id, enabled: false });
+
+  const command = await make(it, 'command', '* * * * *', '/say Good night');
+  t.is((await minute(it, command.id)).lastStatus, 'ok');
+  t.true(
+    it.games.commands.some((given) => given.endsWith('say Good night')),
+    it.games.commands.join(),
+  );
+  const backup = (await it.ok('POST', `${PATH}:run`, {
+    scheduleId: (await make(it, 'backup', '0 4 * * *')).id,
+  })) as unknown as Shown;
+  t.is(backup.lastStatus, 'ok');
+  const { backups } = (await it.ok('GET', '/v1/servers/abc/backups')) as unknown as { backups: { state: string }[] };
+  t.deepEqual(
+    backups.map(({ state }) => state),
+    ['ready'],
+  );
+  const stop = (await it.ok('POST', `${PATH}:run`, {
+    scheduleId: (await make(it, 'stop', '0 5 * * *')).id,
+  })) as unknown as Shown;
+  t.is(stop.lastStatus, 'ok');
+  await it.reach('abc', 'hibernated');
+});
+
+test('making, enabling and running a schedule needs the scope of what it does as well; stopping it does not', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.create('def');
+  const also: Record<string, Scope> = { command: 'console', backup: 'backups' };
+  for (const kind of ['command', 'start', 'stop', 'restart', 'backup']) {
+    const command = kind === 'command' ? 'op Eve' : '';
+    const { id } = await make(it, kind, '0 4 * * *', command);
+    const needed = also[kind];
+    for (const scopes of [['servers:write'], ['servers:write', 'console'], ['servers:write', 'backups']] as Scope[][]) {
+      const { key } = await it.mint(scopes);
+      const ask = async (path: string, body: object) => (await it.call('POST', path, { key, body })).reason;
+      const reason = needed === undefined || scopes.includes(needed) ? '' : 'SCOPE_MISSING';
+      const title = `${kind} with ${scopes.join()}`;
+      t.is(await ask('/v1/servers/def/schedules', { kind, command, cronExpr: '0 4 * * *' }), reason, title);
+      t.is(await ask(`${PATH}:run`, { scheduleId: id }), reason, title);
+      t.is(await ask(`${PATH}:setEnabled`, { scheduleId: id, enabled: true }), reason, title);
+      t.is(await ask(`${PATH}:setEnabled`, { scheduleId: id, enabled: false }), '', title);
+    }
+    const { key } = await it.mint(['servers:write']);
+    t.is((await it.call('POST', `${PATH}:delete`, { key, body: { scheduleId: id } })).status, 200);
+  }
+});
+
+test('W-12 a schedule that bans the address of a player by name does not ban everybody', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  await it.command('abc', 'START');
+  await it.reach('abc', 'running');
+  const { id } = await make(it, 'command', '0 4 * * *', 'ban-ip Steve');
+  t.like(await it.ok('POST', `${PATH}:run`, { scheduleId: id }), { lastStatus: 'error' });
+  t.false(it.games.commands.some((given) => given.includes('ban-ip')));
+});
+
+test('a schedule that somebody runs is in the audit log with who did', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const { id } = await make(it, 'stop', '0 4 * * *');
+  await it.ok('POST', `${PATH}:run`, { scheduleId: id });
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as {
+    entries: { action: string; detail: string }[];
+  };
+  const run = entries.find(({ action }) => action === 'schedule.run');
+  t.regex(run?.detail ?? '', new RegExp(`^key key_.*; ${id}$`));
+});
+
+test('the end of a run that could not be stored is stored later, so that the schedule runs again', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const at = clock.now();
+  const due = {
+    id: 'sch_1',
+    serverId: 'abc',
+    kind: 'start',
+    command: '',
+    cronExpr: '* * * * *',
+    enabled: true,
+  } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
+  await store.write((tx) =>
+    insertSchedule(tx, { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) }),
+  );
+  let failing = false;
+  let failed = 0;
+  const write: typeof store.write = async (work) => {
+    if (!failing) return store.write(work);
+    failed++;
+    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'The disk is full.');
+  };
+  const flaky: Store = Object.create(store, { write: { value: write } });
+  let runs = 0;
+  const acts = async () => {
+    runs++;
+    failing = runs === 1;
+  };
+  const actions = { command: acts, start: acts, stop: acts, restart: acts, backup: acts };
+  const schedules = await createSchedules({ store: flaky, clock, log: createLog({ level: 'silent' }), actions });
+  t.teardown(() => schedules.close());
+  await clock.advance(MINUTE_MS);
+  await it.until(() => failed > 0);
+  failing = false;
+  const kept = () => getSchedule(store, 'abc', 'sch_1');
+  t.truthy((await kept())?.runningSince);
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => runs === 2 && (await kept())?.runningSince === null);
+  t.like(await kept(), { lastStatus: 'ok' });
+});
+
+test('what needs a running server is skipped while it sleeps, and wakes it not; a refused start is an error', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  for (const kind of ['command', 'restart']) {
+    const { id } = await make(it, kind, '* * * * *', kind === 'command' ? 'list' : '');
+    const run = await minute(it, id);
+    t.is(run.lastStatus, 'skipped');
+    t.not(run.lastError, '');
+    await it.ok('POST', `${PATH}:delete`, { scheduleId: id });
+  }
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+  const { id } = await make(it, 'start', '* * * * *');
+  it.services.servers.checkWakes(async () => () => {
+    throw new Error('broken');
+  });
+  const failed = await minute(it, id);
+  t.is(failed.lastStatus, 'error');
+  t.false(failed.lastError.includes('broken'));
+});
+
+test('what came due while Dormouse was down is skipped with the reason, and goes on from now', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const { id } = await make(it, 'start', '0 4 * * *');
+  const dueAt = Date.parse((await shown(it, id)).nextRunAt);
+  await it.clock.jump(dueAt + 10 * MINUTE_MS);
+  await it.until(async () => (await shown(it, id)).lastStatus === 'skipped');
+  const { lastError, nextRunAt, lastRunAt } = await shown(it, id);
+  t.true(lastError.includes(new Date(dueAt).toISOString()));
+  t.is(lastRunAt, '');
+  t.is(Date.parse(nextRunAt), dueAt + 24 * 60 * MINUTE_MS);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+});
+
+test('a run is taken once, and one that a crash interrupted is said to be so, not run again', async (t) => {
+  const it = await world(t);
+  const { store, clock } = it;
+  await it.create('abc');
+  const due = {
+    id: 'sch_1',
+    serverId: 'abc',
+    kind: 'backup',
+    command: '',
+    cronExpr: '* * * * *',
+    enabled: true,
+  } as const;
+  const never = { lastStatus: '', lastError: '', lastRunAt: null, runningSince: null, userId: '', keyId: '' } as const;
+  const at = clock.now();
+  const row = { ...due, ...never, createdAt: at, nextRunAt: nextRun('* * * * *', at) };
+  await store.write((tx) => insertSchedule(tx, row));
+  const kept = async () => (await getSchedule(store, 'abc', 'sch_1')) ?? row;
+  let begun = 0;
+  const hangs = async (): Promise<never> => {
+    begun++;
+    return new Promise(() => {});
+  };
+  const actions = { command: hangs, start: hangs, stop: hangs, restart: hangs, backup: hangs };
+  const options = { store, clock, log: createLog({ level: 'silent' }), actions };
+  // Two that look at the same store, as no two ever should.
+  const twins = [await createSchedules(options), await createSchedules(options)];
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => begun > 0 && (await kept()).runningSince !== null);
+  t.is(begun, 1);
+  for (const twin of twins)
+    await t.throwsAsync(
+      twin.runNow({ serverId: 'abc', id: 'sch_1' }, async () => {}),
+      { message: /running now/ },
+    );
+  await clock.advance(MINUTE_MS);
+  await it.until(async () => (await kept()).lastStatus === 'skipped');
+  t.regex((await kept()).lastError, /had not ended/);
+  for (const twin of twins) await twin.close();
+  const next = await createSchedules(options);
+  t.teardown(() => next.close());
+  t.like(await kept(), { lastStatus: 'error', runningSince: null });
+  t.regex((await kept()).lastError, /restarted/);
+  t.is(begun, 1);
+});
+
+test('C01: bad schedules, six fields, @every or a megabyte, are refused with what to do, and others do not see them', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const bad: [object, string][] = [
+    [{ kind: 'dance', cronExpr: '* * * * *' }, 'kind'],
+    [{ kind: 'start', cronExpr: '* * * * * *' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '0 0 31 2 *' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '@every 1s' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: '@hourly' }, 'cronExpr'],
+    [{ kind: 'start', cronExpr: `${'*'.repeat(200)} * * * *` }, 'cronExpr'],
+    [{ kind: 'command', cronExpr: '* * * * *' }, 'command'],
+    [{ kind: 'command', cronExpr: '* * * * *', command: 'say a\nop eve' }, 'command'],
+    [{ kind: 'stop', cronExpr: '* * * * *', command: 'list' }, 'command'],
+  ];
+  for (const [body, field] of bad) {
+    const answer = await it.call('POST', PATH, { body });
+    t.deepEqual([answer.status, answer.reason], [400, 'INVALID_FIELD'], answer.text);
+    t.true(answer.text.includes(field), answer.text);
+  }
+  const huge = await it.call('POST', PATH, { body: { kind: 'start', cronExpr: '*'.repeat(1_000_000) } });
+  t.deepEqual([huge.status, huge.reason], [413, 'BODY_TOO_LARGE']);
+  await it.create('other');
+  const { id } = await make(it, 'stop', '0 4 * * *');
+  for (const verb of ['delete', 'run', 'setEnabled']) {
+    const answer = await it.call('POST', `/v1/servers/other/schedules:${verb}`, { body: { scheduleId: id } });
+    t.is(answer.reason, 'SCHEDULE_NOT_FOUND');
+  }
+});
+
+test('Q-05: of 80 created at once no more than the limit are', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const body = { kind: 'stop', cronExpr: '0 4 * * *' };
+  const answers = await Promise.all(Array.from({ length: 80 }, () => it.call('POST', PATH, { body })));
+  t.is(answers.filter(({ status }) => status === 200).length, 64);
+  t.true(answers.every(({ status, reason }) => status === 200 || reason === 'MAX_SCHEDULES'));
+});
+
+test('a cron expression is read without trouble whatever it is, and comes due at full minutes later on', (t) => {
+  const field = oneof(
+    constantFrom('*', '*/5', '0', '59', '1-5', '1,2,3', 'MON', '?', 'L', '-1', '99', 'x'),
+    string({ maxLength: 5 }),
+  );
+  assert(
+    property(array(field, { maxLength: 7 }), integer({ min: 0, max: 4e12 }), (fields, after) => {
+      const due = nextRun(fields.join(' '), after);
+      if (due === null) return;
+      t.true(due > after);
+      t.is(due % MINUTE_MS, 0);
+    }),
+  );
+  t.is(nextRun('0 4 * * *', Date.UTC(2026, 2, 29, 1)), Date.UTC(2026, 2, 29, 4));
+});
+
+test('a schedule stops with the access of whoever made it, and the owner is told', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const guest = await it.stranger();
+  await it.share('abc', 'member');
+  const as = async (key: string, verb: string, body: object) => {
+    const answer = await it.call('POST', `${PATH}${verb}`, { key, body });
+    t.is(answer.status, 200, answer.text);
+    return answer.json as unknown as Shown;
+  };
+  const theirs = await as(guest, '', { kind: 'start', cronExpr: '* * * * *' });
+  const lent = await it.mint(['servers:write', 'servers:read']);
+  const byKey = await as(lent.key, '', { kind: 'stop', cronExpr: '0 4 * * *' });
+  const own = await make(it, 'start', '0 5 * * *');
+  const { userId, keyId } = (await getSchedule(it.store, 'abc', theirs.id))!;
+  t.is(userId, 'usr_other');
+  t.not(keyId, '');
+
+  const { members } = (await it.ok('GET', '/v1/servers/abc/members')) as unknown as { members: { memberId: string }[] };
+  await it.ok('POST', '/v1/servers/abc/members:remove', { memberId: members[0]!.memberId });
+  const browser = await it.browser('usr_test');
+  await browser.ok('POST', '/v1/session/keys:revoke', { keyId: lent.row.id });
+  t.like(await shown(it, theirs.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
+  t.regex((await shown(it, theirs.id)).lastError, /Who made it may not do so any more/);
+  t.like(await shown(it, byKey.id), { enabled: false, nextRunAt: '', lastStatus: 'skipped' });
+  t.true((await shown(it, byKey.id)).lastError.includes(lent.row.id));
+  t.true((await shown(it, own.id)).enabled);
+  await it.clock.advance(2 * MINUTE_MS);
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+  const { entries } = (await it.ok('GET', '/v1/servers/abc/audit')) as unknown as {
+    entries: { action: string; detail: string }[];
+  };
+  const told = entries.filter(({ action }) => action === 'schedule.disable').map(({ detail }) => detail);
+  t.deepEqual(
+    [theirs.id, byKey.id].map((id) => told.filter((detail) => detail.startsWith(`system access; ${id}: `)).length),
+    [1, 1],
+  );
+
+  // Whoever enables it is whom it acts for.
+  await it.ok('POST', `${PATH}:setEnabled`, { scheduleId: theirs.id, enabled: true });
+  t.is((await minute(it, theirs.id)).lastStatus, 'ok');
+});
+
+test('a schedule whose author has lost access unseen does not run when it comes due', async (t) => {
+  const it = await api(t);
+  await it.create('abc');
+  const guest = await it.stranger();
+  await it.share('abc', 'member');
+  const { json } = await it.call('POST', PATH, { key: guest, body: { kind: 'start', cronExpr: '* * * * *' } });
+  const id = String(json['id']);
+  await it.share('abc', 'limited');
+  t.like(await minute(it, id), { enabled: false, lastStatus: 'skipped', nextRunAt: '' });
+  t.is((await it.servers.get('abc'))?.state, 'hibernated');
+});

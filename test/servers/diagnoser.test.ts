@@ -1,0 +1,51 @@
+import test from 'ava';
+import { StatusError } from '../../src/kernel/status.ts';
+import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { createDiagnoser } from '../../src/servers/diagnoser.ts';
+import { asFailure } from '../../src/servers/effect-failure.ts';
+import type { ServerRow } from '../../src/servers/rows.ts';
+
+const row = { id: 'abc', accountId: 'acc', type: 'paper', version: '1.21.1', ramMb: 2_048 } as ServerRow;
+const dataDir = '/srv/games/dormouse';
+const lines = [
+  'Error: Unable to access jarfile /srv/games/dormouse/servers/abc/server.jar',
+  'java.io.IOException: /srv/games/dormouse/cores/paper-1.21.1.jar',
+];
+const remains = { lines, report: ['/srv/games/dormouse/servers/abc/mods'] };
+const evidence = { ...remains, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
+
+test('a log is read by a worker, and what it shows names no folder of the machine', async (t) => {
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  const asked: string[] = [];
+  const spied: typeof workers.run = (job, input, options) => {
+    asked.push(`${job.name} for ${options.tenant}`);
+    return workers.run(job, input, options);
+  };
+  const found = await createDiagnoser({ dataDir, workers: { run: spied } })(row, evidence);
+  t.deepEqual(asked, ['diagnoseJob for acc']);
+  t.is(found.summary, 'Program missing: There is no server.jar to start.');
+  t.true(found.raw.includes('jarfile /data/server.jar'));
+  t.false(JSON.stringify(found).includes('/srv'));
+  t.deepEqual(await createDiagnoser({ dataDir })(row, evidence), found);
+});
+
+test('where no worker is free, the way the game ended is told', async (t) => {
+  const run = async () => {
+    throw new StatusError('UNAVAILABLE', 'BUSY', 'Too many wait.');
+  };
+  const found = await createDiagnoser({ dataDir, workers: { run } })(row, {
+    ...evidence,
+    exit: { ...evidence.exit, oomKilled: true },
+  });
+  t.is(found.code, 'out_of_memory');
+});
+
+test('an error that nobody foresaw names no folder of the machine either', async (t) => {
+  const error = new Error(
+    `EACCES: permission denied, open '${dataDir}/servers/abc/server.properties' of ${dataDir}/run`,
+  );
+  const of = { phase: 'start', row, remains, diagnose: createDiagnoser({ dataDir }), dataDir } as const;
+  const { summary } = await asFailure(error, of);
+  t.is(summary, "Unexpected error: EACCES: permission denied, open '/data/server.properties' of …/run");
+});

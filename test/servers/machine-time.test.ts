@@ -1,0 +1,69 @@
+import test from 'ava';
+import { initialContext } from '../../machines/server-context.ts';
+import type { ServerContext } from '../../machines/server-types.ts';
+import { fromStoredTime, inMachineTime, inStoredTime, shifted } from '../../src/servers/machine-time.ts';
+import { fakeClock, steadyOf } from '../fakes/clock.ts';
+import { KEY, LIMITS } from '../support/world.ts';
+
+const HOUR = 3_600_000;
+
+test('a context with each instant set: all of them move, and no other number', (t) => {
+  const cause = { kind: 'system', id: '', note: '' } as const;
+  const full: ServerContext = {
+    ...initialContext({ id: 'abc', limits: LIMITS, at: 1, cause }),
+    wokenAt: 1,
+    readyAt: 2,
+    bakedAt: 3,
+    retries: [4],
+    crashes: [5],
+    hangs: [12],
+    deadlineAt: 6,
+    keepAwakeUntil: 7,
+    address: { host: 'a', port: 8 },
+    rcon: null,
+    live: { phase: 'ready', percent: 9, players: 10, lastActiveAt: 11, silentSince: 13 },
+  };
+  const moved = shifted(full, 100);
+  const { limits, live, address, ...rest } = moved;
+  t.deepEqual(limits, LIMITS);
+  t.deepEqual(address, { host: 'a', port: 8 });
+  t.deepEqual(live, { phase: 'ready', percent: 9, players: 10, lastActiveAt: 111, silentSince: 113 });
+  const numbers = Object.values(rest as Record<string, unknown>)
+    .flat()
+    .filter((value) => typeof value === 'number');
+  t.deepEqual(
+    numbers.toSorted((one, other) => one - other),
+    [101, 102, 103, 104, 105, 106, 107, 112],
+  );
+  t.is(shifted({ keepAwakeUntil: 0, readyAt: null }, 100).keepAwakeUntil, 0, 'none is none');
+});
+
+test('what is stored goes on where it was within a boot, and by the clock of today behind one', async (t) => {
+  const clock = fakeClock();
+  const steady = steadyOf(clock);
+  const snapshot = {
+    context: { readyAt: steady.now() },
+    children: { alarm: { snapshot: { input: { at: steady.now() } } } },
+  };
+  await clock.set(clock.now() + HOUR);
+  const stored = inStoredTime(snapshot, steady);
+  t.like(stored, {
+    context: { readyAt: clock.now() },
+    children: { alarm: { snapshot: { input: { at: clock.now() } } } },
+  });
+  await clock.set(clock.now() - 3 * HOUR);
+  t.deepEqual(fromStoredTime(stored as typeof snapshot, steady), snapshot);
+  const next = steadyOf(clock, 'next boot');
+  t.is(fromStoredTime(stored as typeof snapshot, next).context.readyAt, clock.now() + 3 * HOUR);
+  const old = { context: { readyAt: clock.now() } };
+  t.is(fromStoredTime(old, steady).context.readyAt, steady.now());
+});
+
+test('an event is of this moment or of the past, and a wish may be of the future', async (t) => {
+  const clock = fakeClock();
+  const steady = steadyOf(clock);
+  await clock.set(clock.now() - HOUR);
+  const at = clock.now();
+  const event = { type: 'KEEP_AWAKE', at: at + 5_000, until: at + HOUR, cause: KEY } as const;
+  t.deepEqual(inMachineTime(event, steady), { ...event, at: steady.now(), until: steady.now() + HOUR });
+});

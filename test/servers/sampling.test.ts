@@ -1,0 +1,80 @@
+import test from 'ava';
+import type { ServerEvent } from '../../machines/server-types.ts';
+import { type Management, ManagementError } from '../../src/engines/console/management-port.ts';
+import type { Game } from '../../src/engines/engine.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { REST_MS } from '../../src/servers/managed-players.ts';
+import { createPresence } from '../../src/servers/presence.ts';
+import { SAMPLE_MS, sampleEvery } from '../../src/servers/sampling.ts';
+import type { EffectHost, ServerNow } from '../../src/servers/server-now.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { serverRow } from '../support/store.ts';
+
+test('the management port counts before the status, which counts again where the port fails, until it is tried anew', async (t) => {
+  const clock = fakeClock();
+  const readings: (number | null)[] = [];
+  let online: number | undefined = 1;
+  let asked = 0;
+  let changed = () => {};
+  const management: Management = {
+    started: async () => true,
+    async players() {
+      asked += 1;
+      if (online === undefined) throw new ManagementError('gone');
+      return Array.from({ length: online }, (_, n) => ({ name: `P${n}`, uuid: '' }));
+    },
+    watch(_, listener) {
+      changed = listener;
+      return () => (changed = () => {});
+    },
+    release() {},
+    close() {},
+  };
+  const address = { host: 'alpha', port: 1 };
+  const row = serverRow('alpha', { type: 'paper', version: '1.21.9' });
+  const now = { row, context: { address, rcon: null } } as unknown as ServerNow;
+  const host = { now: () => now, patch: async () => {} } as unknown as EffectHost;
+  const end = sampleEvery(
+    {
+      clock,
+      management,
+      engine: { inspect: async () => ({ management: address }) as Game, logs: async function* () {} },
+      console: { run: async () => '', release() {}, close() {} },
+      pinger: { status: async () => ({ playersOnline: 9, playersMax: 20, versionName: '', protocol: 0, raw: '{}' }) },
+      presence: createPresence(clock),
+      idleAfterMs: 0,
+      hungAfterMs: 0,
+      log: createLog({ level: 'silent' }),
+      rconPassword: () => 'secret',
+    },
+    host,
+    'alpha',
+    (event: ServerEvent) => void (event.type === 'SAMPLE' && readings.push(event.players)),
+  );
+  const pass = async (ms: number) => {
+    await clock.advance(ms);
+    for (let turn = 0; turn < 5; turn++) await clock.advance(0);
+    return readings.splice(0);
+  };
+  t.deepEqual(await pass(0), [1]);
+  online = 3;
+  changed();
+  changed();
+  t.deepEqual(await pass(100), [3], 'those who come together are one reading');
+  online = undefined;
+  changed();
+  t.deepEqual(await pass(100), [], 'no reading is made up');
+  const tried = asked;
+  t.deepEqual(await pass(SAMPLE_MS - 200), [9]);
+  t.deepEqual(await pass(SAMPLE_MS), [9]);
+  t.is(asked, tried, 'the port is left alone for a while');
+  online = 2;
+  await pass(REST_MS - SAMPLE_MS);
+  t.deepEqual(await pass(SAMPLE_MS), [2]);
+  online = 4;
+  changed();
+  t.deepEqual(await pass(100), [4], 'and followed again');
+  changed();
+  end();
+  t.deepEqual(await pass(SAMPLE_MS), []);
+});

@@ -1,0 +1,157 @@
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { heldWrites } from '../support/store.ts';
+import { plant } from '../support/tree.ts';
+import type { WorldOptions } from '../support/world.ts';
+
+interface Shown {
+  name: string;
+  active: boolean;
+  loaded: boolean;
+  sizeBytes: string;
+}
+
+const rootOf = (it: ApiUnderTest) => join(it.dataDir, 'servers/lobby');
+const of = ({ json }: { json: Record<string, unknown> }) => json['worlds'] as Shown[];
+const brief = (worlds: Shown[]) =>
+  worlds.map(({ name, active, loaded }) => `${name}${active ? '*' : ''}${loaded ? '!' : ''}`);
+
+async function withWorlds(t: ExecutionContext, world: WorldOptions = {}): Promise<ApiUnderTest> {
+  const it = await api(t, { world });
+  await it.create('lobby');
+  await plant(rootOf(it), {
+    'world/level.dat': '12345',
+    'world/region/r.mca': '67890',
+    'world_nether/level.dat': '1',
+    'world_nether/DIM-1/r.mca': '2',
+    'world_the_end/level.dat': '3',
+    'skyblock/level.dat': 'sky',
+    'plugins/level.txt': 'no world',
+    'lonely_nether/level.dat': 'a world of its own',
+  });
+  return it;
+}
+
+const say = (it: ApiUnderTest, verb: string, body: object = {}) =>
+  it.call('POST', `/v1/servers/lobby/worlds:${verb}`, { body });
+
+test('worlds: each with its nether and end, the active one by level-name, with sizes', async (t) => {
+  const it = await withWorlds(t);
+  const listed = of(await it.call('GET', '/v1/servers/lobby/worlds'));
+  t.deepEqual(listed, [
+    { name: 'lonely_nether', active: false, loaded: false, sizeBytes: '18' },
+    { name: 'skyblock', active: false, loaded: false, sizeBytes: '3' },
+    { name: 'world', active: true, loaded: false, sizeBytes: '13' },
+  ]);
+  await it.create('empty');
+  t.deepEqual(of(await it.call('GET', '/v1/servers/empty/worlds')), [
+    { name: 'world', active: true, loaded: false, sizeBytes: '0' },
+  ]);
+  await plant(rootOf(it), { 'server.properties': 'level-name=skyblock\n' });
+  t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['lonely_nether', 'skyblock*', 'world']);
+});
+
+test('worlds: the one that is chosen is what the next start loads; the running game keeps its own', async (t) => {
+  const it = await withWorlds(t);
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  t.deepEqual(brief(of(await say(it, 'setActive', { name: 'skyblock' }))), ['lonely_nether', 'skyblock*', 'world!']);
+  t.is((await it.servers.get('lobby'))?.row.properties['level-name'], 'skyblock');
+  t.deepEqual(
+    [(await say(it, 'delete', { name: 'world' })).reason, (await say(it, 'delete', { name: 'skyblock' })).reason],
+    ['WORLD_ACTIVE', 'WORLD_ACTIVE'],
+  );
+  t.deepEqual(brief(of(await say(it, 'delete', { name: 'lonely_nether' }))), ['skyblock*', 'world!']);
+  await it.command('lobby', 'RESTART');
+  await it.reach('lobby', 'running');
+  t.deepEqual(brief(of(await it.call('GET', '/v1/servers/lobby/worlds'))), ['skyblock*!', 'world']);
+  t.deepEqual(brief(of(await say(it, 'delete', { name: 'world' }))), ['skyblock*!']);
+  t.deepEqual(
+    (await readdir(rootOf(it))).filter((name) => name.startsWith('world')),
+    [],
+  );
+});
+
+test('worlds: one that is chosen while other properties are set is chosen, and they are set', async (t) => {
+  const held = heldWrites();
+  const it = await withWorlds(t, { store: held.around });
+  held.hold();
+  const set = it.ok('POST', '/v1/servers/lobby:setProperties', { properties: { difficulty: 'hard' } });
+  await it.until(() => held.waiting() === 1);
+  const chosen = say(it, 'setActive', { name: 'skyblock' });
+  await it.until(() => held.waiting() === 2);
+  held.release();
+  await Promise.all([set, chosen]);
+  t.deepEqual((await it.servers.get('lobby'))?.row.properties, { 'level-name': 'skyblock', difficulty: 'hard' });
+});
+
+test('worlds: deleting one of a sleeping server keeps starts out until it is gone, and takes nothing else', async (t) => {
+  const it = await withWorlds(t);
+  t.deepEqual(brief(of(await say(it, 'delete', { name: 'world' }))), ['lonely_nether', 'skyblock', 'world*']);
+  const left = (await readdir(rootOf(it))).filter((name) => !name.startsWith('.'));
+  t.deepEqual(left.sort(), ['lonely_nether', 'plugins', 'skyblock']);
+  t.is((await say(it, 'delete', { name: 'world' })).reason, 'WORLD_NOT_FOUND', 'yet to be made: nothing to delete');
+});
+
+test('worlds: a reset keeps a backup, and brings a running server back', async (t) => {
+  const it = await withWorlds(t);
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  const answer = await it.during(say(it, 'reset'));
+  t.is(answer.status, 200, answer.text);
+  t.deepEqual(
+    brief(of(answer)).map((each) => each.replace('!', '')),
+    ['lonely_nether', 'skyblock', 'world*'],
+  );
+  t.deepEqual(
+    (await readdir(rootOf(it))).filter((name) => name.startsWith('world')),
+    [],
+  );
+  await it.reach('lobby', 'running');
+  const { backups } = (await it.ok('GET', '/v1/servers/lobby/backups')) as { backups: { id: string; kind: string }[] };
+  t.deepEqual(
+    backups.map(({ kind }) => kind),
+    ['reset'],
+  );
+  await it.command('lobby', 'STOP');
+  await it.reach('lobby', 'hibernated');
+  await it.ok('POST', `/v1/servers/lobby/backups/${backups[0]?.id}:restore`);
+  t.is(of(await it.call('GET', '/v1/servers/lobby/worlds')).find(({ name }) => name === 'world')?.sizeBytes, '13');
+  const actions = await it.store.query<{ action: string; userId: string }>(
+    `SELECT "action", "userId" FROM "audit" WHERE "action" LIKE 'world.%'`,
+  );
+  t.deepEqual(actions, [{ action: 'world.reset', userId: 'usr_test' }]);
+});
+
+test('worlds: names that are none, and names that lead elsewhere, touch nothing', async (t) => {
+  const it = await withWorlds(t);
+  await mkdir(join(it.dataDir, 'outside'), { recursive: true });
+  await plant(join(it.dataDir, 'outside'), { 'level.dat': 'not ours' });
+  await symlink(join(it.dataDir, 'outside'), join(rootOf(it), 'linked'));
+  const names = [
+    '',
+    '.',
+    '..',
+    '../outside',
+    'world/../../outside',
+    '/etc',
+    'linked',
+    'nothing',
+    'WORLD',
+    'world ',
+    '.dormouse-tmp',
+  ];
+  for (const verb of ['setActive', 'delete']) {
+    for (const name of [...names, 'world_nether', 'plugins', 'world/region', 'a\nb', 'x'.repeat(300), 7, null]) {
+      const answer = await say(it, verb, { name });
+      t.true([400, 404].includes(answer.status), `${verb} ${String(name)}: ${answer.text}`);
+    }
+  }
+  t.is(of(await it.call('GET', '/v1/servers/lobby/worlds')).length, 3);
+  t.deepEqual(await readdir(join(it.dataDir, 'outside')), ['level.dat']);
+  await it.servers.patch('lobby', { properties: { 'level-name': '../outside' } });
+  t.is((await say(it, 'reset')).reason, 'WORLD_OUTSIDE');
+  t.deepEqual(await readdir(join(it.dataDir, 'outside')), ['level.dat']);
+});
