@@ -17,7 +17,7 @@ import type { Log } from './kernel/log.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { openNodeServices } from './operators/node-services.ts';
 import type { FirstRun } from './people/first-run.ts';
-import { openMailer } from './people/mailer.ts';
+import { openMailer } from './people/mail/mailer.ts';
 import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { startReconcile } from './servers/reconcile.ts';

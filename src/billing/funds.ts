@@ -3,7 +3,7 @@ import type { Console } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Mailer } from '../people/mail.ts';
+import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
 import { createLastCalls } from '../servers/last-call.ts';
 import type { LiveServer, LiveServers } from '../servers/live.ts';

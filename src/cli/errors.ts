@@ -1,4 +1,19 @@
-import { CODES, type Code, type Detail } from '../kernel/status.ts';
+import type { CODES, Code as ServiceCode, Detail } from '../kernel/status.ts';
+
+/** Of google.rpc.Code, what this program says or looks for: the numbers that the service uses. */
+const CODE = {
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const satisfies { [name in ServiceCode]?: (typeof CODES)[name][0] };
+
+type Code = keyof typeof CODE;
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo';
 
@@ -60,11 +75,13 @@ export function interrupted(message: string): CommandError {
   return own(EXIT.interrupted, 'CANCELLED', 'INTERRUPTED', message);
 }
 
-const TRANSIENT: ReadonlySet<number> = new Set(
-  (['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'ABORTED', 'INTERNAL'] as const).map(
-    (code) => CODES[code][0],
-  ),
-);
+const TRANSIENT: ReadonlySet<number> = new Set([
+  CODE.UNAVAILABLE,
+  CODE.DEADLINE_EXCEEDED,
+  CODE.RESOURCE_EXHAUSTED,
+  CODE.ABORTED,
+  CODE.INTERNAL,
+]);
 
 /** Whether asking again later may well succeed: for whatever polls. */
 export function isTransient(error: unknown): error is CommandError {
@@ -73,5 +90,5 @@ export function isTransient(error: unknown): error is CommandError {
 
 function own(exitCode: number, code: Code, reason: string, message: string, metadata = {}): CommandError {
   const info = { '@type': ERROR_INFO, reason, domain: 'dormouse.cli', metadata };
-  return new CommandError(exitCode, { code: CODES[code][0], message, details: [info] });
+  return new CommandError(exitCode, { code: CODE[code], message, details: [info] });
 }

@@ -6,7 +6,7 @@ import { type Files, createFiles } from '../files/files.ts';
 import { type ChangeLock, createChangeLock } from '../jail/change-lock.ts';
 import { createOpenFiles } from '../jail/open-files.ts';
 import { type Turns, createTurns } from '../kernel/mutex.ts';
-import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { type Mods, createMods } from '../mods/mods.ts';
 import { type InstallPack, createPackInstaller } from '../mods/packs.ts';
 import { openModRegistries } from '../mods/registries/registries.ts';

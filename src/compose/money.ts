@@ -14,7 +14,7 @@ import type { Alerts } from '../insight/alerts/alerts.ts';
 import { bootId } from '../kernel/process-identity.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { recordThrough } from '../people/audit/system.ts';
-import type { Mailer } from '../people/mail.ts';
+import type { Mailer } from '../people/mail/mail.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';

@@ -11,7 +11,7 @@ import { createFolder } from '../jail/server-folder.ts';
 import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
 import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { Log } from '../kernel/log.ts';
-import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
 import { archiveStream, packedPaths } from './archives/write.ts';
 import { extract } from './extract.ts';

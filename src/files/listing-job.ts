@@ -1,7 +1,7 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
-import { job } from '../kernel/worker-job.ts';
+import { job } from '../kernel/workers/job.ts';
 
 /** As many entries of one directory as are listed at once, */
 const MAX_ENTRIES = 250_000;

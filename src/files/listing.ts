@@ -1,7 +1,7 @@
 import type { Entry, Jail } from '../jail/jail.ts';
 import { unlessGone } from '../jail/patience.ts';
 import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
-import type { WorkerPool } from '../kernel/worker-pool.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { listDirectory } from './listing-job.ts';
 
 /**

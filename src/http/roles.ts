@@ -1,4 +1,4 @@
-import type { MemberRole } from '../people/member-rows.ts';
+import type { MemberRole } from '../people/members/rows.ts';
 
 /**
  * What somebody is on a server. `owner` may do everything; `member` all but delete it, see to its members, its bill, its

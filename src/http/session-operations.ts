@@ -1,8 +1,11 @@
 import { disconnectAppOperation, listConnectedAppsOperation } from '../people/apps/api.ts';
 import { deviceOperations } from '../people/grants/session-api.ts';
-import { acceptInvitationOperation, declineInvitationOperation, listInvitations } from '../people/invitations-api.ts';
 import { listKeys, mintKeyOperation, revokeKeyOperation } from '../people/keys/api.ts';
-import { sshKeyOperations } from '../people/keys/ssh-keys-api.ts';
+import {
+  acceptInvitationOperation,
+  declineInvitationOperation,
+  listInvitations,
+} from '../people/members/invitations-api.ts';
 import {
   changePasswordOperation,
   getMe,
@@ -15,6 +18,7 @@ import {
   verifyEmailOperation,
 } from '../people/session-api.ts';
 import { endOtherSessionsOperation, endSessionOperation, listSessions } from '../people/sessions-api.ts';
+import { sshKeyOperations } from '../sftp/ssh-keys-api.ts';
 import type { SessionOperation } from './session-operation.ts';
 
 /** All operations of the dashboard. */

@@ -9,7 +9,7 @@ import { guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import { LOADER_FILE } from '../kernel/loader-file.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type WorkerPool, createWorkerPool } from '../kernel/worker-pool.ts';
+import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../worlds/folders.ts';
 import { pick, versionsFor } from './choice.ts';

@@ -9,8 +9,8 @@ import { randomBase62 } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
-import { inviteToSignUp } from '../people/sign-up-links.ts';
 import type { Tx } from '../store/store.ts';
 
 const DEFAULT_LIMIT = 100;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../http/fields.ts';
-import { normalizeEmail } from './email.ts';
+import { normalizeEmail } from './mail/address.ts';
 import { PASSWORD_BYTES, isPassword } from './users.ts';
 
 /** An e-mail address, as it is stored. */

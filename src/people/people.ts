@@ -5,7 +5,7 @@ import type { Secret } from '../store/secret.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { FirstRunFile } from './first-run.ts';
 import type { LoginLimits } from './login-limits.ts';
-import type { Mail, Mailer } from './mail.ts';
+import type { Mail, Mailer } from './mail/mail.ts';
 
 /** What everything about people works with. */
 export interface People {

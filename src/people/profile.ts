@@ -4,7 +4,7 @@ import { html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import type { Page, SignedInVisit } from '../web/visit.ts';
-import { resendVerification } from './email-verification.ts';
+import { resendVerification } from './mail/verification.ts';
 import { profilePage } from './profile-frame.ts';
 import { PASSWORD_BYTES, changePassword, isPassword } from './users.ts';
 

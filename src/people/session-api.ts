@@ -6,11 +6,11 @@ import type { Services } from '../http/services.ts';
 import { CSRF_HEADER } from '../http/session-mount.ts';
 import { type Browser, sessionOperation, visitorOperation } from '../http/session-operation.ts';
 import { hashToken } from '../kernel/ids.ts';
-import { resendVerification, verifyEmail } from './email-verification.ts';
 import { provePassword } from './fresh-password.ts';
+import { requestSignUp } from './mail/sign-up-links.ts';
+import { resendVerification, verifyEmail } from './mail/verification.ts';
 import { Email, NewPassword, Password } from './people-fields.ts';
 import { endSession } from './sessions.ts';
-import { requestSignUp } from './sign-up-links.ts';
 import { type SignedIn, changePassword, signIn, signUp } from './users.ts';
 
 const Me = z

@@ -4,11 +4,11 @@ import { type Problem, invalid, problemOf, withProblem } from '../web/problem.ts
 import type { Form, Serve } from '../web/serve.ts';
 import { plainName } from '../web/text.ts';
 import type { Page, Visit } from '../web/visit.ts';
-import { normalizeEmail } from './email.ts';
+import { normalizeEmail } from './mail/address.ts';
+import { requestSignUp, signUpEmail } from './mail/sign-up-links.ts';
 import { nextPage, signInPath } from './next.ts';
 import type { People, SignUp } from './people.ts';
 import { endSession } from './sessions.ts';
-import { requestSignUp, signUpEmail } from './sign-up-links.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
 /** What of a form is shown again when it has a problem: never a password. */

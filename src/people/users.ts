@@ -6,8 +6,9 @@ import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit/audit.ts';
 import { deviceId, newDevice } from './device-cookie.ts';
-import { newVerification, postVerification } from './email-verification.ts';
-import { noticeNewPlace } from './notices.ts';
+import { noticeNewPlace } from './mail/notices.ts';
+import { linkNeeded, signUpEmail } from './mail/sign-up-links.ts';
+import { newVerification, postVerification } from './mail/verification.ts';
 import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
@@ -15,7 +16,6 @@ import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, repla
 import { deleteOtherSessions, proveSession } from './session-rows.ts';
 import { type Visitor, openSession } from './sessions.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
-import { linkNeeded, signUpEmail } from './sign-up-links.ts';
 
 /** Bytes in UTF-8. */
 export const PASSWORD_BYTES = { least: 8, most: 1_024 };

@@ -1,7 +1,7 @@
 import type { Principal } from '../http/principal.ts';
 import { recordDeed } from '../people/audit/audit.ts';
 import { isKeyRevoked } from '../people/keys/rows.ts';
-import { getMembership } from '../people/member-rows.ts';
+import { getMembership } from '../people/members/rows.ts';
 import { getUser } from '../people/rows.ts';
 import { getServer } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';

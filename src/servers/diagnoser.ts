@@ -1,7 +1,7 @@
 import type { Exit } from '../engines/engine.ts';
 import { type Diagnosis, type DiagnosisContext, diagnose, diagnoseJob } from '../game/diagnosis/diagnosis.ts';
 import { dataRoot } from '../jail/data-root.ts';
-import type { WorkerPool } from '../kernel/worker-pool.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
 import type { Remains } from './remains.ts';
 import type { ServerRow } from './rows.ts';
 

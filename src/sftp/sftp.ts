@@ -10,7 +10,6 @@ import { createCrowd } from '../kernel/crowd.ts';
 import { networkOf } from '../kernel/ip-network.ts';
 import type { Log } from '../kernel/log.ts';
 import { createPenalties } from '../kernel/penalties.ts';
-import { findKeyedSftpUser, touchSshKey } from '../people/keys/ssh-key-rows.ts';
 import { createAttemptLimit } from '../people/login-limits.ts';
 import type { Store } from '../store/store.ts';
 import { createCommands } from './commands.ts';
@@ -23,6 +22,7 @@ import { createPlaces } from './places.ts';
 import type { Space } from './replies.ts';
 import { serveSession } from './session.ts';
 import { createSignIn, tryAttempt } from './sign-in.ts';
+import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
 import { findSftpServer } from './users.ts';
 
 export interface SftpOptions {

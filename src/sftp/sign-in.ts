@@ -2,9 +2,9 @@ import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAut
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
-import { readSshKey, sshFingerprint } from '../people/keys/ssh-keys.ts';
 import { type Attempt, type AttemptLimit, createAttemptLimit } from '../people/login-limits.ts';
 import type { SftpLimits } from './limits.ts';
+import { readSshKey, sshFingerprint } from './ssh-keys.ts';
 import type { SftpLogin } from './users.ts';
 
 /** How many answers a client gets of any kind, those to questions after methods among them. */

@@ -4,8 +4,8 @@ import type { PublicBoard } from '../joining/public-server.ts';
 import type { Machines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import type { GuessLimit } from '../people/grants/user-codes.ts';
-import type { SshSessions } from '../people/keys/ssh-keys.ts';
 import type { People } from '../people/people.ts';
+import type { SshSessions } from '../sftp/ssh-keys.ts';
 
 /** What pages work with. */
 export interface PageDeps extends People {

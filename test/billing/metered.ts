@@ -10,7 +10,7 @@ import { type Sessions, createSessions } from '../../src/billing/sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type Deed, recordDeed } from '../../src/people/audit/audit.ts';
-import type { Mail } from '../../src/people/mail.ts';
+import type { Mail } from '../../src/people/mail/mail.ts';
 import type { Sql, Tx } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
 

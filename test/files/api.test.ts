@@ -30,7 +30,7 @@ import { createListing } from '../../src/files/listing.ts';
 import { streamBody } from '../../src/http/body.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { type FakeDisk, fakeDisk } from '../fakes/disk.ts';
 import { type Answer, type ApiUnderTest, type CallOptions, api } from '../support/api-harness.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';

@@ -9,7 +9,7 @@ import { unpack } from '../../src/files/archives/read.ts';
 import { type Packed, archiveStream } from '../../src/files/archives/write.ts';
 import { openJail } from '../../src/jail/jail.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { TAR_END, globalHeaderTar, paxRecords, tarBlock, wideWindow } from '../support/hostile-archives.ts';
 
 /** Unpacks bytes as an owner's archive is; the names and sizes of what is in it. */

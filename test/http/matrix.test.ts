@@ -8,7 +8,7 @@ import { mintToken } from '../../src/kernel/ids.ts';
 import { CODES, type Code } from '../../src/kernel/status.ts';
 import { revokeApp } from '../../src/people/apps/app-tokens.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
-import { insertMember } from '../../src/people/member-rows.ts';
+import { insertMember } from '../../src/people/members/rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 /** A code with its reason, or `done`. */

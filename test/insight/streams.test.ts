@@ -12,7 +12,7 @@ import { dataFrame } from '../../src/http/sse.ts';
 import { insertIncident } from '../../src/insight/alerts/rows.ts';
 import { SERVER_EVENTS } from '../../src/insight/event-schemas.ts';
 import { revokeOwnKey } from '../../src/people/keys/own-keys.ts';
-import { removeMember } from '../../src/people/members.ts';
+import { removeMember } from '../../src/people/members/members.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 interface Stream {

@@ -226,7 +226,7 @@ test('every query of the Grafana dashboard asks for figures and labels that ther
   const names = new Set(series.map((name) => name.replace(/\{.*/, '')));
   const labelsOf = (name: string) =>
     new Set(series.filter((each) => each.startsWith(`${name}{`)).flatMap((each) => each.match(/\w+(?==")/g) ?? []));
-  const file = join(import.meta.dirname, '../../src/observability/grafana.json');
+  const file = join(import.meta.dirname, '../../src/insight/grafana.json');
   const { panels, templating } = JSON.parse(readFileSync(file, 'utf8')) as Dashboard;
   t.true(panels.length > 10);
   const asked = new Set<string>();

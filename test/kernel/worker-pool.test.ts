@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
-import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import * as jobs from '../support/jobs.ts';
 
 const JOBS = join(import.meta.dirname, '../support');

@@ -8,9 +8,10 @@ import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/htt
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { recordDeed, recordStep } from '../../src/people/audit/audit.ts';
-import { normalizeEmail } from '../../src/people/email.ts';
 import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/people/login-limits.ts';
-import type { Mail } from '../../src/people/mail.ts';
+import { normalizeEmail } from '../../src/people/mail/address.ts';
+import type { Mail } from '../../src/people/mail/mail.ts';
+import { requestSignUp, signUpToken } from '../../src/people/mail/sign-up-links.ts';
 import { hashPassword, isOutdated, verifyPassword } from '../../src/people/passwords.ts';
 import { type People, signUpMode } from '../../src/people/people.ts';
 import { getUser, markEmailVerified } from '../../src/people/rows.ts';
@@ -22,7 +23,6 @@ import {
   openSession,
   sessionsOf,
 } from '../../src/people/sessions.ts';
-import { requestSignUp, signUpToken } from '../../src/people/sign-up-links.ts';
 import { changePassword, signIn, signUp } from '../../src/people/users.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { freshStore } from '../support/store.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { StatusError } from '../../src/kernel/status.ts';
-import { createWorkerPool } from '../../src/kernel/worker-pool.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
 import { createDiagnoser } from '../../src/servers/diagnoser.ts';
 import { asFailure } from '../../src/servers/effect-failure.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';

@@ -2,7 +2,7 @@ import { readSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StatusError } from '../../src/kernel/status.ts';
-import { job } from '../../src/kernel/worker-job.ts';
+import { job } from '../../src/kernel/workers/job.ts';
 
 /** Jobs that behave as foreign bytes make real ones behave. */
 

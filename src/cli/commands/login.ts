@@ -1,4 +1,3 @@
-import { parseToken } from '../../kernel/ids.ts';
 import { createApi } from '../api.ts';
 import type { Messages } from '../call.ts';
 import { type Command, type Context, command } from '../command.ts';
@@ -9,6 +8,9 @@ import { secretLine } from '../input.ts';
 import { isReadableOnTheWay } from '../service-url.ts';
 import { type Device, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
+
+/** The shape of an API key. The service alone can tell whether it is one. */
+const KEY = /^dmk_[0-9A-Za-z]{38}$/;
 
 /** `dormouse login`. */
 export const login: Command = command({
@@ -34,7 +36,7 @@ async function keepGiven(context: Context): Promise<void> {
   const typed = await secretLine(input, signal, () => terminal.err.write('API key (not shown): '));
   const key = typed.trim();
   if (input.isTTY) terminal.err.line('');
-  if (parseToken(key) !== 'key') throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
+  if (!KEY.test(key)) throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
   const reply = await createApi(url, key, signal).call('get', '/v1/whoami', {});
   await keep(context, key);
   signedIn(context, reply);
@@ -47,8 +49,7 @@ async function keepGranted(context: Context): Promise<void> {
   await credentials.save(await credentials.load());
   const device = await startDeviceGrant(url, signal);
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
-  if (parseToken(key) !== 'key')
-    throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
+  if (!KEY.test(key)) throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
   await keep(context, key);
   signedIn(context, await createApi(url, key, signal).call('get', '/v1/whoami', {}));
 }

@@ -5,7 +5,7 @@ import { type Extract, extract as tarExtract } from 'tar-stream';
 import { RandomAccessReader, type Entry as ZipEntry, type ZipFile, fromRandomAccessReader } from 'yauzl';
 import { pathProblem } from '../../jail/path.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { job } from '../../kernel/worker-job.ts';
+import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
 
 /** What is to be read. */

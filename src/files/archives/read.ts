@@ -1,6 +1,6 @@
 import type { JailFile } from '../../jail/jail.ts';
 import { StatusError } from '../../kernel/status.ts';
-import type { WorkerPool } from '../../kernel/worker-pool.ts';
+import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { badArchive, tooLarge } from './format.ts';
 import { type ArchivePiece, readArchive } from './read-job.ts';
 

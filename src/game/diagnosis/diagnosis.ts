@@ -1,6 +1,6 @@
 import type { Failure } from '../../../machines/server-types.ts';
 import type { Exit } from '../../engines/engine.ts';
-import { job } from '../../kernel/worker-job.ts';
+import { job } from '../../kernel/workers/job.ts';
 import { DEPENDENCY_RULES } from './dependencies.ts';
 import { exitFindings, unknownFinding } from './exit.ts';
 import { INSTALL_RULES } from './install.ts';

@@ -5,7 +5,7 @@ import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Services } from '../../http/services.ts';
 import { type Browser, type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
-import { noticeNewKey } from '../notices.ts';
+import { noticeNewKey } from '../mail/notices.ts';
 import type { People } from '../people.ts';
 import { grantNotFound } from './actors.ts';
 import type { ConsentRequest } from './grants.ts';

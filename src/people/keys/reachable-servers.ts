@@ -1,7 +1,7 @@
 import type { SessionPrincipal } from '../../http/principal.ts';
 import { getServer, listServersByAccount } from '../../servers/rows.ts';
 import type { Store } from '../../store/store.ts';
-import { listMemberships } from '../member-rows.ts';
+import { listMemberships } from '../members/rows.ts';
 
 /** The servers of somebody's account, and those others have let them into, as far as a list of them needs. */
 export async function reachableServers(

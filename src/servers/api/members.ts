@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import type { MemberRow } from '../../people/member-rows.ts';
-import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members.ts';
+import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members/members.ts';
+import type { MemberRow } from '../../people/members/rows.ts';
 import { Email, MemberId, MemberRole } from '../../people/people-fields.ts';
 import { ServerParams } from './messages.ts';
 import { serverOperation } from './operation.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { reply } from '../../http/fields.ts';
 import { operation } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
-import { listMemberships } from '../../people/member-rows.ts';
+import { listMemberships } from '../../people/members/rows.ts';
 import type { ServerNow } from '../server-now.ts';
 import { type ViewServices, addressOf } from './view.ts';
 

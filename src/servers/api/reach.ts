@@ -3,7 +3,7 @@ import { type Role, isAtLeast } from '../../http/roles.ts';
 import type { Services } from '../../http/services.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { doerOf, recordDeed } from '../../people/audit/audit.ts';
-import { roleOn } from '../../people/members.ts';
+import { roleOn } from '../../people/members/members.ts';
 import type { Tx } from '../../store/store.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { type FromWorker, ITEMS_AHEAD, type Job, type ToWorker, toWire } from './worker-job.ts';
+import { type FromWorker, ITEMS_AHEAD, type Job, type ToWorker, toWire } from './job.ts';
 
 /**
  * A worker's process: does one job after the other for the pool that started it, and ends with it. It must never write a

@@ -1,13 +1,13 @@
 import { createHash, createPublicKey } from 'node:crypto';
 import ssh2, { type ParsedKey } from 'ssh2';
-import type { SessionPrincipal } from '../../http/principal.ts';
-import { randomBase62 } from '../../kernel/ids.ts';
-import { StatusError } from '../../kernel/status.ts';
-import type { Store } from '../../store/store.ts';
-import { doerOf, recordDeed } from '../audit/audit.ts';
-import { requireFreshPassword } from '../fresh-password.ts';
-import { noticeNewKey } from '../notices.ts';
-import type { People } from '../people.ts';
+import type { SessionPrincipal } from '../http/principal.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import { StatusError } from '../kernel/status.ts';
+import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { requireFreshPassword } from '../people/fresh-password.ts';
+import { noticeNewKey } from '../people/mail/notices.ts';
+import type { People } from '../people/people.ts';
+import type { Store } from '../store/store.ts';
 import { type SshKeyRow, deleteSshKey, insertSshKey, listSshKeys } from './ssh-key-rows.ts';
 
 /** Of one user. */

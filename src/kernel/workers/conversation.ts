@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FromWorker, ToWorker } from './worker-job.ts';
-import { usageOf } from './worker-process.ts';
+import type { FromWorker, ToWorker } from './job.ts';
+import { usageOf } from './process.ts';
 
 /** What a worker tells of one job, in order. */
 export interface Conversation {

@@ -1,8 +1,8 @@
 import { EntitySchema } from 'typeorm';
-import { StatusError } from '../../kernel/status.ts';
-import { bigint, text } from '../../store/columns.ts';
-import { isDuplicate } from '../../store/errors.ts';
-import type { Sql, Tx } from '../../store/writer.ts';
+import { StatusError } from '../kernel/status.ts';
+import { bigint, text } from '../store/columns.ts';
+import { isDuplicate } from '../store/errors.ts';
+import type { Sql, Tx } from '../store/writer.ts';
 
 /** A public key of a user's. The key itself is not kept: whoever signs in sends it, and it is known by its fingerprint. */
 export interface SshKeyRow {

@@ -1,7 +1,7 @@
-import { StatusError } from '../kernel/status.ts';
-import { type People, post } from './people.ts';
-import type { UserRow } from './rows.ts';
-import type { Familiarity } from './sign-in-places.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { type People, post } from '../people.ts';
+import type { UserRow } from '../rows.ts';
+import type { Familiarity } from '../sign-in-places.ts';
 
 type Recipient = Pick<UserRow, 'email' | 'emailVerified'>;
 

@@ -1,4 +1,4 @@
-import { type Code, StatusError, type StatusOptions } from './status.ts';
+import { type Code, StatusError, type StatusOptions } from '../status.ts';
 
 /**
  * A piece of work that a worker process does. Its module is loaded there as well, so it imports little and does nothing by

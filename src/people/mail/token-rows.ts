@@ -1,6 +1,6 @@
 import { EntitySchema } from 'typeorm';
-import { bigint, id, ofUser, text } from '../store/columns.ts';
-import type { Sql, Tx } from '../store/writer.ts';
+import { bigint, id, ofUser, text } from '../../store/columns.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
 
 /** A link sent to an address, to show that mail to it arrives. */
 export interface EmailTokenRow {

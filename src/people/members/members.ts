@@ -1,13 +1,15 @@
-import type { AccessChanges } from '../http/access-changes.ts';
-import type { Principal } from '../http/principal.ts';
-import type { Role } from '../http/roles.ts';
-import type { Clock } from '../kernel/clock.ts';
-import { randomBase62 } from '../kernel/ids.ts';
-import { StatusError } from '../kernel/status.ts';
-import { stopSchedulesOf } from '../schedules/authors.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import type { Sql, Store, Tx } from '../store/store.ts';
-import { doerOf, recordDeed } from './audit/audit.ts';
+import type { AccessChanges } from '../../http/access-changes.ts';
+import type { Principal } from '../../http/principal.ts';
+import type { Role } from '../../http/roles.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { randomBase62 } from '../../kernel/ids.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { stopSchedulesOf } from '../../schedules/authors.ts';
+import type { ServerRow } from '../../servers/rows.ts';
+import type { Sql, Store, Tx } from '../../store/store.ts';
+import { doerOf, recordDeed } from '../audit/audit.ts';
+import { type People, post } from '../people.ts';
+import { getUserByEmail } from '../rows.ts';
 import {
   type MemberRole,
   type MemberRow,
@@ -18,9 +20,7 @@ import {
   insertMember,
   listMembers,
   setMemberRole,
-} from './member-rows.ts';
-import { type People, post } from './people.ts';
-import { getUserByEmail } from './rows.ts';
+} from './rows.ts';
 
 /** Of one server, invitations included. */
 export const MOST_MEMBERS = 100;

@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import { addressKey } from '../http/client-address.ts';
-import type { Principal } from '../http/principal.ts';
-import { StatusError } from '../kernel/status.ts';
-import type { Secret } from '../store/secret.ts';
-import { doerOf, recordDeed } from './audit/audit.ts';
-import { normalizeEmail } from './email.ts';
-import { type People, post } from './people.ts';
-import { getUserByEmail } from './rows.ts';
-import type { Visitor } from './sessions.ts';
+import { addressKey } from '../../http/client-address.ts';
+import type { Principal } from '../../http/principal.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Secret } from '../../store/secret.ts';
+import { doerOf, recordDeed } from '../audit/audit.ts';
+import { type People, post } from '../people.ts';
+import { getUserByEmail } from '../rows.ts';
+import type { Visitor } from '../sessions.ts';
+import { normalizeEmail } from './address.ts';
 
 /** How long a link works. */
 export const SIGN_UP_LINK_MS = 7 * 86_400_000;

@@ -1,12 +1,12 @@
-import type { PageDeps } from '../web/deps.ts';
-import { csrfField, doneNote, hidden } from '../web/form.ts';
-import { type Html, html } from '../web/html.ts';
-import type { Serve } from '../web/serve.ts';
-import { dateText, plainName } from '../web/text.ts';
-import type { SignedInVisit } from '../web/visit.ts';
+import type { PageDeps } from '../../web/deps.ts';
+import { csrfField, doneNote, hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Serve } from '../../web/serve.ts';
+import { dateText, plainName } from '../../web/text.ts';
+import type { SignedInVisit } from '../../web/visit.ts';
+import { profilePage } from '../profile-frame.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
-import type { Invitation, MemberRole } from './member-rows.ts';
-import { profilePage } from './profile-frame.ts';
+import type { Invitation, MemberRole } from './rows.ts';
 
 const DONE: Record<string, string> = {
   accepted: 'You are in. The server is on your list now.',

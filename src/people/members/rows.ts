@@ -1,8 +1,8 @@
 import { EntitySchema } from 'typeorm';
-import { StatusError } from '../kernel/status.ts';
-import { bigint, id, maybeAt, maybeText, ofServer, text } from '../store/columns.ts';
-import { isDuplicate } from '../store/errors.ts';
-import type { Sql, Tx } from '../store/writer.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { bigint, id, maybeAt, maybeText, ofServer, text } from '../../store/columns.ts';
+import { isDuplicate } from '../../store/errors.ts';
+import type { Sql, Tx } from '../../store/writer.ts';
 
 /** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
 export type MemberRole = 'member' | 'limited';

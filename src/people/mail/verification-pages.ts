@@ -1,10 +1,10 @@
-import type { PageDeps } from '../web/deps.ts';
-import { csrfField, hidden, problemNote } from '../web/form.ts';
-import { html } from '../web/html.ts';
-import { type Problem, problemOf, withProblem } from '../web/problem.ts';
-import type { Serve } from '../web/serve.ts';
-import type { Page, Visit } from '../web/visit.ts';
-import { verifyEmail } from './email-verification.ts';
+import type { PageDeps } from '../../web/deps.ts';
+import { csrfField, hidden, problemNote } from '../../web/form.ts';
+import { html } from '../../web/html.ts';
+import { type Problem, problemOf, withProblem } from '../../web/problem.ts';
+import type { Serve } from '../../web/serve.ts';
+import type { Page, Visit } from '../../web/visit.ts';
+import { verifyEmail } from './verification.ts';
 
 /** Where links in letters lead. They ask for one more press, as mail programs open links on their own. */
 export function mountVerifyEmail(serve: Serve, people: PageDeps): void {

@@ -30,7 +30,7 @@ export interface WorkerProcessOptions {
 }
 
 /**
- * Starts a worker (`worker-main.ts`). It sees neither the environment nor, where Node can see to that, any file but the
+ * Starts a worker (`main.ts`). It sees neither the environment nor, where Node can see to that, any file but the
  * program's own and those it was given open, and it may not write.
  */
 export function startWorkerProcess({ files, modules, mostCpuMs }: WorkerProcessOptions): ChildProcess {
@@ -65,8 +65,8 @@ export async function usageOf({ pid }: ChildProcess): Promise<Usage | undefined>
   }
 }
 
-const ROOT = join(import.meta.dirname, '../..');
-const MAIN = join(import.meta.dirname, 'worker-main.ts');
+const ROOT = join(import.meta.dirname, '../../..');
+const MAIN = join(import.meta.dirname, 'main.ts');
 
 /** Node's permission model: nothing is allowed but to read these. */
 function permissions(modules: readonly string[]): string[] {

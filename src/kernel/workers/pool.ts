@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { createFairSemaphore } from './fair-semaphore.ts';
-import { StatusError } from './status.ts';
-import { WorkerEnded, converse, watchWorker } from './worker-conversation.ts';
-import { type Job, fromWire } from './worker-job.ts';
-import { startWorkerProcess, usageOf } from './worker-process.ts';
+import { createFairSemaphore } from '../fair-semaphore.ts';
+import { StatusError } from '../status.ts';
+import { WorkerEnded, converse, watchWorker } from './conversation.ts';
+import { type Job, fromWire } from './job.ts';
+import { startWorkerProcess, usageOf } from './process.ts';
 
 /** What a job may take, and for whom it is done. */
 export interface JobOptions {

@@ -1,12 +1,12 @@
-import type { PageDeps } from '../../web/deps.ts';
-import { confirmed, csrfField, doneNote, hidden, passwordAgain, problemNote, textField } from '../../web/form.ts';
-import { type Html, html } from '../../web/html.ts';
-import { type Problem, invalid, problemOf } from '../../web/problem.ts';
-import type { Serve } from '../../web/serve.ts';
-import { agoText, dateText, plainName } from '../../web/text.ts';
-import type { Page, SignedInVisit } from '../../web/visit.ts';
-import { profilePage } from '../profile-frame.ts';
-import { proved } from '../proved.ts';
+import { profilePage } from '../people/profile-frame.ts';
+import { proved } from '../people/proved.ts';
+import type { PageDeps } from '../web/deps.ts';
+import { confirmed, csrfField, doneNote, hidden, passwordAgain, problemNote, textField } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import { type Problem, invalid, problemOf } from '../web/problem.ts';
+import type { Serve } from '../web/serve.ts';
+import { agoText, dateText, plainName } from '../web/text.ts';
+import type { Page, SignedInVisit } from '../web/visit.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
 import { SSH_KEY_CHARS, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { addressKey } from '../http/client-address.ts';
-import type { SessionPrincipal } from '../http/principal.ts';
-import { hashToken } from '../kernel/ids.ts';
-import { StatusError } from '../kernel/status.ts';
-import type { Tx } from '../store/store.ts';
-import { recordDeed } from './audit/audit.ts';
-import { deleteEmailTokens, getEmailToken, insertEmailToken } from './email-token-rows.ts';
-import { type People, post } from './people.ts';
-import { type UserRow, getUser, markEmailVerified } from './rows.ts';
-import type { Visitor } from './sessions.ts';
+import { addressKey } from '../../http/client-address.ts';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import { hashToken } from '../../kernel/ids.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Tx } from '../../store/store.ts';
+import { recordDeed } from '../audit/audit.ts';
+import { type People, post } from '../people.ts';
+import { type UserRow, getUser, markEmailVerified } from '../rows.ts';
+import type { Visitor } from '../sessions.ts';
+import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows.ts';
 
 /** How long a link works. */
 export const VERIFICATION_MS = 86_400_000;

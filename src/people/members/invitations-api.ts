@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { message, reply } from '../http/fields.ts';
-import { Nothing } from '../http/nothing.ts';
-import { sessionOperation } from '../http/session-operation.ts';
+import { message, reply } from '../../http/fields.ts';
+import { Nothing } from '../../http/nothing.ts';
+import { sessionOperation } from '../../http/session-operation.ts';
+import { MemberId } from '../people-fields.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
-import type { Invitation as MemberInvitation } from './member-rows.ts';
-import { MemberId } from './people-fields.ts';
+import type { Invitation as MemberInvitation } from './rows.ts';
 
 const Invitation = z
   .object({

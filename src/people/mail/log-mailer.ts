@@ -1,4 +1,4 @@
-import type { Log } from '../kernel/log.ts';
+import type { Log } from '../../kernel/log.ts';
 import type { Mailer } from './mail.ts';
 
 /** Where no mail server is configured: letters go to the log, for the operator to read the links from. */

@@ -1,4 +1,4 @@
-import type { Startup } from '../compose/startup.ts';
+import type { Startup } from '../../compose/startup.ts';
 import { createLogMailer } from './log-mailer.ts';
 import type { Mailer } from './mail.ts';
 

@@ -1,9 +1,9 @@
-import type { SessionPrincipal } from '../http/principal.ts';
-import { StatusError } from '../kernel/status.ts';
-import { stopSchedulesOf } from '../schedules/authors.ts';
-import type { Store, Tx } from '../store/store.ts';
-import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './member-rows.ts';
+import type { SessionPrincipal } from '../../http/principal.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { stopSchedulesOf } from '../../schedules/authors.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import { type MemberServices, announce, recordMember } from './members.ts';
+import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './rows.ts';
 
 /** Invitations that wait for the caller's answer, newest first. None before their address is verified: it may not be theirs. */
 export async function invitationsOf(store: Store, { email, emailVerified }: SessionPrincipal): Promise<Invitation[]> {
