@@ -263,8 +263,7 @@ test('programs beside the service, the proxy, machines and migrations import not
     t,
     imports
       .filter(
-        ({ from, to, ours, typeOnly }) =>
-          ours && !typeOnly && apart.has(roomOf(from)) && roomOf(to) !== roomOf(from),
+        ({ from, to, ours, typeOnly }) => ours && !typeOnly && apart.has(roomOf(from)) && roomOf(to) !== roomOf(from),
       )
       .filter(({ from, to }) => !(OUTSIDE[roomOf(from)]?.files ?? []).includes(to))
       .map(({ from, to }) => `${from} imports ${to}`),
