@@ -47,7 +47,6 @@ const UPWARD: Readonly<Record<string, number>> = {
   'disk → operators': 1,
   'engines → game': 4,
   'engines → mods': 2,
-  'engines → top': 6,
   'files → backups': 1,
   'game → files': 1,
   'game → mods': 3,

@@ -1,5 +1,4 @@
 import type { Address } from '../kernel/address.ts';
-import type { JavaRange, Listeners } from '../ports.ts';
 
 /** A port of a game that strangers reach on this machine. */
 export interface PublishedPort {
@@ -142,4 +141,24 @@ export interface Engine {
   listeners?(serverId: string): Promise<Listeners | undefined>;
   /** The addresses that connections of this machine have for a game: as it sees it, all players come from there. */
   proxyAddresses(): Promise<readonly string[]>;
+}
+
+/** A user of this machine, by number. */
+export interface GameUser {
+  uid: number;
+  gid: number;
+}
+
+/** Versions of Java, both ends included; `most` is Infinity where no newest one is known. */
+export interface JavaRange {
+  least: number;
+  most: number;
+}
+
+/** Who listens on this machine, as far as a game is concerned: TCP ports of its loopback. */
+export interface Listeners {
+  /** Where the game's own processes listen, and nobody else does. */
+  own: readonly number[];
+  /** Those of the game's own addresses at which somebody else listens. */
+  taken: readonly number[];
 }

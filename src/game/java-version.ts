@@ -1,4 +1,4 @@
-import type { JavaRange } from '../ports.ts';
+import type { JavaRange } from '../engines/engine.ts';
 import { compareVersions } from './minecraft-version.ts';
 
 /** Cores that load mods as Forge does, whose loader reads Java's own insides. */

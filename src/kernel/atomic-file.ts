@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
-import type { GameUser } from '../ports.ts';
+import type { GameUser } from '../engines/engine.ts';
 
 /** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600; of `owner`, where one is given. */
 export async function writeAtomic(path: string, text: string, owner?: GameUser): Promise<void> {

@@ -1,9 +1,8 @@
-import { type Engine, EngineError, type Game } from '../engines/engine.ts';
+import { type Engine, EngineError, type Game, type Listeners } from '../engines/engine.ts';
 import type { Pinger } from '../engines/pinger.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { sleep } from '../kernel/sleep.ts';
-import type { Listeners } from '../ports.ts';
 
 export interface OwnPortsOptions {
   engine: Pick<Engine, 'listeners'>;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Listeners } from '../../src/ports.ts';
+import type { Listeners } from '../../src/engines/engine.ts';
 import { world } from '../support/world.ts';
 
 const DONE = '[10:00:09] [Server thread/INFO]: Done (1.234s)! For help, type "help"';

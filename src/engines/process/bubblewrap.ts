@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { GameUser } from '../../ports.ts';
+import type { GameUser } from '../engine.ts';
 import type { Command } from './command.ts';
 
 /** What of this machine a program may see beside the system's programs and libraries. */

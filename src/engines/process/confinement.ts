@@ -1,8 +1,7 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findProgram } from '../../kernel/find-program.ts';
-import type { GameUser } from '../../ports.ts';
-import type { GameSpec } from '../engine.ts';
+import type { GameSpec, GameUser } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './command.ts';
 

@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { GameUser } from '../../ports.ts';
+import type { GameUser } from '../engine.ts';
 
 /** User ids that no distribution, container or directory service gives out (systemd.io/UIDS-GIDS, "unused"). */
 const FIRST_UID = 0x7000_0000;

@@ -4,8 +4,7 @@ import { access, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../../kernel/find-program.ts';
-import type { JavaRange } from '../../ports.ts';
-import { EngineError } from '../engine.ts';
+import { EngineError, type JavaRange } from '../engine.ts';
 
 /** A Java of this machine. */
 export interface Java {
