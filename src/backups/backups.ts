@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
+import { abortable } from '../kernel/timeout.ts';
 import { type Doer, recordDeed } from '../people/audit/audit.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
@@ -204,7 +205,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         signal.throwIfAborted();
         const ended = under.get(keyOf(ref))?.ended;
         if (ended === undefined) throw notFound(ref.id);
-        await Promise.race([ended, aborted(signal)]);
+        await abortable(ended, signal);
       }
     },
     async remove(server, id, doer) {
@@ -271,13 +272,6 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
 
 function of({ id: serverId, accountId }: Owned): { serverId: string; accountId: string } {
   return { serverId, accountId };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function messageOf(error: unknown): string {

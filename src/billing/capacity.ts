@@ -1,5 +1,6 @@
 import type { Engine } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import type { Machine, MachineProbe } from './machine.ts';
 import { type Load, type Reserving, loadOf } from './reservations.ts';
 
@@ -114,15 +115,10 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
 
 /** In real time: an engine that hangs does so whatever the service's clock says. */
 async function answers(engine: Pick<Engine, 'list'>): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => late.resolve(false), ENGINE_MS);
   try {
-    const listed = engine.list().then(
-      () => true,
-      () => false,
-    );
-    return await Promise.race([listed, late.promise]);
-  } finally {
-    clearTimeout(timer);
+    await withTimeout(engine.list(), ENGINE_MS);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,7 +1,7 @@
 import type { Disk, Reservation } from '../jail/space.ts';
-import { atMost } from '../kernel/at-most.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
 import { listAccountDisk } from './rows.ts';
@@ -60,7 +60,10 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
     const backupBytes = servers.reduce((sum, each) => sum + each.backupBytes, 0);
     const account = { readAt: clock.now(), unlimited, serverIds, backupBytes };
     const unknown = unlimited ? [] : serverIds.filter((id) => usage.of(id) === undefined);
-    if (unknown.length > 0) await atMost(PATIENCE_MS, Promise.allSettled(unknown.map((id) => usage.measure(id))));
+    if (unknown.length > 0) {
+      const measured = Promise.allSettled(unknown.map((id) => usage.measure(id)));
+      await withTimeout(measured, PATIENCE_MS, { late: () => undefined });
+    }
     if (accounts.size >= MOST_REMEMBERED) accounts.clear();
     accounts.set(accountId, account);
     return account;

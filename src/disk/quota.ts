@@ -1,7 +1,7 @@
 import type { Disk, Reservation } from '../jail/space.ts';
-import { atMost } from '../kernel/at-most.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
@@ -173,7 +173,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     },
 
     async check(server) {
-      if (isDoubtful(server)) await atMost(PATIENCE_MS, measured(server.id));
+      if (isDoubtful(server)) await withTimeout(measured(server.id), PATIENCE_MS, { late: () => undefined });
       return () => {
         if (overBytes(server) > 0) throw startRefused(server);
       };
@@ -181,7 +181,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
 
     async refresh(serverId) {
       if (usage.of(serverId) !== undefined && usage.isFresh(serverId)) return;
-      await atMost(PATIENCE_MS, measured(serverId)).catch(() => {});
+      await withTimeout(measured(serverId), PATIENCE_MS).catch(() => {});
     },
 
     async setOverride(serverId, quotaMb, also) {

@@ -1,5 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Clock } from '../kernel/clock.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 
 /** Parts the service needs in order to serve; each check resolves while its part works, and rejects otherwise. */
 export type Readiness = Record<string, () => Promise<unknown>>;
@@ -40,15 +41,11 @@ async function checkAll(readiness: Readiness, clock: Clock): Promise<ReadyAnswer
 }
 
 async function outcome(check: () => Promise<unknown>, clock: Clock): Promise<'ok' | 'unavailable'> {
-  const late = Promise.withResolvers<never>();
-  const cancel = clock.at(clock.now() + CHECK_MS, () => late.reject(new Error('late')));
   try {
-    await Promise.race([check(), late.promise]);
+    await withTimeout(check(), CHECK_MS, { clock });
     return 'ok';
   } catch {
     return 'unavailable';
-  } finally {
-    cancel();
   }
 }
 

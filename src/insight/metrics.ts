@@ -3,6 +3,7 @@ import type { Engine } from '../engines/engine.ts';
 import { type TickStats, readTickStats, tickCommands } from '../game/tick-stats.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -144,15 +145,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   /** Undefined for what fails or takes too long: nobody's figures wait for a game that hangs. */
   async function inTime<T>(work: Promise<T | undefined>): Promise<T | undefined> {
-    const { promise, resolve } = Promise.withResolvers<undefined>();
-    const cancelWait = clock.at(clock.now() + PATIENCE_MS, () => resolve(undefined));
-    try {
-      return await Promise.race([work, promise]);
-    } catch {
-      return undefined;
-    } finally {
-      cancelWait();
-    }
+    return await withTimeout(work, PATIENCE_MS, { clock }).catch(() => undefined);
   }
 
   async function ticksOf({ row, context }: ServerNow): Promise<TickStats | undefined> {

@@ -1,6 +1,6 @@
 import type { Failure, ServerEvent } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { sleep } from '../kernel/sleep.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 
 /** How long it may take to find out why something is given up. */
 const FINDING_MS = 5_000;
@@ -28,7 +28,6 @@ export function setAlarm(
   };
 
   async function soon(find: () => Promise<Failure>): Promise<Failure | undefined> {
-    const late = sleep(clock, FINDING_MS, over.signal).then(() => undefined);
-    return await Promise.race([find(), late]).catch(() => undefined);
+    return await withTimeout(find(), FINDING_MS, { clock, signal: over.signal }).catch(() => undefined);
   }
 }

@@ -1,4 +1,5 @@
 import type { Address } from '../../kernel/address.ts';
+import { withTimeout } from '../../kernel/timeout.ts';
 import { type Console, ConsoleError } from './console.ts';
 import { RconConnection } from './rcon-connection.ts';
 
@@ -41,7 +42,7 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
   async function exchange(line: Line, address: Address, { password, command, until }: Given): Promise<string> {
     if (closed) throw new ConsoleError('unavailable', 'The service is shutting down.');
     const leftMs = until - performance.now();
-    if (leftMs < timeoutMs * LEAST_SHARE) throw tooLate(timeoutMs);
+    if (leftMs < timeoutMs * LEAST_SHARE) tooLate(timeoutMs);
     if (line.connection && (line.connection.closed || line.password !== password)) drop(line);
     const fresh = line.connection === undefined;
     const connection = (line.connection ??= new RconConnection(address));
@@ -51,8 +52,9 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
       return await connection.run(command);
     };
     try {
-      return await withinTime(talk(), leftMs, timeoutMs);
+      return await withTimeout(talk(), leftMs, { late: () => tooLate(timeoutMs) });
     } catch (error) {
+      // That ends a reply which is late too.
       drop(line);
       throw error;
     }
@@ -108,18 +110,6 @@ function checkCommand(command: string): void {
   }
 }
 
-function tooLate(timeoutMs: number): ConsoleError {
-  return new ConsoleError('timeout', `The console did not answer within ${timeoutMs} ms.`);
-}
-
-async function withinTime<T>(work: Promise<T>, leftMs: number, timeoutMs: number): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(tooLate(timeoutMs)), leftMs);
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-    // Once the time is over the connection is dropped, which ends this too.
-    work.catch(() => undefined);
-  }
+function tooLate(timeoutMs: number): never {
+  throw new ConsoleError('timeout', `The console did not answer within ${timeoutMs} ms.`);
 }

@@ -2,6 +2,7 @@ import { chown } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { ContainerInspectInfo } from 'dockerode';
+import { abortable } from '../../kernel/timeout.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { type ContainerHome, LABEL, containerName, containerOptions, specDigest } from './container.ts';
 import { statusOf, unless, within } from './errors.ts';
@@ -51,7 +52,7 @@ export function dockerContainers({ docker, home, network, ensureImage, beforeDis
 
   /** False where somebody else has just made one, or an earlier one is not quite gone. */
   async function create(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<boolean> {
-    await aborted(signal, ensureImage(spec.image));
+    await abortable(ensureImage(spec.image), signal);
     const networkId = await network.ensure();
     await handOver(spec.dataDir, home.user);
     signal.throwIfAborted();
@@ -132,18 +133,4 @@ async function handOver(dataDir: string, user: string): Promise<void> {
   await chown(dataDir, uid, gid).catch((cause: unknown) => {
     throw new EngineError('unknown', 'The data of the server is not where it should be.', { cause });
   });
-}
-
-/** Stops waiting when the signal fires; the work itself may serve others and goes on. */
-async function aborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-    work.catch(() => undefined);
-  }
 }

@@ -1,6 +1,7 @@
 import Docker, { type ContainerInspectInfo, type DockerOptions } from 'dockerode';
 import type { Logger } from 'pino';
 import { createTurns } from '../../kernel/mutex.ts';
+import { abortable } from '../../kernel/timeout.ts';
 import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
 import { logArchive } from './archive.ts';
 import { LABEL, gameOf, specDigest } from './container.ts';
@@ -88,17 +89,8 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
 
   /** Exit code of a container, once it has one. */
   async function ended(id: string, signal: AbortSignal): Promise<number> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const abort = () => reject(signal.reason as Error);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    const waiting = docker.getContainer(id).wait({ abortSignal: signal });
-    waiting.catch(() => undefined);
-    try {
-      return ((await Promise.race([waiting, promise])) as { StatusCode: number }).StatusCode;
-    } finally {
-      signal.removeEventListener('abort', abort);
-    }
+    const waiting = docker.getContainer(id).wait({ abortSignal: signal }) as Promise<{ StatusCode: number }>;
+    return (await abortable(waiting, signal)).StatusCode;
   }
 
   /** Whether the container is an installer that ended well for this very specification, with nobody there to see it. */

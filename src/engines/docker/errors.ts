@@ -1,3 +1,4 @@
+import { withTimeout } from '../../kernel/timeout.ts';
 import { EngineError } from '../engine.ts';
 
 /** The HTTP status the Docker Engine answered with; undefined where no answer came. */
@@ -23,17 +24,11 @@ export async function unless<T>(statuses: number[], call: Promise<T>): Promise<T
 
 /** Waits at most `ms`: an engine that hangs is an engine that is away, and a lost answer would otherwise never end. */
 export async function within<T>(ms: number, call: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(Object.assign(new Error(`the Docker Engine did not answer within ${ms} ms`), { code: 'ETIMEDOUT' }));
-  }, ms);
-  try {
-    return await Promise.race([call, promise]);
-  } finally {
-    clearTimeout(timer);
-    // The race has ended; a late failure of the call concerns nobody.
-    call.catch(() => undefined);
-  }
+  return await withTimeout(call, ms, {
+    late() {
+      throw Object.assign(new Error(`the Docker Engine did not answer within ${ms} ms`), { code: 'ETIMEDOUT' });
+    },
+  });
 }
 
 /** Whatever dockerode rejected with, as an engine's error. What is one already passes unchanged. */

@@ -5,6 +5,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
+import { withTimeout } from '../../kernel/timeout.ts';
 import { EngineError, type EngineEvent, type Exit, type GameSpec } from '../engine.ts';
 import type { Command, Place } from './command.ts';
 import { gameProcessOf } from './family.ts';
@@ -182,14 +183,12 @@ export class ProcessGames {
   }
 
   async #endsWithin(live: Live, ms: number): Promise<boolean> {
-    const timer = new AbortController();
-    const late = sleep(ms, false, { signal: timer.signal }).catch(() => false);
     // The end of a process that is not our child shows only when we look.
     const looking = live.own ? undefined : setInterval(() => void this.#look(live), 50);
     try {
-      return await Promise.race([live.ended.then(() => true), late]);
+      const ended = live.ended.then(() => true);
+      return await withTimeout(ended, ms, { late: () => false });
     } finally {
-      timer.abort();
       clearInterval(looking);
     }
   }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { StatusError } from '../../kernel/status.ts';
+import { withTimeout } from '../../kernel/timeout.ts';
 import { type RegistryHttpOptions, createRegistryAsk, refused } from './ask.ts';
 import type { ModFile } from './registry.ts';
 
@@ -119,9 +120,7 @@ async function* pieces(response: Response): AsyncGenerator<Uint8Array> {
   if (reader === undefined) return;
   try {
     for (;;) {
-      const { promise, reject } = Promise.withResolvers<never>();
-      const timer = setTimeout(() => reject(new Error('nothing came for too long')), IDLE_MS);
-      const { done, value } = await Promise.race([reader.read(), promise]).finally(() => clearTimeout(timer));
+      const { done, value } = await withTimeout(reader.read(), IDLE_MS);
       if (done) return;
       yield value;
     }

@@ -1,0 +1,41 @@
+import test from 'ava';
+import { abortable, withTimeout } from '../../src/kernel/timeout.ts';
+import { fakeClock } from '../fakes/clock.ts';
+
+const never = () => new Promise<never>(() => {});
+
+test('what ends in time gives its result or its failure, and leaves no timer', async (t) => {
+  const clock = fakeClock();
+  t.is(await withTimeout(Promise.resolve('done'), 1_000, { clock }), 'done');
+  await t.throwsAsync(withTimeout(Promise.reject(new Error('failed')), 1_000, { clock }), { message: 'failed' });
+  t.is(clock.pending(), 0);
+});
+
+test('what takes longer is waited for no longer, and its later failure is nobody’s', async (t) => {
+  const clock = fakeClock();
+  const { promise, reject } = Promise.withResolvers<string>();
+  const waited = withTimeout(promise, 1_000, { clock, late: () => 'late' });
+  const refused = t.throwsAsync(withTimeout(promise, 1_000, { clock }), { message: 'not done within 1000 ms' });
+  await clock.advance(999);
+  t.is(clock.pending(), 2);
+  await clock.advance(1);
+  t.is(await waited, 'late');
+  await refused;
+  reject(new Error('much later'));
+  await clock.advance(0);
+  const late = () => {
+    throw new Error('mine');
+  };
+  await t.throwsAsync(withTimeout(never(), 0, { late }), { message: 'mine' }, 'in real time too');
+});
+
+test('a signal ends the wait at once, and is listened to no longer than that', async (t) => {
+  const clock = fakeClock();
+  const call = new AbortController();
+  const waits = [abortable(never(), call.signal), withTimeout(never(), 1_000, { clock, signal: call.signal })];
+  call.abort(new Error('enough'));
+  for (const wait of waits) await t.throwsAsync(wait, { message: 'enough' });
+  await t.throwsAsync(abortable(Promise.resolve(), call.signal), { message: 'enough' }, 'fired before');
+  t.is(clock.pending(), 0);
+  t.is(await abortable(Promise.resolve('done'), new AbortController().signal), 'done');
+});
