@@ -8,11 +8,12 @@ import { type Pack, pack } from 'tar-stream';
 import { inBlocks } from '../files/archives/blocks.ts';
 import { namedInArchive } from '../files/archives/names.ts';
 import type { JailFile, TreeEntry } from '../jail/jail.ts';
+import { MIB } from '../kernel/units.ts';
 import { contentOf, sources } from './source.ts';
 
 type Header = Parameters<Pack['entry']>[0];
 
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = MIB;
 /** A world is compressed already (region files hold deflated chunks): more effort makes it hardly smaller. */
 const LEVEL = 1;
 

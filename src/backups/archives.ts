@@ -8,13 +8,12 @@ import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import { type Turns, createTurns } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
 import { type Archive, writeArchive } from './archive.ts';
 import { extractArchive } from './extract.ts';
 import { archivePath, exists, siblingsOf } from './files.ts';
 import { type BackupRow, listBackups } from './rows.ts';
-
-const MIB = 2 ** 20;
 
 export interface ArchivesOptions {
   store: Pick<Store, 'query'>;

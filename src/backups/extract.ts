@@ -7,14 +7,15 @@ import { createZstdDecompress } from 'node:zlib';
 import { type Extract, type Header, extract } from 'tar-stream';
 import { ZSTD_WINDOW } from '../files/archives/format.ts';
 import { namesInArchive } from '../files/archives/names.ts';
+import { KIB, MIB } from '../kernel/units.ts';
 import { type Ground, type TreeMaker, openTree } from './tree.ts';
 
 /** A file or folder in an archive, with its bytes. */
 type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
 
-const CHUNK_BYTES = 512 * 1024;
+const CHUNK_BYTES = 512 * KIB;
 /** Files up to here are written so many at once. */
-const SMALL_BYTES = 1024 * 1024;
+const SMALL_BYTES = MIB;
 const FILES_AT_ONCE = 16;
 const NAMES_CLASH = new Set(['EEXIST', 'ENOENT', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG']);
 

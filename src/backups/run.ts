@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
@@ -18,7 +19,7 @@ import type { Saving } from './saving.ts';
 /** Players come first: a start or stop in the middle of an archive spoils it, and it is begun again so often. */
 const TRIES = 5;
 /** A server that neither runs nor rests for so long is not waited for. */
-const PATIENCE_MS = 30 * 60_000;
+const PATIENCE_MS = 30 * MINUTE_MS;
 const LOOK_AGAIN_MS = 5_000;
 const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
 /** The server did something else meanwhile: what was read may not belong together. */

@@ -1,10 +1,11 @@
 import type { JailFile, TreeEntry } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
+import { KIB, MIB } from '../kernel/units.ts';
 
 /** Files up to here are read ahead, so many at once; larger ones are read as they are packed. */
-const SMALL_BYTES = 128 * 1024;
+const SMALL_BYTES = 128 * KIB;
 const AHEAD = 16;
-const CHUNK_BYTES = 1024 * 1024;
+const CHUNK_BYTES = MIB;
 const ZEROS = Buffer.alloc(CHUNK_BYTES);
 
 /** A folder, or a file with exactly so many bytes of content, whatever becomes of it meanwhile. */

@@ -2,6 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
+import { HOUR_MS, MICROS_PER_USD } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import {
   type CheckoutRow,
@@ -45,8 +46,6 @@ export interface CheckoutsOptions {
   record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
 }
 
-const MICROS_PER_USD = 1_000_000;
-const HOUR_MS = 3_600_000;
 /** More than anybody needs, few enough to keep: each is a row, and a session at the provider. */
 const CHECKOUTS_AN_HOUR = 30;
 /** A page for a test payment that was left open is of no use later, as with real providers. */

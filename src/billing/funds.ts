@@ -3,6 +3,7 @@ import type { Console } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
 import { createLastCalls } from '../servers/last-call.ts';
@@ -48,7 +49,7 @@ export interface FundsOptions {
 }
 
 /** From the warning in chat to the stop. */
-export const GRACE_MS = 60_000;
+export const GRACE_MS = MINUTE_MS;
 const AWAKE = new Set(['starting', 'running']);
 
 const WARNINGS: Record<End, string> = {

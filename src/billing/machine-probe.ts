@@ -1,8 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { availableParallelism, cpus, totalmem } from 'node:os';
+import { MIB } from '../kernel/units.ts';
 import type { Machine, MachineProbe } from './machine.ts';
-
-const MIB = 1_048_576;
 
 export interface MachineProbeOptions {
   dataDir: string;

@@ -2,6 +2,7 @@ import type { Engine, Game } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
@@ -45,8 +46,6 @@ export interface Meter {
 
 /** Of the minutes meanwhile none is lost, but somebody has to look. */
 const LATE_MS = 180_000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 86_400_000;
 /** A write of some milliseconds: nobody's start waits longer for the keys of thousands of servers' ticks to go. */
 const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;

@@ -1,3 +1,5 @@
+import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
+
 /** Millionths of the currency, for a GB (1024 MB) of RAM. */
 export interface Prices {
   /** Metered plan, per hour awake. */
@@ -7,11 +9,11 @@ export interface Prices {
 }
 
 /** A tick is a full minute awake. */
-export const TICK_MS = 60_000;
+export const TICK_MS = MINUTE_MS;
 /** MB in a GB times minutes in an hour: what price times RAM is divided by for one tick. */
 export const TICK_DIVISOR = 61_440;
 /** The flat plan's period. */
-export const PERIOD_MS = 30 * 86_400_000;
+export const PERIOD_MS = 30 * DAY_MS;
 
 /** What n ticks of a session cost: ⌊n·p·ramMb/61 440⌋ micros, exact for every n. */
 export function chargeOf(n: number, rateMicros: number, ramMb: number): number {

@@ -1,4 +1,5 @@
 import type { Log } from '../kernel/log.ts';
+import { MICROS_PER_USD } from '../kernel/units.ts';
 import type { Tx } from '../store/store.ts';
 import { type CheckoutRow, getCheckout, markCheckoutExpired, markCheckoutPaid } from './checkout-rows.ts';
 import { refundedMicros } from './ledger-rows.ts';
@@ -102,5 +103,5 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
 }
 
 function usd(micros: number): string {
-  return `${(micros / 1_000_000).toFixed(2)} USD`;
+  return `${(micros / MICROS_PER_USD).toFixed(2)} USD`;
 }

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { Sql } from '../store/store.ts';
 import { flatDue } from './flat.ts';
@@ -53,8 +54,7 @@ interface Renewal {
   amountMicros: number;
 }
 
-const PERIOD_HOURS = PERIOD_MS / 3_600_000;
-const MINUTE_MS = 60_000;
+const PERIOD_HOURS = PERIOD_MS / HOUR_MS;
 const LONGEST_MINUTES = 2 ** 31 - 1;
 /** As many periods ahead as anybody will want to know of. */
 const MOST_RENEWALS = 2_000;
@@ -80,7 +80,7 @@ export function runwayMinutes({
 }): number {
   if (meteredMicros === 0 && renewals.length === 0) return -1;
   if (dueMicros > Math.max(0, balanceMicros)) return 0;
-  const perMs = meteredMicros / 3_600_000;
+  const perMs = meteredMicros / HOUR_MS;
   const coming = renewals.map((renewal) => ({ ...renewal }));
   let left = balanceMicros - dueMicros;
   let now = at;

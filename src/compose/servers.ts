@@ -7,6 +7,7 @@ import type { CoreRules } from '../game/core-rules.ts';
 import type { WebhookOutbox } from '../insight/alerts/outbox.ts';
 import { type ServerEvents, createServerEvents } from '../insight/events.ts';
 import type { Telemetry } from '../insight/telemetry.ts';
+import { MIB, MINUTE_MS } from '../kernel/units.ts';
 import { createEffects } from '../servers/effects.ts';
 import { type Presence, createPresence } from '../servers/presence.ts';
 import type { ServerNow } from '../servers/server-now.ts';
@@ -44,7 +45,7 @@ export interface OpenServersOptions
 
 /** From the wish until a stop that does not end is a kill: longer than the game's image waits before it kills. */
 const STOP_MS = 120_000;
-const INSTALL_MS = 30 * 60_000;
+const INSTALL_MS = 30 * MINUTE_MS;
 
 /** Makes the servers' machines happen: their effects, what is stored with their steps, what goes when they are deleted. */
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
@@ -62,7 +63,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     dataDir,
     owner,
     rconPassword,
-    quotaBytes: config.backupQuotaMb * 2 ** 20,
+    quotaBytes: config.backupQuotaMb * MIB,
     disk: disks.quota,
     free: disks.free,
     accounts: disks.accounts,
@@ -90,7 +91,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     sandboxImage: config.sandboxImage,
     sandboxFaults: config.sandboxFaults,
     owner,
-    idleAfterMs: config.idleTimeoutMinutes * 60_000,
+    idleAfterMs: config.idleTimeoutMinutes * MINUTE_MS,
     hungAfterMs: config.hungAfterSeconds * 1_000,
     outages: () => outages,
     maintain: backupRoom.maintain,

@@ -3,6 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { createTurns } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { requireServer } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import type { Databases } from './database-server.ts';
@@ -56,7 +57,7 @@ export interface ServerDatabasesOptions {
   log: Log;
 }
 
-const RETRY_MS = 60_000;
+const RETRY_MS = MINUTE_MS;
 const READABLE_CHARS = 18;
 /** Some database servers refuse passwords without a digit, a capital, a small letter and a sign. */
 const ALL_KINDS = '-Aa1';

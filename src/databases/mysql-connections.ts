@@ -1,4 +1,5 @@
 import { type Pool, type PoolConnection, type SslOptions, createPool } from 'mysql2/promise';
+import { MINUTE_MS } from '../kernel/units.ts';
 
 const CONNECT_MS = 5_000;
 
@@ -49,7 +50,7 @@ function open(adminUrl: string, ssl: SslOptions | undefined): Pool {
     queueLimit: 1_000,
     connectTimeout: CONNECT_MS,
     enableKeepAlive: true,
-    idleTimeout: 60_000,
+    idleTimeout: MINUTE_MS,
     maxIdle: 0,
   });
 }

@@ -2,6 +2,7 @@ import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
+import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
 import type { Store } from '../store/store.ts';
 import { listAccountDisk } from './rows.ts';
@@ -39,7 +40,6 @@ interface Account {
   backupBytes: number;
 }
 
-const MIB = 1_048_576;
 /** Servers and backups are read so seldom; what is written meanwhile is counted as it comes. */
 const READ_MS = 5_000;
 /** Nobody waits longer for servers that were never measured; until then they count as empty. */

@@ -3,9 +3,10 @@ import { dirname } from 'node:path';
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 
 /** What this service leaves free of a disk, whatever is to be put on it: games have to save their worlds. */
-export const LEAST_FREE_BYTES = 256 * 2 ** 20;
+export const LEAST_FREE_BYTES = 256 * MIB;
 
 /** A look at a disk holds so long, less what was granted since. */
 const LOOK_MS = 1_000;

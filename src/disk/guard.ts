@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { MIB } from '../kernel/units.ts';
 import { type LastCallOptions, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServer, LiveServers } from '../servers/live.ts';
 
@@ -24,9 +25,9 @@ export interface DiskGuardOptions extends LastCallOptions {
 /** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
 export const DISK_GRACE_MS = 10_000;
 /** So far above the quota nobody is given time any more, */
-const HURRY = { share: 0.05, bytes: 64 * 1_048_576 };
+const HURRY = { share: 0.05, bytes: 64 * MIB };
 /** and here a stop that goes on writing is a kill. */
-const KILL = { share: 0.25, bytes: 512 * 1_048_576 };
+const KILL = { share: 0.25, bytes: 512 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";
 const WRITING = new Set(['starting', 'installing']);

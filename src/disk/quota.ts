@@ -2,6 +2,7 @@ import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
+import { MIB } from '../kernel/units.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
@@ -57,7 +58,6 @@ export interface DiskQuotaOptions {
   find: (serverId: string) => Promise<Quoted | undefined>;
 }
 
-const MIB = 1_048_576;
 /** A wake does not wait longer for a measurement; what it would have shown is noticed while the server runs. */
 const PATIENCE_MS = 10_000;
 /** A refused write has the files measured anew, but not more often than this. */

@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
 import { listServerDisks, saveDiskUsage } from './rows.ts';
 import { measureTree } from './walk.ts';
@@ -55,7 +56,7 @@ const WALKS = 2;
 /** and begun ones of one tenant: each has some descriptors open. */
 const WALKS_PER_TENANT = 4;
 /** A smaller change is not worth a write. */
-const WORTH_BYTES = 1_048_576;
+const WORTH_BYTES = MIB;
 
 interface Asked extends PromiseWithResolvers<Usage> {
   /** Undefined: not known yet. */

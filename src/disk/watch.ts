@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../kernel/clock.ts';
+import { MIB, MINUTE_MS } from '../kernel/units.ts';
 import type { DiskUsage } from './usage.ts';
 
 /** A server whose files may be growing. */
@@ -21,13 +22,13 @@ export interface DiskWatchOptions {
 /** How often the file system is asked how much is in use: one system call for all servers. */
 export const BEAT_MS = 2_000;
 /** A server is measured at least this often, as its growth may hide behind what others delete; */
-const LONGEST_MS = 60_000;
+const LONGEST_MS = MINUTE_MS;
 /** one without quota, whose usage is only shown, this often. */
 const UNLIMITED_MS = 300_000;
 /** Of the time, at most a quarter is spent walking a server that grows, and a twentieth one that may. */
 const REST_GROWING = 3;
 const REST = 19;
-const LEAST_BYTES = 1_048_576;
+const LEAST_BYTES = MIB;
 
 interface Look {
   at: number;

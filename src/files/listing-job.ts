@@ -1,12 +1,13 @@
 import { lstatSync, opendirSync } from 'node:fs';
 import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
 
 /** As many entries of one directory as are listed at once, */
 const MAX_ENTRIES = 250_000;
 /** and as much of an answer, */
-const MAX_BYTES = 32 * 2 ** 20;
+const MAX_BYTES = 32 * MIB;
 /** which comes in pieces of so many entries. */
 const PIECE = 2_000;
 const DIRECTORY = '/proc/self/fd/4';

@@ -4,6 +4,7 @@ import { type TickStats, readTickStats, tickCommands } from '../game/tick-stats.
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
+import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -65,10 +66,10 @@ export interface MetricsOptions {
   onMinute?: (tx: Tx, at: number, minutes: readonly Minute[]) => Promise<() => void>;
 }
 
-export const SAMPLE_MS = 60_000;
+export const SAMPLE_MS = MINUTE_MS;
 const SERIES = 1_440;
 const SERIES_MS = SERIES * SAMPLE_MS;
-const PURGE_MS = 3_600_000;
+const PURGE_MS = HOUR_MS;
 /** A reading older than this is none: two in a row are missing. */
 const FRESH_MS = 2.5 * SAMPLE_MS;
 /** Servers asked at the same time: an engine may take a second or two for each, and there may be hundreds. */

@@ -1,3 +1,4 @@
+import { KIB } from '../kernel/units.ts';
 import { type Cell, inDirectory, requireVisible, requireWritable } from './cell.ts';
 import { kindOf, look, openDirectory } from './descriptors.ts';
 import { refused } from './errors.ts';
@@ -8,7 +9,7 @@ import { spaceOf } from './space.ts';
 import { openStage } from './stage.ts';
 import { requireNameable, walk } from './tree.ts';
 
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * KIB;
 
 export interface CopyOptions {
   /** Called before each piece with the bytes it takes beside its entry (0 for a directory); what it throws ends the copy. */

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { EngineError } from '../engines/engine.ts';
+import { MIB } from '../kernel/units.ts';
 
 /** Files of other kinds, lists for example, are read up to here. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = MIB;
 
 /** Who the game runs as: files we write for it must be readable to that user. Needed only where we are root. */
 export interface FileOwner {

@@ -3,6 +3,7 @@ import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import type { Ban, PlayerFiles } from '../game/players/files.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { WakeCheck } from '../servers/wake-checks.ts';
 import type { Sql } from '../store/store.ts';
@@ -29,8 +30,6 @@ export interface Door {
   /** The cap on a day's wakes by players, to be asked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
   wakeCap: WakeCheck;
 }
-
-const DAY_MS = 86_400_000;
 
 export function createDoor({ files, policies, clock, store }: DoorOptions): Door {
   /** Who wakes it today, in the order of the rules: what is cheapest and says most to the player first. */

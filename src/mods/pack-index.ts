@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 import type { ModFile } from './registries/registry.ts';
 
 /** A pack as far as a server needs it. */
@@ -15,7 +16,7 @@ export interface PackIndex {
   files: readonly { path: string; file: ModFile }[];
 }
 
-export const MAX_INDEX_BYTES = 8 * 1024 * 1024;
+export const MAX_INDEX_BYTES = 8 * MIB;
 const MAX_FILES = 5_000;
 
 const sum = (digits: number) => z.string().regex(new RegExp(`^[0-9a-fA-F]{${digits}}$`));

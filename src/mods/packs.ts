@@ -9,6 +9,7 @@ import { guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import { LOADER_FILE } from '../kernel/loader-file.ts';
 import { StatusError } from '../kernel/status.ts';
+import { GIB } from '../kernel/units.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../worlds/folders.ts';
@@ -43,7 +44,7 @@ const LIST = '.dormouse-pack.json';
 /** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */
 const ARCHIVE = '.dormouse-pack.mrpack';
 const INDEX = 'modrinth.index.json';
-const MAX_PACK_BYTES = 16 * 2 ** 30;
+const MAX_PACK_BYTES = 16 * GIB;
 const OVERRIDES = ['overrides', 'server-overrides'];
 const AT_ONCE = 4;
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Jail } from '../jail/jail.ts';
 import type { LISTS } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MIB } from '../kernel/units.ts';
 
 /** Files that this service has put into a server's folder: path → sum in hex, or '' for one on its way in. */
 export type Placed = ReadonlyMap<string, string>;
@@ -10,7 +11,7 @@ export type Placed = ReadonlyMap<string, string>;
 /** Which list: of mods asked for one by one, or of a pack's. Hidden from owners, and part of their backups. */
 export type PlacedList = Extract<(typeof LISTS)[number], '.dormouse-mods.json' | '.dormouse-pack.json'>;
 
-const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * MIB;
 const Shape = z.object({ files: z.record(z.string().max(4_096), z.string().max(128)) });
 
 /**

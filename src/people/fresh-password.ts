@@ -1,5 +1,6 @@
 import type { SessionPrincipal } from '../http/principal.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { tryPassword } from './password-tries.ts';
 import { verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
@@ -8,7 +9,7 @@ import { proveSession } from './session-rows.ts';
 import type { Visitor } from './sessions.ts';
 
 /** For how long a password that was given is believed in what hands out access. */
-export const PASSWORD_FRESH_MS = 15 * 60_000;
+export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;
 
 /** Whether a session's user has given their password lately. */
 export function isPasswordFresh({ provedAt }: Pick<SessionPrincipal, 'provedAt'>, now: number): boolean {

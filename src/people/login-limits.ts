@@ -1,6 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type BucketRule, createTokenBuckets } from '../kernel/token-buckets.ts';
+import { SECOND_MS } from '../kernel/units.ts';
 
 /** How fast something may be tried: freely at first, then after a wait that doubles with each try, up to a longest one. */
 export interface AttemptRule {
@@ -39,7 +40,6 @@ export interface LoginLimits {
   mail: AttemptLimit;
 }
 
-const SECOND_MS = 1_000;
 const HOUR_SECONDS = 3_600;
 /** Keys are the caller's to choose, so there is a bound; the one tried longest ago is forgotten first. */
 const KEPT_KEYS = 50_000;

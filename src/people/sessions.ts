@@ -4,6 +4,7 @@ import type { SessionPrincipal } from '../http/principal.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
+import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { doerOf, recordDeed } from './audit/audit.ts';
 import {
@@ -26,12 +27,11 @@ export interface Visitor {
   device?: string | undefined;
 }
 
-const DAY_MS = 86_400_000;
 /** A session ends when it has not been used for so long, */
 export const SESSION_IDLE_MS = 14 * DAY_MS;
 /** and when it is so old. */
 export const SESSION_LIFE_MS = 90 * DAY_MS;
-const SEEN_NOTED_EVERY_MS = 60_000;
+const SEEN_NOTED_EVERY_MS = MINUTE_MS;
 /** Of one user at a time; the one unused longest makes room. */
 const MOST_SESSIONS = 50;
 const USER_AGENT_CHARS = 256;

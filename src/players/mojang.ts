@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { createRecent } from '../kernel/recent.ts';
 import { retryAfterMs } from '../kernel/retry-after.ts';
 import { StatusError } from '../kernel/status.ts';
+import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 export interface MojangOptions {
@@ -13,16 +14,16 @@ export interface MojangOptions {
   fetch?: typeof globalThis.fetch;
 }
 
-const FRESH_MS = 3_600_000;
+const FRESH_MS = HOUR_MS;
 /** A name that nobody bears may be taken any minute. */
-const UNKNOWN_FRESH_MS = 60_000;
+const UNKNOWN_FRESH_MS = MINUTE_MS;
 const MOST_KNOWN = 4_096;
 /** Requests that wait for an answer at once, whoever asks. */
 const MOST_ASKED = 16;
 const FETCH_MS = 5_000;
 const MAX_BYTES = 16_384;
 /** How long it is left alone where it does not say itself: it takes 600 requests in ten minutes. */
-const BUSY_MS = 60_000;
+const BUSY_MS = MINUTE_MS;
 
 /** What is read of an answer (https://minecraft.wiki/w/Mojang_API#Query_player's_UUID). */
 const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string().regex(/^[A-Za-z0-9_]{1,16}$/) });

@@ -3,6 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { refusedAuthor, stopSchedule } from './authors.ts';
 import { nextRun } from './cron.ts';
@@ -43,7 +44,7 @@ export interface SchedulesOptions {
 }
 
 /** What is later than this is not run any more: at night somebody chose the hour. */
-const TOLERANCE_MS = 60_000;
+const TOLERANCE_MS = MINUTE_MS;
 /** So many begin together; of the others, those due longest go first. */
 const TOGETHER = 16;
 const PATIENCE_MS = 10_000;

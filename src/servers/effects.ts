@@ -17,6 +17,7 @@ import type { FileOwner } from '../jail/plain-files.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mods } from '../mods/mods.ts';
 import type { InstallPack } from '../mods/packs.ts';
 import { setAlarm } from './alarms.ts';
@@ -77,7 +78,7 @@ export interface EffectsOptions {
 }
 
 /** Of the time that a stop has, so much is left for SIGTERM where the console's `stop` did not do. */
-const SIGNAL_MS = 60_000;
+const SIGNAL_MS = MINUTE_MS;
 /** A game that hangs, or is to be killed, gets no more than this. */
 const GRACE_MS = 45_000;
 /** An engine waits longer than the machine, so that it is the machine that kills, and knows. */
@@ -86,7 +87,7 @@ const BEHIND_DEADLINE_MS = 15_000;
 const RUNNER_KILLED = /Took too long, so killing server process/;
 /** An engine that does not answer is asked again this often, for this long, before a start has failed. */
 const ENGINE_RETRY_MS = 2_000;
-const ENGINE_PATIENCE_MS = 60_000;
+const ENGINE_PATIENCE_MS = MINUTE_MS;
 /** How often it is looked at after a failure that its going down would explain. */
 const ENGINE_LOOKS = 3;
 

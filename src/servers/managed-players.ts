@@ -3,9 +3,10 @@ import type { Engine } from '../engines/engine.ts';
 import { type ManagedRow, hasManagement, managementSecret } from '../game/management-settings.ts';
 import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 
 /** How long a management port that does not answer as it should is left alone: each try writes to the game's log. */
-export const REST_MS = 60_000;
+export const REST_MS = MINUTE_MS;
 
 export interface ManagedPlayersOptions {
   engine: Pick<Engine, 'inspect'>;

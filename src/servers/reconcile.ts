@@ -4,6 +4,7 @@ import { newestCrashReport } from '../game/diagnosis/crash-reports.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { type DiagnoserOptions, createDiagnoser } from './diagnoser.ts';
 import { linesBehind, sinceReady } from './run-log.ts';
 import type { Servers } from './servers.ts';
@@ -30,7 +31,7 @@ const TOLD_TO_STOP = /\]:? (?:\[[^\]]{1,64}: )?Stopping the server\]?$/;
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 30_000;
 /** An end that nobody told of is noticed within this time. */
-const EVERY_MS = 60_000;
+const EVERY_MS = MINUTE_MS;
 
 /**
  * Compares what the engine shows with what the actors believe: at the start, after the engine was away, at each of its events,

@@ -2,6 +2,7 @@ import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { GameStatus, Pinger } from '../engines/pinger.ts';
 import type { Log } from '../kernel/log.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
 import type { Presence } from './presence.ts';
 import type { EffectHost, ServerNow } from './server-now.ts';
@@ -102,7 +103,7 @@ export function sampleEvery(
       at: clock.now(),
       players: online,
       joined: presence.of(id),
-      idleAfterMs: minutes > 0 ? minutes * 60_000 : idleAfterMs,
+      idleAfterMs: minutes > 0 ? minutes * MINUTE_MS : idleAfterMs,
       hungAfterMs,
       ...silence,
     });

@@ -1,5 +1,6 @@
 import type { Engine } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 
 /** What is known of whether a running game still does anything. */
 export interface Silence {
@@ -16,7 +17,7 @@ export interface SilenceOptions {
 
 const LAST_LINES = 20;
 /** A clock that is set, or a machine that was asleep, makes no silence longer than that. */
-const MOST_BETWEEN_MS = 60_000;
+const MOST_BETWEEN_MS = MINUTE_MS;
 
 /**
  * Follows one running game. Each look says whether a port of it has answered; where none has, a new line in its log is a sign of

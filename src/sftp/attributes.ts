@@ -1,3 +1,4 @@
+import { DAY_MS } from '../kernel/units.ts';
 import { type Fields, uint32, uint64 } from './wire.ts';
 
 /** What a client wants a file to be (§5). Absent: not said. Times are seconds since 1970. */
@@ -56,7 +57,7 @@ export function attributesOf({ kind, sizeBytes, modifiedAt, mode }: Shown): Buff
   ]);
 }
 
-const HALF_A_YEAR_MS = 182 * 24 * 60 * 60_000;
+const HALF_A_YEAR_MS = 182 * DAY_MS;
 
 /**
  * A line of `ls -l` in the columns of §7, which some clients take apart: type and permissions, links, owner, group, size,

@@ -1,9 +1,6 @@
 import type { PenaltyRule } from '../kernel/penalties.ts';
+import { MIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
 import type { AttemptRule } from '../people/login-limits.ts';
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const MIB = 2 ** 20;
 
 /** What strangers and clients may take. */
 export interface SftpLimits {

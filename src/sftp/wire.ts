@@ -1,3 +1,5 @@
+import { KIB } from '../kernel/units.ts';
+
 /**
  * The SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02, the one that clients speak), with the
  * extensions that OpenSSH describes in its file PROTOCOL. The library that speaks SSH for us has a codec of its own, but
@@ -56,9 +58,9 @@ export type Status = keyof typeof STATUS;
 export const OPEN = { read: 1, write: 2, append: 4, create: 8, truncate: 16, exclusive: 32 } as const;
 
 /** Bytes of a read or a write, at most; OpenSSH's own server has the same. */
-export const MOST_DATA_BYTES = 255 * 1_024;
+export const MOST_DATA_BYTES = 255 * KIB;
 /** Bytes of a packet behind its length, at most, either way. */
-export const MOST_PACKET_BYTES = 256 * 1_024;
+export const MOST_PACKET_BYTES = 256 * KIB;
 
 /** A packet that no client sends: what comes behind it cannot be made sense of either. */
 export class BadPacket extends Error {

@@ -4,6 +4,7 @@ import { readBody } from '../http/body.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
 import { clearedSessionCookie, sessionCookie } from '../http/session-cookie.ts';
 import { StatusError } from '../kernel/status.ts';
+import { KIB } from '../kernel/units.ts';
 import { deviceCookie } from '../people/device-cookie.ts';
 import { signInPath } from '../people/next.ts';
 import type { PageDeps } from './deps.ts';
@@ -12,7 +13,7 @@ import { layout } from './layout.ts';
 import { type Answer, type SignedInVisit, type Visit, visitOf } from './visit.ts';
 
 /** More than any form here can fill. */
-const FORM_BYTES = 32 * 1024;
+const FORM_BYTES = 32 * KIB;
 
 /** A form as it was sent. */
 export type Form = URLSearchParams;

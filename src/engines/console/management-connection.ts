@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Address } from '../../kernel/address.ts';
+import { KIB, MIB } from '../../kernel/units.ts';
 import { ManagementError } from './management-port.ts';
 import { WebSocketClient } from './websocket.ts';
 
 /** A player takes some 80 bytes of an answer. */
-const MAX_MESSAGE_BYTES = 256 * 1024;
+const MAX_MESSAGE_BYTES = 256 * KIB;
 /** Games speak unasked. */
-const MAX_BYTES_PER_SECOND = 1024 * 1024;
+const MAX_BYTES_PER_SECOND = MIB;
 const MAX_WAITING = 16;
 const CHANGES = /^minecraft:notification\/(?:players\/(?:joined|left)|server\/status)$/;
 

@@ -1,15 +1,16 @@
 import { type Socket, createConnection } from 'node:net';
 import { PacketType, decodePacket, encodePacket } from 'rcon-client/lib/packet.js';
 import type { Address } from '../../kernel/address.ts';
+import { KIB, MIB } from '../../kernel/units.ts';
 import { ConsoleError } from './console.ts';
 
 /** A packet as the server announces it may hold id, type and two NULs (10) to 4 KiB of characters of up to 3 bytes. */
 const MIN_PACKET = 10;
-const MAX_PACKET = 16 * 1024;
+const MAX_PACKET = 16 * KIB;
 const AUTH_RESPONSE: number = PacketType.AuthResponse;
-const MAX_REPLY = 1024 * 1024;
+const MAX_REPLY = MIB;
 /** What a game may send between two commands, which nobody reads. */
-const MAX_UNASKED = 64 * 1024;
+const MAX_UNASKED = 64 * KIB;
 /** What a packet counts beside its payload, so that empty ones end too. */
 const PACKET_COST = 64;
 /**

@@ -1,9 +1,10 @@
 import { WebSocket } from 'ws';
 import type { Address } from '../../kernel/address.ts';
+import { KIB } from '../../kernel/units.ts';
 
-const MAX_HEADER_BYTES = 8 * 1024;
+const MAX_HEADER_BYTES = 8 * KIB;
 /** What may wait for a server that does not read. */
-const MAX_UNSENT_BYTES = 64 * 1024;
+const MAX_UNSENT_BYTES = 64 * KIB;
 /** Each message or ping counts as one that is longer by this, as many small ones cost more than a large one. */
 const MESSAGE_BYTES = 1024;
 const MAX_FRAGMENTS = 256;

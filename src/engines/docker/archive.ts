@@ -1,12 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readIfThere, removeIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import { MIB } from '../../kernel/units.ts';
 import type { LogLine } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
 /** Lines kept of a server's earlier containers. */
 export const ARCHIVED_LINES = 2_000;
-const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * MIB;
 
 /** What removed containers of one server printed. */
 export interface Archived {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ContainerCreateOptions, ContainerInspectInfo } from 'dockerode';
+import { MIB } from '../../kernel/units.ts';
 import type { Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
 
-const MIB = 1024 * 1024;
 const GAME_PORT = 25_565;
 const RCON_PORT = 25_575;
 const MANAGEMENT_PORT = 25_585;

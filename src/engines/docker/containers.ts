@@ -3,12 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { ContainerInspectInfo } from 'dockerode';
 import { abortable } from '../../kernel/timeout.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { type ContainerHome, LABEL, containerName, containerOptions, specDigest } from './container.ts';
 import { statusOf, unless, within } from './errors.ts';
 import type { GameNetwork } from './network.ts';
 
-const CALL_MS = 60_000;
+const CALL_MS = MINUTE_MS;
 const ATTEMPTS = 50;
 const PAUSE_MS = 100;
 

@@ -1,10 +1,11 @@
 import type Docker from 'dockerode';
 import type { Logger } from 'pino';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError } from '../engine.ts';
 import { unless, within } from './errors.ts';
 import { jsonLines, openStream } from './streams.ts';
 
-const PULL_MS = 15 * 60_000;
+const PULL_MS = 15 * MINUTE_MS;
 const LOOK_MS = 5_000;
 
 /** Makes an image available without a registry, for example by building it; false: it does not know this image. */

@@ -1,3 +1,4 @@
+import { KIB } from '../../kernel/units.ts';
 import type { LogLine } from '../engine.ts';
 import { frames } from './streams.ts';
 
@@ -12,7 +13,7 @@ const STAMP_LENGTH = 30;
 const DISORDER_MS = 2_000;
 
 /** A game that never ends its line gets it cut into pieces of this size. */
-const MAX_LINE = 64 * 1024;
+const MAX_LINE = 64 * KIB;
 
 /** Lines held back while it is open whether the wanted position is still to come. */
 const MAX_HELD = 20_000;

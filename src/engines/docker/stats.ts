@@ -1,7 +1,6 @@
 import type { ContainerStats } from 'dockerode';
+import { MIB } from '../../kernel/units.ts';
 import type { GameStats } from '../engine.ts';
-
-const MIB = 1024 * 1024;
 
 /** Processor time a container has used, at an instant of its engine's clock. */
 export interface CpuReading {

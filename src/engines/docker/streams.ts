@@ -1,11 +1,12 @@
 import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
+import { MIB } from '../../kernel/units.ts';
 import { within } from './errors.ts';
 
 // What Docker streams: objects as lines of JSON, and output of containers as frames. What is held of either is bounded.
 
-const MAX_LINE = 1024 * 1024;
-const MAX_FRAME = 1024 * 1024;
+const MAX_LINE = MIB;
+const MAX_FRAME = MIB;
 
 /** Waits up to 30 s for a stream to open, and leads it until `signal` fires. */
 export async function openStream(opening: Promise<NodeJS.ReadableStream>, signal?: AbortSignal): Promise<Readable> {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { MIB } from '../../kernel/units.ts';
 import type { GameUser } from '../engine.ts';
 import type { Command } from './command.ts';
 
@@ -50,7 +51,7 @@ const ETC = [
 ];
 /** What it takes to go to the folder of another user, and to become that user, with which they are given up. */
 const RIGHTS = ['CAP_SETUID', 'CAP_SETGID', 'CAP_DAC_READ_SEARCH'];
-const TMP_BYTES = 256 * 2 ** 20;
+const TMP_BYTES = 256 * MIB;
 /** Name spaces of its own. */
 const APART = ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'];
 /** What every program has for itself. */

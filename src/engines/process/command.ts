@@ -5,6 +5,7 @@ import type { JavaOfVersion } from '../../game/java-versions.ts';
 import { loaderOf } from '../../game/server-loader.ts';
 import { writeAtomic } from '../../kernel/atomic-file.ts';
 import { heapMb } from '../../kernel/java-heap.ts';
+import { MIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec, type GameUser } from '../engine.ts';
 import { coreName, hasCore } from './core-file.ts';
 import type { Java, Javas } from './java-homes.ts';
@@ -38,7 +39,7 @@ export interface Place {
   managementPort: number;
 }
 
-const MAX_PROPERTIES_BYTES = 1024 * 1024;
+const MAX_PROPERTIES_BYTES = MIB;
 
 /**
  * The command line of a server's core: the sandbox in this Node, else the Java that fits with what a loader's installer has

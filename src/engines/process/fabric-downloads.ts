@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { createTurns } from '../../kernel/mutex.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MIB } from '../../kernel/units.ts';
 import { createRegistryHttp } from '../../mods/registries/http.ts';
 import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 
@@ -25,7 +26,7 @@ export interface FabricDownloadsOptions {
 }
 
 /** A launcher has some 200 KB. */
-const MAX_LAUNCHER_BYTES = 16 * 1024 * 1024;
+const MAX_LAUNCHER_BYTES = 16 * MIB;
 /** How archives begin, jars among them. */
 const ZIP = Buffer.from('PK\u0003\u0004');
 

@@ -4,6 +4,7 @@ import { access, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findProgram } from '../../kernel/find-program.ts';
+import { KIB } from '../../kernel/units.ts';
 import { EngineError, type JavaRange } from '../engine.ts';
 
 /** A Java of this machine. */
@@ -35,8 +36,8 @@ export interface Javas {
 
 const MOST_HOMES = 64;
 const VERSION_MS = 20_000;
-const MAX_RELEASE_BYTES = 64 * 1024;
-const MAX_OUTPUT_BYTES = 64 * 1024;
+const MAX_RELEASE_BYTES = 64 * KIB;
+const MAX_OUTPUT_BYTES = 64 * KIB;
 
 /** Finds Javas in these places: homes first, then the command, then the roots. */
 export function createJavas({ homes = [], command, searchPath = '', roots = [] }: JavaPlaces): Javas {

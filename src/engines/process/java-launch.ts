@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { KIB } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
 import { hasCore } from './core-file.ts';
 
@@ -23,7 +24,7 @@ const LIBRARIES: Record<string, readonly string[]> = {
 };
 /** Launchers that installers put beside Mojang's `server.jar`, which they run. */
 const LAUNCHERS: Record<string, string> = { quilt: 'quilt-server-launch.jar', fabric: 'fabric-server-launch.jar' };
-const MAX_SCRIPT_BYTES = 64 * 1024;
+const MAX_SCRIPT_BYTES = 64 * KIB;
 
 /**
  * How a server starts that its loader's own installer has made, or a pack that was made by one: by the arguments that its

@@ -12,11 +12,12 @@ import {
 } from 'node:fs';
 import { type FileHandle, mkdir, open, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
+import { KIB, MIB } from '../../kernel/units.ts';
 import { checkedServerId } from '../server-id.ts';
 
 const NEWLINE = 0x0a;
-const CHUNK = 64 * 1024;
-const COPY_CHUNK = 1024 * 1024;
+const CHUNK = 64 * KIB;
+const COPY_CHUNK = MIB;
 
 /** A place in a server's log: the number of the file, and a byte in it. */
 export interface Spot {
@@ -35,7 +36,7 @@ export class ProcessLogFiles {
   /** Who prints so much between two looks gets only the end of it kept. */
   readonly #floodBytes: number;
 
-  constructor(dir: string, maxBytes = 10 * 1024 * 1024, floodBytes = 64 * 1024 * 1024) {
+  constructor(dir: string, maxBytes = 10 * MIB, floodBytes = 64 * MIB) {
     this.#dir = dir;
     this.#maxBytes = maxBytes;
     this.#floodBytes = floodBytes;

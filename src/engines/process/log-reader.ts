@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { KIB, MIB } from '../../kernel/units.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import type { ProcessLogFiles, Spot } from './log-files.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from './log-pace.ts';
@@ -7,7 +8,7 @@ const NEWLINE = 0x0a;
 const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 
 /** A game that never ends its line gets it cut into pieces of this size. */
-const MAX_LINE = 64 * 1024;
+const MAX_LINE = 64 * KIB;
 
 /** Whoever follows a log and is so far behind is taken to its end. */
 /** How long a reply to a typed line is waited for: its first word, a pause in it, all of it. */
@@ -15,7 +16,7 @@ const FIRST_WORD_MS = 1_500;
 const QUIET_MS = 450;
 const REPLY_MS = 5_000;
 const MAX_REPLY_CHARS = 64 * 1024;
-const MAX_BEHIND = 1024 * 1024;
+const MAX_BEHIND = MIB;
 
 /**
  * Reads a server's log; positions are `<generation>:<offset>`, the place behind the line. While `isRunning`, an unfinished
@@ -196,7 +197,7 @@ function tailSpot(files: ProcessLogFiles, serverId: string, generations: number[
   for (const generation of generations.toReversed()) {
     let end = files.size(serverId, generation);
     while (end > 0) {
-      const begin = Math.max(0, end - 64 * 1024);
+      const begin = Math.max(0, end - 64 * KIB);
       const chunk = files.read(serverId, { generation, offset: begin }, end - begin);
       for (let at = chunk.lastIndexOf(NEWLINE); at >= 0; at = at > 0 ? chunk.lastIndexOf(NEWLINE, at - 1) : -1) {
         missing -= 1;

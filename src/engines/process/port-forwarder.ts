@@ -2,6 +2,7 @@ import { type RemoteInfo, type Socket as UdpSocket, createSocket } from 'node:dg
 import { once } from 'node:events';
 import { type Socket, connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { PublishedPort } from '../engine.ts';
 
 /** Gives ports of this machine's loopback to the outside. */
@@ -12,7 +13,7 @@ export interface Forwarder {
 /** Strangers use these ports, so what they may take is bounded: connections, and senders of datagrams, at once. */
 const MAX_PEERS = 256;
 /** A sender of datagrams that says nothing for so long is forgotten. */
-const UDP_IDLE_MS = 60_000;
+const UDP_IDLE_MS = MINUTE_MS;
 /** How systems without IPv6 refuse it. */
 const IPV6_OFF = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL', 'EINVAL', 'EPROTONOSUPPORT']);
 

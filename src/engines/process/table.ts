@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { MIB } from '../../kernel/units.ts';
 
 const run = promisify(execFile);
 
@@ -67,8 +68,7 @@ export function statFields(pid: number): string[] | undefined {
 }
 
 function psTable(): ProcessTable {
-  const ps = (args: string[]) =>
-    run('ps', args, { maxBuffer: 64 * 1024 * 1024, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
+  const ps = (args: string[]) => run('ps', args, { maxBuffer: 64 * MIB, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } });
   const column = async (name: string, pid: number) =>
     await ps(['-o', `${name}=`, '-p', String(pid)]).then(
       ({ stdout }) => stdout.trim(),

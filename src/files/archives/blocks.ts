@@ -1,7 +1,8 @@
 import { Transform } from 'node:stream';
+import { KIB } from '../../kernel/units.ts';
 
 /** Each call of a compressor goes by way of another thread, which costs more than compressing the few bytes of a tar header. */
-const BLOCK_BYTES = 256 * 1024;
+const BLOCK_BYTES = 256 * KIB;
 
 /** Passes bytes on in blocks: small chunks are put together; one that is a block of its own is not copied. */
 export function inBlocks(): Transform {

@@ -5,6 +5,7 @@ import { type Extract, extract as tarExtract } from 'tar-stream';
 import { RandomAccessReader, type Entry as ZipEntry, type ZipFile, fromRandomAccessReader } from 'yauzl';
 import { pathProblem } from '../../jail/path.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { KIB, MIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { type ArchiveFormat, MAGIC_BYTES, badArchive, decompressor, formatOfContent, tooLarge } from './format.ts';
 
@@ -41,12 +42,12 @@ interface Source {
 
 const MAX_ENTRIES = 100_000;
 /** Of what stands before an entry and says more of it: PAX records, long names. Real ones have some hundred bytes. */
-const MAX_HEADER_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 64 * KIB;
 /** How much more may come out than went in, once it is so much that it matters. */
 const MAX_RATIO = 100;
-const RATIO_FROM_BYTES = 10 * 1024 * 1024;
+const RATIO_FROM_BYTES = 10 * MIB;
 const FIRST_DESCRIPTOR = 4;
-const CHUNK_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * KIB;
 
 /**
  * Reads an archive, whatever its name. Throws INVALID_ARGUMENT: UNKNOWN_ARCHIVE for none of the kinds taken; BAD_ARCHIVE for

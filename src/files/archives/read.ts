@@ -1,5 +1,6 @@
 import type { JailFile } from '../../jail/jail.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MIB, MINUTE_MS } from '../../kernel/units.ts';
 import type { WorkerPool } from '../../kernel/workers/pool.ts';
 import { badArchive, tooLarge } from './format.ts';
 import { type ArchivePiece, readArchive } from './read-job.ts';
@@ -21,9 +22,8 @@ export interface UnpackOptions {
   below?: string;
 }
 
-const CPU_MS = 60_000;
+const CPU_MS = MINUTE_MS;
 const CPU_MS_PER_MIB = 100;
-const MIB = 2 ** 20;
 
 /**
  * The files and directories of an archive, read by a worker (`read-job.ts`): nothing of its bytes is looked at here. Throws

@@ -3,6 +3,7 @@ import { type Pack, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
 import { openIfThere } from '../../backups/source.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
+import { KIB } from '../../kernel/units.ts';
 import { inBlocks } from './blocks.ts';
 import { type ArchiveFormat, compressor } from './format.ts';
 
@@ -11,8 +12,8 @@ export type Packed = Pick<TreeEntry, 'path' | 'kind' | 'mode' | 'modifiedAt' | '
 
 /** What would only grow by being compressed again, and takes long. */
 const COMPRESSED = /\.(?:jar|zip|gz|tgz|zst|xz|bz2|7z|mca|mcr|png|jpg|jpeg|ogg|webp)$/i;
-const CHUNK_BYTES = 256 * 1024;
-const ZEROS = Buffer.alloc(64 * 1024);
+const CHUNK_BYTES = 256 * KIB;
+const ZEROS = Buffer.alloc(64 * KIB);
 
 /**
  * The archive of what is given, as it is read: nothing is held but what is on its way. Errors destroy the stream. Files that

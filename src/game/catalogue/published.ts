@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
+import { HOUR_MS, MIB } from '../../kernel/units.ts';
 import type { Catalogue } from './catalogue.ts';
 
 export interface CatalogueOptions {
@@ -16,11 +17,11 @@ interface Listing {
   latest: string;
 }
 
-const FRESH_MS = 3_600_000;
+const FRESH_MS = HOUR_MS;
 /** After a failure the manifest is left alone for so long. */
 const RETRY_MS = 300_000;
 const FETCH_MS = 5_000;
-const MAX_BYTES = 5 * 1024 * 1024;
+const MAX_BYTES = 5 * MIB;
 
 /** The part of the manifest that is read (https://minecraft.wiki/w/Version_manifest.json). */
 const Manifest = z.object({

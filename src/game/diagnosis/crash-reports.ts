@@ -1,8 +1,9 @@
 /** The reports that games leave in `crash-reports` when they fail. */
 import { type Entry, type Jail, openJail } from '../../jail/jail.ts';
+import { KIB } from '../../kernel/units.ts';
 
 const FOLDER = 'crash-reports';
-const MAX_BYTES = 256 * 1024;
+const MAX_BYTES = 256 * KIB;
 /** A game may put there what it likes: no more than this is looked at. */
 const MAX_ENTRIES = 10_000;
 /** What follows is about the machine, not about what happened. */

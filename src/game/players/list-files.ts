@@ -5,11 +5,12 @@ import { dataRoot } from '../../jail/data-root.ts';
 import type { FileOwner } from '../../jail/plain-files.ts';
 import { createFolder } from '../../jail/server-folder.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MIB } from '../../kernel/units.ts';
 import { type PropertiesRow, keepProperty, nextProperties, readProperties } from '../properties/properties.ts';
 import { formatList, parseList, unreadable } from './changes.ts';
 
 /** More would take the game itself long to read. */
-const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * MIB;
 
 export interface PlayerListFilesOptions {
   files: Pick<Files, 'read' | 'change'>;

@@ -1,10 +1,12 @@
+import { KIB } from '../../kernel/units.ts';
+
 /**
  * The text format of `java.util.Properties` (its class documentation, methods load and store). Written in ASCII with
  * escapes, so that it reads the same whether a game takes the file for ISO 8859-1 (before 1.20) or UTF-8 (since).
  */
 
 /** A file beyond this is none: it has some 2 KiB, and is read on the thread that serves everybody. */
-export const MAX_PROPERTIES_BYTES = 128 * 1024;
+export const MAX_PROPERTIES_BYTES = 128 * KIB;
 
 const ESCAPES: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\f': '\\f', '\\': '\\\\' };
 const MEANINGS: Record<string, string> = { t: '\t', n: '\n', r: '\r', f: '\f' };

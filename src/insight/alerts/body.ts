@@ -1,3 +1,4 @@
+import { MICROS_PER_USD, MINUTE_MS } from '../../kernel/units.ts';
 import { hostOf } from './webhook-url.ts';
 
 /** What a server's webhook is told. Instants are epoch ms. */
@@ -76,7 +77,7 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
     case 'spendCap.reached': {
       const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers run on.';
       return {
-        title: `The spend cap of this month is reached: ${(notice.capMicros / 1_000_000).toFixed(2)} USD`,
+        title: `The spend cap of this month is reached: ${(notice.capMicros / MICROS_PER_USD).toFixed(2)} USD`,
         text: `It is the cap of the account of ${name}. ${follows}`,
         isGood: false,
       };
@@ -95,7 +96,7 @@ function playersOnline(players: number): string {
 }
 
 function duration(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / 60_000));
+  const minutes = Math.max(1, Math.round(ms / MINUTE_MS));
   return minutes === 1 ? 'a minute' : `${minutes} minutes`;
 }
 

@@ -2,6 +2,7 @@ import { createCallLimit } from '../../kernel/call-limit.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { Sql, Store, Tx } from '../../store/store.ts';
 import { type Notice, webhookBody } from './body.ts';
 import {
@@ -45,7 +46,6 @@ const LOOK_MS = 2_000;
 const MESSAGES_A_LOOK = 200;
 const MESSAGES_A_SERVER = 20;
 const AT_ONCE = 8;
-const MINUTE_MS = 60_000;
 const CALLS_A_MINUTE = { server: 6, host: 120 };
 const FULL_MS = 10_000;
 /** From one try to the next; after the last of these a message is given up. */

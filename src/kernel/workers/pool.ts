@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { createFairSemaphore } from '../fair-semaphore.ts';
 import { StatusError } from '../status.ts';
+import { MINUTE_MS } from '../units.ts';
 import { WorkerEnded, converse, watchWorker } from './conversation.ts';
 import { type Job, fromWire } from './job.ts';
 import { startWorkerProcess, usageOf } from './process.ts';
@@ -68,7 +69,7 @@ const MEMORY_MB = 128;
 const NODE_CPU_MS = 1_000;
 const NODE_MEMORY_MB = 96;
 /** A worker that has used so much makes way for a new one, well before the kernel ends it. */
-const WORN_CPU_MS = 60_000;
+const WORN_CPU_MS = MINUTE_MS;
 const KERNEL_FACTOR = 4;
 
 /** Makes a pool, which costs nothing until it has work. */

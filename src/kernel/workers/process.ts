@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import { MIB } from '../units.ts';
 
 /** What a worker has used so far. */
 export interface Usage {
@@ -59,7 +60,7 @@ export async function usageOf({ pid }: ChildProcess): Promise<Usage | undefined>
     const stat = (await readFile(`/proc/${pid}/stat`, 'latin1')).replace(/^.*\) /s, '').split(' ');
     const [user, system, pages] = [11, 12, 21].map((field) => Number(stat[field]));
     if (user === undefined || system === undefined || pages === undefined) return undefined;
-    return { cpuMs: ((user + system) * 1000) / CLOCK_TICKS, residentMb: (pages * PAGE_BYTES) / 2 ** 20 };
+    return { cpuMs: ((user + system) * 1000) / CLOCK_TICKS, residentMb: (pages * PAGE_BYTES) / MIB };
   } catch {
     return undefined;
   }

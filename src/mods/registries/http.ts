@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { StatusError } from '../../kernel/status.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
+import { GIB, MIB } from '../../kernel/units.ts';
 import { type RegistryHttpOptions, createRegistryAsk, refused } from './ask.ts';
 import type { ModFile } from './registry.ts';
 
@@ -21,8 +22,8 @@ export interface RegistryHttp {
   download(file: ModFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
 }
 
-const MAX_JSON_BYTES = 16 * 1024 * 1024;
-const MAX_FILE_BYTES = 2 * 1024 * 1024 * 1024;
+const MAX_JSON_BYTES = 16 * MIB;
+const MAX_FILE_BYTES = 2 * GIB;
 /** Between two pieces of a file. */
 const IDLE_MS = 30_000;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { createRecent } from '../../kernel/recent.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { createCurseForge } from './curseforge.ts';
 import { createModrinth } from './modrinth.ts';
 import type { ModProject, ModRegistry } from './registry.ts';
@@ -11,7 +12,7 @@ export interface ModRegistrySettings {
   curseforgeApiKey: string;
 }
 
-const SEARCHED_MS = 60_000;
+const SEARCHED_MS = MINUTE_MS;
 const MOST_SEARCHES = 128;
 
 /** The registries that this installation may ask. */

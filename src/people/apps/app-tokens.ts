@@ -2,6 +2,7 @@ import type { AppPrincipal } from '../../http/principal.ts';
 import { isScope } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
+import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Store } from '../../store/store.ts';
 import { recordDeed } from '../audit/audit.ts';
 import { createCredentialMemory } from '../credential-memory.ts';
@@ -17,7 +18,7 @@ import {
 export type NewAppToken = Pick<AppTokenRow, 'clientId' | 'userId' | 'scope' | 'createdAt'>;
 
 /** A token ends when it has not been used for so long: half a year. */
-export const APP_TOKEN_MS = 180 * 86_400_000;
+export const APP_TOKEN_MS = 180 * DAY_MS;
 
 interface Known {
   principal: AppPrincipal;
@@ -25,7 +26,7 @@ interface Known {
   useNotedAt: number;
 }
 
-const USE_NOTED_EVERY_MS = 60_000;
+const USE_NOTED_EVERY_MS = MINUTE_MS;
 const memoryOf = createCredentialMemory<Known>();
 
 /** Makes a token and the row to store for it. The token itself is nowhere else: it is handed out once. */

@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { bigint, id, maybeAt, ofUser, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
@@ -56,7 +57,7 @@ export interface ConnectedApp {
   expiresAt: number;
 }
 
-const USE_NOTED_EVERY_MS = 60_000;
+const USE_NOTED_EVERY_MS = MINUTE_MS;
 
 export async function insertAppToken(tx: Tx, row: AppTokenRow): Promise<void> {
   await tx.manager.insert(appTokens, row);

@@ -12,6 +12,7 @@ import { type MachineStep, type StepFeed, createStepFeed, pathOf } from '../../a
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { isAdmitted } from '../apps/clients.ts';
 import { withChange } from './history.ts';
@@ -76,7 +77,7 @@ class Outrun extends Error {}
 
 const ATTEMPTS = 5;
 /** Longer than two polls are apart. */
-const IDLE_MS = 60_000;
+const IDLE_MS = MINUTE_MS;
 const MOST_LIVE = 10_000;
 /** Answers of a grant that nobody has decided yet. */
 const WAITING: ReadonlySet<string> = new Set<GrantAnswer>(['authorization_pending', 'slow_down']);

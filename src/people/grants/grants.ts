@@ -12,6 +12,7 @@ import { FULL_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
+import { HOUR_MS } from '../../kernel/units.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Secret } from '../../store/secret.ts';
 import type { Store } from '../../store/store.ts';
@@ -121,7 +122,7 @@ type Codes = Pick<StartedGrant, 'deviceCode' | 'userCode'>;
 
 const ATTEMPTS = 5;
 /** A row is kept so long past its end: no code comes up again while somebody may still be shown the old one. */
-const KEPT_MS = 3_600_000;
+const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const USER_AGENT_CHARS = 256;
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { HOUR_MS } from '../../kernel/units.ts';
 import type { Sql, Store } from '../../store/store.ts';
 import { insertGrantStart, keepNewestGrantStarts, listGrantStarts, pruneGrantStarts } from './start-rows.ts';
 
@@ -19,7 +20,6 @@ export interface StartLimitOptions {
   kept?: number;
 }
 
-const HOUR_MS = 3_600_000;
 const PRUNED_AT_ONCE = 100;
 /** Who can start from so many addresses that the oldest starts have to be forgotten gains little by that. */
 const KEPT = 100_000;

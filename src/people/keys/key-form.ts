@@ -1,4 +1,5 @@
 import { SCOPES, type Scope, isScope } from '../../http/scopes.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import { csrfField, passwordAgain, problemNote, textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Problem, invalid } from '../../web/problem.ts';
@@ -19,7 +20,6 @@ export interface Draft {
   problem?: Problem;
 }
 
-const DAY_MS = 86_400_000;
 const NAME_CHARS = 60;
 const EXPIRIES = [
   ['30', '30 days'],

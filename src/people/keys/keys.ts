@@ -2,6 +2,7 @@ import type { KeyPrincipal } from '../../http/principal.ts';
 import { type Scope, isScope } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { hashToken, mintToken, newId, parseToken } from '../../kernel/ids.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { createCredentialMemory } from '../credential-memory.ts';
 import { type ApiKeyRow, getKeyByHash, markKeyRevoked, touchKey } from './rows.ts';
@@ -25,7 +26,7 @@ interface Known {
   useNotedAt: number;
 }
 
-const USE_NOTED_EVERY_MS = 60_000;
+const USE_NOTED_EVERY_MS = MINUTE_MS;
 const memoryOf = createCredentialMemory<Known>();
 
 /** Makes a key and the row to store for it. The key itself is nowhere else: it is shown once. */

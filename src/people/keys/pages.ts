@@ -1,4 +1,5 @@
 import { KEY_SCOPES, SCOPES, isScope } from '../../http/scopes.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import type { PageDeps } from '../../web/deps.ts';
 import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
@@ -121,8 +122,8 @@ function newKeyPage(visit: SignedInVisit, { key, name }: NewKey): Page {
   const main = html`<section class="card">
     <h2>Your new key “<bdi>${plainName(name)}</bdi>”</h2>
     <p class="note warn">
-      <strong>Copy it now.</strong> It is shown only here, for ${REVEAL_MS / 60_000} minutes. Nobody can show it to you
-      again, not even the operator.
+      <strong>Copy it now.</strong> It is shown only here, for ${REVEAL_MS / MINUTE_MS} minutes. Nobody can show it to
+      you again, not even the operator.
     </p>
     <div class="field">
       <label for="key">The key</label>

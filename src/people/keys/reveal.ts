@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 
 /** Something that is shown to one session for a moment, and is kept nowhere but in memory. */
 export interface Reveals<T> {
@@ -8,7 +9,7 @@ export interface Reveals<T> {
 }
 
 /** Long enough to copy a key, also after the page was loaded anew. */
-export const REVEAL_MS = 5 * 60_000;
+export const REVEAL_MS = 5 * MINUTE_MS;
 const MOST = 10_000;
 
 /** Of each session only the latest. Lets a page be shown by GET, after a POST made the secret, without an address for it. */

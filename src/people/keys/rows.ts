@@ -1,4 +1,5 @@
 import { EntitySchema } from 'typeorm';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { bigint, id, json, maybeAt, ofAccount, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
@@ -47,7 +48,7 @@ export interface KeyOfUser extends ApiKeyRow {
   operator: boolean;
 }
 
-const USE_NOTED_EVERY_MS = 60_000;
+const USE_NOTED_EVERY_MS = MINUTE_MS;
 
 export async function insertKey(tx: Tx, row: ApiKeyRow): Promise<void> {
   await tx.manager.insert(apiKeys, row);

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { addressKey } from '../../http/client-address.ts';
 import type { Principal } from '../../http/principal.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
 import { doerOf, recordDeed } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
@@ -10,7 +11,7 @@ import type { Visitor } from '../sessions.ts';
 import { normalizeEmail } from './address.ts';
 
 /** How long a link works. */
-export const SIGN_UP_LINK_MS = 7 * 86_400_000;
+export const SIGN_UP_LINK_MS = 7 * DAY_MS;
 
 const TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 

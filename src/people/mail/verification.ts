@@ -3,6 +3,7 @@ import { addressKey } from '../../http/client-address.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
 import { hashToken } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
 import { recordDeed } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
@@ -11,7 +12,7 @@ import type { Visitor } from '../sessions.ts';
 import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows.ts';
 
 /** How long a link works. */
-export const VERIFICATION_MS = 86_400_000;
+export const VERIFICATION_MS = DAY_MS;
 /** Of one user at a time: of several letters, any may be the one that arrived. */
 const MOST_TOKENS = 5;
 const TOKEN = /^[\w-]{43}$/;
