@@ -21,6 +21,7 @@ import { openMailer } from './people/mail/mailer.ts';
 import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { startReconcile } from './servers/reconcile.ts';
+import { TABLES } from './tables.ts';
 
 /** The running service. */
 export interface App {
@@ -58,7 +59,7 @@ export async function startApp(
   const startup = { config, log, clock, onClose };
   const { dataDir, nodeLabel } = config;
   try {
-    const { operator, ...installation } = await openInstallation(startup, onLost);
+    const { operator, ...installation } = await openInstallation(startup, TABLES, onLost);
     const { store, rconPassword } = installation;
     const gameHost = await openGameHost(startup, installation);
     const { engine, typed: console, trusted } = gameHost;

@@ -10,6 +10,7 @@ import { startWatchdog } from './kernel/watchdog.ts';
 import { welcomeText } from './people/welcome.ts';
 import { acquireLease } from './store/lease.ts';
 import { openStore } from './store/store.ts';
+import { TABLES } from './tables.ts';
 
 /**
  * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to
@@ -29,7 +30,7 @@ async function main(flags: string[]): Promise<void> {
   }
   const log = createLog({ level: config.logLevel });
   if (flags.includes('--migrate')) {
-    const store = await openStore(config.databaseUrl);
+    const store = await openStore(config.databaseUrl, TABLES);
     const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(1) });
     await store.migrate();
     await lease.release();

@@ -34,12 +34,13 @@ import { servers } from './servers/rows.ts';
 import { transitions } from './servers/transition-rows.ts';
 import { sftpUsers } from './sftp/rows.ts';
 import { sshKeys } from './sftp/ssh-key-rows.ts';
+import type { Tables } from './store/data-source.ts';
 import { leases } from './store/lease-rows.ts';
 import { meta } from './store/meta.ts';
 import { templates } from './templates/rows.ts';
 
-/** One per table of `rows.ts`. Migrations make the same tables; a test holds the two together. */
-export const entities = [
+/** Every table of the service, for `openStore`. Migrations make the same tables; a test holds the two together. */
+export const TABLES: Tables = [
   accounts,
   users,
   apiKeys,

@@ -1,8 +1,8 @@
 import type { Failure } from '../../machines/server-types.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
 import type { Disk } from '../jail/space.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { ServerRow } from '../servers/rows.ts';

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { openDirectory } from '../jail/descriptors.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
 import { makeDirectory, makeFile } from '../jail/temps.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 
 /** Where a tree is made anew: an empty folder that nobody else has to do with. */
 export interface Ground {

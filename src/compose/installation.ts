@@ -5,6 +5,7 @@ import { type ConsolePasswords, openConsolePasswords } from '../engines/console/
 import { sweepDrafts } from '../kernel/drafts.ts';
 import { type Port, requireFreePorts } from '../kernel/free-ports.ts';
 import { type FirstRun, type FirstRunFile, firstRun, openFirstRunFile } from '../people/first-run.ts';
+import type { Tables } from '../store/data-source.ts';
 import { acquireLease } from '../store/lease.ts';
 import { type Secret, openSecret } from '../store/secret.ts';
 import { type Store, type Tx, openStore } from '../store/store.ts';
@@ -32,11 +33,12 @@ const SECRETS = new Set(['secret.key', 'first-run.json', 'ssh_host_ed25519_key']
  */
 export async function openInstallation(
   { config, log, clock, onClose }: Startup,
+  tables: Tables,
   onLost: () => void,
 ): Promise<Installation> {
   const { dataDir, baseUrl } = config;
   await mkdir(dataDir, { recursive: true, mode: 0o750 });
-  const store = await openStore(config.databaseUrl);
+  const store = await openStore(config.databaseUrl, tables);
   onClose(() => store.close());
   const lease = await acquireLease(store, {
     clock,

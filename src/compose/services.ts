@@ -1,17 +1,17 @@
 import type { Console } from '../engines/console/console.ts';
 import { forgetBuild } from '../game/installed-build.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
+import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { type Services, createPeopleMemory } from '../http/services.ts';
 import { dataFrame } from '../http/sse.ts';
 import { createLogStreams } from '../insight/log-streams.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
 import { createPublicBoard } from '../joining/public-server.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { createMachines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { getUser } from '../people/rows.ts';
-import type { Profiles } from '../players/minecraft-accounts.ts';
 import { createPlayers } from '../players/players.ts';
 import { sandboxVersions } from '../sandbox/versions.ts';
 

@@ -143,12 +143,6 @@ export interface Engine {
   proxyAddresses(): Promise<readonly string[]>;
 }
 
-/** A user of this machine, by number. */
-export interface GameUser {
-  uid: number;
-  gid: number;
-}
-
 /** Versions of Java, both ends included; `most` is Infinity where no newest one is known. */
 export interface JavaRange {
   least: number;

@@ -6,9 +6,9 @@ import { type Entry, type Jail, type JailFile, openJail } from '../jail/jail.ts'
 import type { OpenFiles } from '../jail/open-files.ts';
 import { joinNames, parsePath } from '../jail/path.ts';
 import { patiently, unlessGone } from '../jail/patience.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';

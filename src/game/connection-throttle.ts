@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { type FileOwner, readPlain, replaceFile } from '../jail/plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { BUKKIT_CORES } from './container.ts';
+import { readPlain, replaceFile } from './plain-files.ts';
 
 const SETTING = /^([ \t]+connection-throttle:)[^\n]*$/m;
 

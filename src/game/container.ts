@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { EngineError, type GameSpec, type PublishedPort } from '../engines/engine.ts';
-import { heapMb } from '../kernel/java-heap.ts';
+import { heapMb } from '../engines/java-heap.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { buildEnv } from './build-pins.ts';
 import { arclightLoader } from './core-versions.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Jail, openJail } from '../jail/jail.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
 import { removeIfThere } from '../mods/placed-files.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';

@@ -1,7 +1,7 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { dataRoot } from '../jail/data-root.ts';
 import { handOver } from '../jail/hand-over.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import { liftConnectionThrottle } from './connection-throttle.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';

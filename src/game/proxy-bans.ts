@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { EngineError } from '../engines/engine.ts';
-import { type FileOwner, readPlain, replaceFile } from '../jail/plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
+import { readPlain, replaceFile } from './plain-files.ts';
 import { PLAYER_LISTS, formatList } from './players/changes.ts';
 import { entryOf } from './players/files.ts';
 

@@ -1,10 +1,10 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, rmdir } from 'node:fs/promises';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Change } from './change-lock.ts';
 import { type Kind, at, kindOf, look, openPath } from './descriptors.ts';
 import { hardLinked, refused } from './errors.ts';
 import { type Names, joinNames } from './path.ts';
-import type { FileOwner } from './plain-files.ts';
 import { type Guard, guardOf, protectedPath } from './secrets.ts';
 import { makeDirectory } from './temps.ts';
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lchown, open } from 'node:fs/promises';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { SAFELY, at, eachOf, foundIn, openDirectory } from './descriptors.ts';
-import type { FileOwner } from './plain-files.ts';
 
 const ENTRIES_AT_ONCE = 16;
 /** Deeper no world goes; each level is a descriptor. */

@@ -14,7 +14,7 @@ import { fileError, refused } from './errors.ts';
 import { type Attributes, type JailFile, type OpenOptions, openFile, openMet, setAttributes } from './files.ts';
 import { type RenameOptions, makeDirectoryAt, removeEmptyDirectory, removePath, renamePath } from './moves.ts';
 import { type Names, parsePath, splitLast } from './path.ts';
-import type { FileOwner } from './plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type ReplaceOptions, type Replacement, replaceFile } from './replace.ts';
 import { guardOfName } from './secrets.ts';
 import { openStage } from './stage.ts';

@@ -1,4 +1,3 @@
-import { LOADER_FILE } from '../kernel/loader-file.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Names, joinNames, shown } from './path.ts';
 
@@ -26,6 +25,9 @@ const GUARDED: readonly [RegExp, Guard][] = [
 export function guardOfName(name: string): Guard {
   return GUARDED.find(([pattern]) => pattern.test(name))?.[1] ?? 'plain';
 }
+
+/** `{ core, version, loader }`: the loader that a server's mod pack was made for. */
+export const LOADER_FILE = '.dormouse-loader.json';
 
 /** What this service has put there for whom, for which properties, and which build runs: hidden, yet parts of backups, as they go with the files. */
 export const LISTS = [

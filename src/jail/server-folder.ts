@@ -1,5 +1,5 @@
 import { chown, mkdir } from 'node:fs/promises';
-import type { FileOwner } from './plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 
 /** Makes a server's folder where it is not there yet, as one that never started has none. */
 export async function createFolder(root: string, owner: FileOwner | undefined): Promise<void> {

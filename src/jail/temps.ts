@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
-import type { FileOwner } from './plain-files.ts';
 
 /**
  * Where what is not finished lies: uploads not yet complete, trees on their way in or out. In the data root itself, since

@@ -1,9 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, unlink } from 'node:fs/promises';
-import type { GameUser } from '../engines/engine.ts';
+
+/** A user and a group of this machine, by number: whom a file belongs to, where this process is root. */
+export interface FileOwner {
+  uid: number;
+  gid: number;
+}
 
 /** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600; of `owner`, where one is given. */
-export async function writeAtomic(path: string, text: string, owner?: GameUser): Promise<void> {
+export async function writeAtomic(path: string, text: string, owner?: FileOwner): Promise<void> {
   const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
     await using file = await open(temp, 'wx', 0o600);

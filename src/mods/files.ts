@@ -1,9 +1,10 @@
 import type { Jail, Staging } from '../jail/jail.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
+import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { isModPath } from './folders.ts';
 import { type Placed, readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
-import type { ModFile, ModRegistry } from './registries/registry.ts';
+import type { ModRegistry } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 import { stageDownload } from './staged-download.ts';
 
@@ -87,6 +88,6 @@ function sumOf({ sha512, sha1 }: ServerModRow): string {
   return sha512 || sha1;
 }
 
-function fileOf({ path, urls, sizeBytes, sha512, sha1 }: ServerModRow): ModFile {
+function fileOf({ path, urls, sizeBytes, sha512, sha1 }: ServerModRow): RegistryFile {
   return { name: path.split('/').at(-1) ?? path, urls: JSON.parse(urls) as string[], sizeBytes, sha512, sha1 };
 }

@@ -1,9 +1,9 @@
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { openJail } from '../jail/jail.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import type { Disk } from '../jail/space.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { type Turns, createTurns } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';

@@ -4,7 +4,7 @@ import { pathProblem } from '../jail/path.ts';
 import { guardOfName } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
-import type { ModFile } from './registries/registry.ts';
+import type { RegistryFile } from '../kernel/registry/http.ts';
 
 /** A pack as far as a server needs it. */
 export interface PackIndex {
@@ -13,7 +13,7 @@ export interface PackIndex {
   type: 'fabric' | 'quilt' | 'forge' | 'neoforge' | 'vanilla';
   minecraftVersion: string;
   loaderVersion: string;
-  files: readonly { path: string; file: ModFile }[];
+  files: readonly { path: string; file: RegistryFile }[];
 }
 
 export const MAX_INDEX_BYTES = 8 * MIB;

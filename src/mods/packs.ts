@@ -4,10 +4,10 @@ import { SLUG } from '../game/modpack-env.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { eachOf } from '../jail/descriptors.ts';
 import { type Jail, type Staging, openJail } from '../jail/jail.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
-import { guardOfName } from '../jail/secrets.ts';
+import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
-import { LOADER_FILE } from '../kernel/loader-file.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
+import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
@@ -16,7 +16,7 @@ import { worldsIn } from '../worlds/folders.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
 import { type Placed, readPlaced, removeIfThere, removeUnchanged, writePlaced } from './placed-files.ts';
-import type { ModFile, ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
+import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import { stageDownload } from './staged-download.ts';
 
 export interface PacksOptions {
@@ -82,7 +82,7 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
 async function fetchArchive(
   jail: Jail,
   registry: ModRegistry,
-  file: ModFile,
+  file: RegistryFile,
   told: Parameters<typeof stageDownload>[4],
 ): Promise<void> {
   await using staging = await jail.stage();

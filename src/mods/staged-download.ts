@@ -1,6 +1,7 @@
 import type { Staging } from '../jail/jail.ts';
+import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { ModFile, ModRegistry } from './registries/registry.ts';
+import type { ModRegistry } from './registries/registry.ts';
 
 const TRIES = 3;
 /** What may go well the next time; where a registry is out of reach, its adapter has tried often enough. */
@@ -14,7 +15,7 @@ export async function stageDownload(
   registry: Pick<ModRegistry, 'download'>,
   staging: Staging,
   path: string,
-  file: ModFile,
+  file: RegistryFile,
   { signal, onBytes = () => {} }: { signal: AbortSignal; onBytes?: (bytes: number) => void },
 ): Promise<void> {
   for (let tries = 1; ; tries++) {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Profile } from '../engines/console/profile.ts';
+import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createRecent } from '../kernel/recent.ts';
 import { retryAfterMs } from '../kernel/retry-after.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
-import type { Profiles } from './minecraft-accounts.ts';
 
 export interface MojangOptions {
   /** Mojang's API or a mirror of it. */

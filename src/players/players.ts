@@ -11,6 +11,7 @@ import {
 } from '../game/players/changes.ts';
 import { entryOf } from '../game/players/files.ts';
 import type { PlayerListFiles } from '../game/players/list-files.ts';
+import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { type Names, PLAYER_NAME, profileOf, rememberedAs } from '../game/players/profiles.ts';
 import { inProgress } from '../jail/change-lock.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -23,7 +24,6 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store, Tx } from '../store/store.ts';
-import type { Profiles } from './minecraft-accounts.ts';
 
 /** Who may come in, who commands, and who is in. Entries of lists are as the game's files have them. */
 export interface PlayersNow {

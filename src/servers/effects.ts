@@ -13,7 +13,7 @@ import { forgetBuild, noteBuild, notedBuild } from '../game/installed-build.ts';
 import { prepareDataRoot } from '../game/prepare.ts';
 import { liftProxyBans } from '../game/proxy-bans.ts';
 import { dataRoot, eraseDataRoot } from '../jail/data-root.ts';
-import type { FileOwner } from '../jail/plain-files.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';

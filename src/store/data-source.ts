@@ -1,9 +1,8 @@
 import { mkdir, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource, type DataSourceOptions, type EntitySchema } from 'typeorm';
 import { migrations } from '../../migrations/index.ts';
-import { entities } from '../tables.ts';
 import { exact } from './exact.ts';
 
 export type Dialect = 'sqlite' | 'postgres';
@@ -17,13 +16,17 @@ export interface DataSources {
   close(): Promise<void>;
 }
 
+/** The tables of an installation, as their rooms describe them. */
+export type Tables = readonly EntitySchema<object>[];
+
 const COMMON = {
-  entities,
   migrations,
   synchronize: false,
   // Otherwise a condition whose value is undefined is left out, and the first row there is gets returned.
   invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
 } satisfies Partial<DataSourceOptions>;
+
+type Common = typeof COMMON & { entities: EntitySchema<object>[] };
 
 /** Set on every SQLite connection and read back. https://www.sqlite.org/pragma.html */
 const PRAGMAS = {
@@ -40,14 +43,15 @@ const PRAGMAS = {
  * Connects to `postgres://…`, `sqlite:<file>` (created where missing) or `sqlite::memory:`. This is the one file that
  * knows the drivers. Rejects where a connection or a setting cannot be had.
  */
-export async function openDataSources(url: string): Promise<DataSources> {
-  if (!url.startsWith('sqlite:')) return openPostgres(url);
+export async function openDataSources(url: string, tables: Tables): Promise<DataSources> {
+  const common = { ...COMMON, entities: [...tables] };
+  if (!url.startsWith('sqlite:')) return openPostgres(url, common);
   const file = url.slice('sqlite:'.length);
-  if (file !== ':memory:') return openSqlite(file, PRAGMAS);
+  if (file !== ':memory:') return openSqlite(file, common, PRAGMAS);
   // Two connections cannot share a database in memory without locking each other out. A private file that is never
   // synced is as quick, and behaves as the real one does.
   const directory = await mkdtemp(join(tmpdir(), 'dormouse-memory-'));
-  const sources = await openSqlite(join(directory, 'memory.db'), { ...PRAGMAS, synchronous: 0 });
+  const sources = await openSqlite(join(directory, 'memory.db'), common, { ...PRAGMAS, synchronous: 0 });
   return {
     ...sources,
     async close() {
@@ -57,11 +61,15 @@ export async function openDataSources(url: string): Promise<DataSources> {
   };
 }
 
-async function openSqlite(file: string, pragmas: Record<string, string | number>): Promise<DataSources> {
+async function openSqlite(
+  file: string,
+  common: Common,
+  pragmas: Record<string, string | number>,
+): Promise<DataSources> {
   await mkdir(dirname(file), { recursive: true });
   // SQLite would create it readable for everybody; its companions (-wal, -shm) take the same mode.
   await (await open(file, 'a', 0o600)).close();
-  const options: DataSourceOptions = { ...COMMON, type: 'sqlite', database: file, driver: await untraced() };
+  const options: DataSourceOptions = { ...common, type: 'sqlite', database: file, driver: await untraced() };
   return openBoth(
     'sqlite',
     () => connect(options, (source) => setPragmas(source, pragmas)),
@@ -79,9 +87,9 @@ async function untraced(): Promise<object> {
   return driver;
 }
 
-async function openPostgres(url: string): Promise<DataSources> {
+async function openPostgres(url: string, common: Common): Promise<DataSources> {
   const options: DataSourceOptions = {
-    ...COMMON,
+    ...common,
     type: 'postgres',
     url,
     applicationName: 'dormouse',

@@ -1,12 +1,12 @@
 import { migrations } from '../../migrations/index.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type DataSources, type Dialect, openDataSources } from './data-source.ts';
+import { type DataSources, type Dialect, type Tables, openDataSources } from './data-source.ts';
 import { storeError } from './errors.ts';
 import { type Sql, type Tx, Writer } from './writer.ts';
 
 export type { Sql, Tx } from './writer.ts';
 
-/** All that is kept. Queries by table family: `servers.ts`, `accounts.ts`, `keys.ts`, `meta.ts`. */
+/** All that is kept. The queries of a table lie in the `rows.ts` of its room. */
 export interface Store extends Sql {
   readonly dialect: Dialect;
   /** Reads what has been committed. UNAVAILABLE where the database is busy or out of reach. */
@@ -29,11 +29,11 @@ export interface Store extends Sql {
 }
 
 /**
- * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`. An empty one gets its tables at once; an
- * older one keeps working until `migrate()`. FAILED_PRECONDITION where it was made by a newer version.
+ * Opens the database at `postgres://…`, `sqlite:<file>` or `sqlite::memory:`; `tables` are those that code here asks for by
+ * their schema. An empty one gets its tables at once; an older one keeps working until `migrate()`. FAILED_PRECONDITION where it was made by a newer version.
  */
-export async function openStore(url: string): Promise<Store> {
-  const sources = await openDataSources(url);
+export async function openStore(url: string, tables: Tables): Promise<Store> {
+  const sources = await openDataSources(url, tables);
   try {
     const known = new Set(migrations.map(({ name }) => name));
     const done = await migrationsOf(sources);

@@ -2,6 +2,7 @@
  * A service without doors, to be killed: `node killed-child.ts <folder> <what> [step]` does something with the one server in
  * the folder and kills itself at a step. Then it says how everything ended, as JSON.
  */
+import { TABLES } from '../../src/tables.ts';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { Cause } from '../../machines/server-types.ts';
@@ -24,7 +25,7 @@ export const ID = 'lobby';
 const BY: Cause = { kind: 'key', id: 'key_test', note: '' };
 const [dataDir = '', what = '', dieAt = ''] = process.argv.slice(2);
 
-const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
+const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
 const clock = systemClock;
 const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
 const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });

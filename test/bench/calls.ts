@@ -7,6 +7,7 @@ import process from 'node:process';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
 import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { cpuMs, message, pinningNote, startRole } from './children.ts';
 import { inFolder } from './control.ts';
 import { type Report, median } from './figures.ts';
@@ -86,7 +87,7 @@ export async function run(report: Report): Promise<void> {
 
 /** Of one call, in µs. */
 async function authentication(folder: string, key: string): Promise<number> {
-  const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`);
+  const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
   try {
     const batches: number[] = [];
     for (let batch = 0; batch < 10; batch++) {

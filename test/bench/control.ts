@@ -20,6 +20,7 @@ import { startReconcile } from '../../src/servers/reconcile.ts';
 import { type ServerRow, listRoutes } from '../../src/servers/rows.ts';
 import { type Servers, createServers } from '../../src/servers/servers.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
 import { LIMITS, serverRow } from '../support/world.ts';
@@ -50,7 +51,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
   const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
   // Lines are made and thrown away: what making them costs belongs to the figures.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
-  const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`);
+  const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
   const effects = createEffects({
     engine,
     pinger,

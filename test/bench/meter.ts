@@ -1,9 +1,10 @@
 import process from 'node:process';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { openStore } from '../../src/store/store.ts';
-import { chargeDue, fillAwake, SERVERS, START } from '../support/many-awake.ts';
+import { TABLES } from '../../src/tables.ts';
+import { SERVERS, START, chargeDue, fillAwake } from '../support/many-awake.ts';
 import { inFolder } from './control.ts';
-import { median, type Report } from './figures.ts';
+import { type Report, median } from './figures.ts';
 
 const MINUTES = 7;
 const MINUTE_MS = 60_000;
@@ -11,7 +12,7 @@ const MINUTE_MS = 60_000;
 /** One minute's ticks of many awake servers, in one write as the meter makes it. */
 export async function run(report: Report): Promise<void> {
   await inFolder(async (folder) => {
-    const store = await openStore(`sqlite:${folder}/meter.db`);
+    const store = await openStore(`sqlite:${folder}/meter.db`, TABLES);
     try {
       report.progress(`${SERVERS} awake servers`);
       await fillAwake(store);

@@ -16,6 +16,7 @@ import { openHostKey } from '../../src/sftp/host-key.ts';
 import { createSftp } from '../../src/sftp/sftp.ts';
 import { issueSftpLogin } from '../../src/sftp/users.ts';
 import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 import { message, pinningNote, startChild, startRole } from './children.ts';
@@ -201,7 +202,7 @@ function peakMib({ pid }: ChildProcess): number {
 }
 
 async function beOwn(folder: string): Promise<void> {
-  const store = await openStore('sqlite::memory:');
+  const store = await openStore('sqlite::memory:', TABLES);
   const login = await store.write(async (tx) => {
     await insertAccount(tx, { id: 'acc_bench', name: 'bench', createdAt: 1 });
     await insertServer(tx, serverRow('lobby', { accountId: 'acc_bench', sftpEnabled: true }));

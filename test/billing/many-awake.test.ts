@@ -9,6 +9,7 @@ import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
 import { getWallet } from '../../src/billing/wallet-rows.ts';
 import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { CREDIT, RATE, SERVERS, START, chargeDue, fillAwake } from '../support/many-awake.ts';
 import { freshStore } from '../support/store.ts';
 
@@ -27,7 +28,7 @@ test('a minute of ten thousand awake servers is charged in one transaction and i
   t.deepEqual(charged, [SERVERS, SERVERS]);
   t.true(cpuMs < MOST_CPU_MS, `${cpuMs} ms`);
 
-  const store = await openStore(url);
+  const store = await openStore(url, TABLES);
   t.teardown(() => store.close());
   // The ten servers of an account are all of one size.
   const spent = 10 * chargeOf(2, RATE, 512 * (1 + (7 % 8)));

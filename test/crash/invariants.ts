@@ -2,12 +2,13 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { unbalanced } from '../../src/billing/ledger.ts';
-import { openStore, type Store } from '../../src/store/store.ts';
-import { runningGames, type Service } from '../support/service.ts';
+import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
+import { type Service, runningGames } from '../support/service.ts';
 
 /** What must be so whatever was under way when the service died. Each sentence names something that is not. */
 export async function brokenInvariants(service: Service): Promise<string[]> {
-  const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`);
+  const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`, TABLES);
   try {
     return [...(await money(store)), ...(await games(service, store)), ...(await left(service, store))];
   } finally {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { EngineError } from '../../src/engines/engine.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
+import { createJavaVersions } from '../../src/engines/process/java-versions.ts';
 import { javaRange } from '../../src/game/java-version.ts';
-import { createJavaVersions } from '../../src/game/java-versions.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 
 const never = new AbortController().signal;

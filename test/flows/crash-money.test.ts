@@ -10,6 +10,7 @@ import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { type ServerRecord, type Service, runningGames, startService } from '../support/service.ts';
 import { type Books, SERVERS, customers } from './customers.ts';
 
@@ -51,7 +52,7 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
     for (const file of await readdir(dataDir)) {
       if (/^dormouse\.db(-wal)?$/.test(file)) await copyFile(join(dataDir, file), join(folder, file));
     }
-    const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`);
+    const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
     try {
       t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
       t.deepEqual(await unbalanced(store), []);
@@ -194,7 +195,7 @@ test(`killed ${KILLS} times while servers start, stop, crash, come and go, minut
   t.true(ticks >= KILLS, `${ticks} ticks`);
 
   // What was awake through the deaths of its meter is charged for the whole time.
-  const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`);
+  const store = await openStore(`sqlite:${join(service.dataDir, 'dormouse.db')}`, TABLES);
   const open = await store.query<AwakeSessionRow>(
     'SELECT * FROM "awake_sessions" WHERE "endedAt" IS NULL AND "readyAt" IS NOT NULL',
   );

@@ -1,18 +1,19 @@
-import test from 'ava';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile, readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { joinRaw, pingStatus } from '../support/bot.ts';
-import { needs } from '../support/needs.ts';
+import test from 'ava';
 import { buildSandboxImage } from '../../src/sandbox/image.ts';
 import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { until } from '../conformance/engine.ts';
+import { joinRaw, pingStatus } from '../support/bot.ts';
+import { needs } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
-import { runningGames, startService, type Service } from '../support/service.ts';
+import { type Service, runningGames, startService } from '../support/service.ts';
 
 const run = promisify(execFile);
 const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
@@ -150,7 +151,7 @@ test('killed at random, again and again: nothing that was acknowledged is lost, 
     t.is((await games(service)).length <= ids.length, true);
   }
   t.is(await service.stop(), 0);
-  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`);
+  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
   t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
   await store.close();
 });
@@ -166,7 +167,7 @@ test('a second service on the same data is refused in a sentence', async (t) => 
 
 test('a service that is stopped for longer than its lease runs on afterwards, and a second one on its ports is refused', async (t) => {
   const service = await startService(t);
-  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`);
+  const store = await openStore(`sqlite:${service.dataDir}/dormouse.db`, TABLES);
   t.teardown(() => store.close());
   const [lease] = await store.query<{ pid: number }>('SELECT "pid" FROM "leases"');
   process.kill(lease!.pid, 'SIGSTOP');

@@ -1,6 +1,6 @@
 import test from 'ava';
+import { heapMb } from '../../src/engines/java-heap.ts';
 import { CORES, gameSpec, installSpec, javaTag } from '../../src/game/container.ts';
-import { heapMb } from '../../src/kernel/java-heap.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 
 const settings = {

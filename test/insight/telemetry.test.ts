@@ -9,6 +9,7 @@ import type { TelemetrySources } from '../../src/insight/collected.ts';
 import { countServersByState } from '../../src/insight/telemetry-rows.ts';
 import { createTelemetry } from '../../src/insight/telemetry.ts';
 import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { api } from '../support/api-harness.ts';
 import { needs } from '../support/needs.ts';
@@ -130,7 +131,7 @@ test('starts, refusals and crashes as the machine makes them', async (t) => {
 });
 
 test('ticks are counted once each, however often and at once somebody asks', async (t) => {
-  const store = await openStore('sqlite::memory:');
+  const store = await openStore('sqlite::memory:', TABLES);
   t.teardown(() => store.close());
   const clock = fakeClock();
   const charged = createChargeCount(store, clock);

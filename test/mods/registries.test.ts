@@ -11,6 +11,7 @@ import { commandFor } from '../../src/engines/process/command.ts';
 import { createFabricDownloads } from '../../src/engines/process/fabric-downloads.ts';
 import { createJavas } from '../../src/engines/process/java-homes.ts';
 import { createVanillaDownloads } from '../../src/engines/process/vanilla-downloads.ts';
+import type { RegistryFile } from '../../src/kernel/registry/http.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { chooseVersion } from '../../src/mods/choice.ts';
@@ -18,7 +19,6 @@ import { findPack } from '../../src/mods/packs.ts';
 import { createCurseForge } from '../../src/mods/registries/curseforge.ts';
 import { createModrinth } from '../../src/mods/registries/modrinth.ts';
 import { openModRegistries } from '../../src/mods/registries/registries.ts';
-import type { ModFile } from '../../src/mods/registries/registry.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { modrinth, sum } from '../support/modrinth.ts';
 
@@ -64,7 +64,7 @@ test('a file is what its registry vouches for, or an error at its end: too short
   const adapter = createModrinth({ baseUrl: registry.url, clock: systemClock });
   const { file } = await adapter.version('A', 'a1');
   t.deepEqual(await bytesOf(adapter.download(file, never)), content);
-  const wrong: Partial<ModFile>[] = [
+  const wrong: Partial<RegistryFile>[] = [
     { sizeBytes: 199_999 },
     { sizeBytes: 200_001 },
     { sha512: '0'.repeat(128) },

@@ -20,6 +20,7 @@ import { type LeaseOptions, acquireLease } from '../../src/store/lease.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { openSecret } from '../../src/store/secret.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { postgresUrl } from '../store/postgres.ts';
 import { addPerson, freshStore } from '../support/store.ts';
@@ -33,7 +34,7 @@ async function directory(t: ExecutionContext): Promise<string> {
 }
 
 async function emptyStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
-  const store = await openStore(url);
+  const store = await openStore(url, TABLES);
   t.teardown(() => store.close());
   return store;
 }
@@ -84,7 +85,7 @@ test('killed again and again: what was acknowledged is there, nothing by halves,
     const child = await startChild(t, url);
     await child.reaches(1 + Math.floor(Math.random() * 300));
     await kill(child);
-    const store = await openStore(url);
+    const store = await openStore(url, TABLES);
     try {
       const startedAt = Date.now();
       const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => t.fail() });

@@ -7,8 +7,8 @@ import type { ExecutionContext } from 'ava';
 import ssh2, { type Client, type ClientChannel, type ConnectConfig, type SFTPWrapper } from 'ssh2';
 import { createFiles } from '../../src/files/files.ts';
 import { dataRoot } from '../../src/jail/data-root.ts';
-import type { FileOwner } from '../../src/jail/plain-files.ts';
 import { unlimitedDisk } from '../../src/jail/space.ts';
+import type { FileOwner } from '../../src/kernel/atomic-file.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
@@ -17,6 +17,7 @@ import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
 import { type SftpLogin, issueSftpLogin } from '../../src/sftp/users.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 
@@ -40,7 +41,7 @@ export async function startSftp(
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-sftp-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const dataDir = join(folder, 'data');
-  const store = await openStore('sqlite::memory:');
+  const store = await openStore('sqlite::memory:', TABLES);
   t.teardown(() => store.close());
   const login = await store.write(async (tx) => {
     await insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 1 });

@@ -2,6 +2,7 @@
  * A control process to be killed: `node crash-child.ts <database URL>` takes the lease, writes in several lanes, and prints
  * the number of each write once it is acknowledged.
  */
+import { TABLES } from '../../src/tables.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { acquireLease } from '../../src/store/lease.ts';
@@ -10,7 +11,7 @@ import { openStore } from '../../src/store/store.ts';
 
 const LANES = 4;
 
-const store = await openStore(process.argv[2] ?? '');
+const store = await openStore(process.argv[2] ?? '', TABLES);
 const log = createLog({ level: 'warn' });
 await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(3) });
 const [row] = await store.query<{ count: number }>(`SELECT COUNT(*) AS "count" FROM "meta" WHERE "key" LIKE 'a%'`);

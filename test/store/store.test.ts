@@ -35,6 +35,7 @@ import { openDataSources } from '../../src/store/data-source.ts';
 import * as leases from '../../src/store/lease-rows.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { needs } from '../support/needs.ts';
 import { addPerson, freshStore, serverRow } from '../support/store.ts';
 import { type Postgres, startPostgres } from './postgres.ts';
@@ -71,7 +72,7 @@ const metaKeys = async (store: Store): Promise<string[]> =>
   (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
 
 onEach('migrations make exactly the tables of the entities, and take them away again', async (t, url) => {
-  const sources = await openDataSources(url);
+  const sources = await openDataSources(url, TABLES);
   t.teardown(() => sources.close());
   const { writer } = sources;
   const missing = async () => (await writer.driver.createSchemaBuilder().log()).upQueries.map(({ query }) => query);
@@ -89,7 +90,7 @@ onEach('migrations make exactly the tables of the entities, and take them away a
 onEach(
   "sessions from before they knew their server are the present one's where their time says so, or they last",
   async (t, url) => {
-    const sources = await openDataSources(url);
+    const sources = await openDataSources(url, TABLES);
     t.teardown(() => sources.close());
     const { writer } = sources;
     await writer.runMigrations({ transaction: 'all' });
@@ -125,7 +126,7 @@ onEach(
 onEach(
   'apps that were connected before tokens ended keep theirs for half a year from the update on',
   async (t, url) => {
-    const sources = await openDataSources(url);
+    const sources = await openDataSources(url, TABLES);
     t.teardown(() => sources.close());
     const { writer } = sources;
     await writer.runMigrations({ transaction: 'all' });
@@ -168,11 +169,11 @@ onEach('a database of a newer version is refused, one of ours is opened as it is
   await first.migrate();
   await first.write((tx) => tx.run('INSERT INTO "migrations" ("timestamp", "name") VALUES ($1, $2)', [2e12, 'Later']));
   await first.close();
-  await refused(t, openStore(url), 'STORE_NEWER');
-  const sources = await openDataSources(url);
+  await refused(t, openStore(url, TABLES), 'STORE_NEWER');
+  const sources = await openDataSources(url, TABLES);
   await sources.writer.query(`DELETE FROM "migrations" WHERE "name" = 'Later'`);
   await sources.close();
-  const again = await openStore(url);
+  const again = await openStore(url, TABLES);
   t.teardown(() => again.close());
   t.true(await hasUsers(again));
 });
@@ -550,7 +551,7 @@ test('sqlite: another process that holds the database makes a write UNAVAILABLE,
   t.teardown(() => rm(directory, { recursive: true, force: true }));
   const url = `sqlite:${join(directory, 'store.db')}`;
   const store = await freshStore(t, url);
-  const other = await openStore(url);
+  const other = await openStore(url, TABLES);
   t.teardown(() => other.close());
   const gate = Promise.withResolvers<void>();
   const began = Promise.withResolvers<void>();
@@ -569,7 +570,7 @@ test('sqlite: another process that holds the database makes a write UNAVAILABLE,
 });
 
 test('sqlite: a store in memory leaves nothing behind, and shares nothing', async (t) => {
-  const [one, two] = await Promise.all([openStore('sqlite::memory:'), openStore('sqlite::memory:')]);
+  const [one, two] = await Promise.all([openStore('sqlite::memory:', TABLES), openStore('sqlite::memory:', TABLES)]);
   await put(one, 'a');
   t.deepEqual(await metaKeys(two), []);
   const [row] = await one.query<{ file: string }>('PRAGMA database_list');

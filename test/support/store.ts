@@ -3,10 +3,11 @@ import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
 import { insertAccount, insertUser } from '../../src/people/rows.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 
 /** A store of the test's own, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
 export async function freshStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
-  const store = await openStore(url);
+  const store = await openStore(url, TABLES);
   t.teardown(() => store.close());
   await addPerson(store, 'test');
   return store;

@@ -20,6 +20,7 @@ import type { ServerRow } from '../../src/servers/rows.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import { type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
 import { serverRow as storedRow } from './store.ts';
@@ -87,7 +88,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   t.timeout(300_000);
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
-  const base = await openStore('sqlite::memory:');
+  const base = await openStore('sqlite::memory:', TABLES);
   const accountId = await anAccount(base);
   const store = options.store?.(base) ?? base;
   const clock = fakeClock(START);

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
-import type { GameUser } from '../engine.ts';
 import type { Command } from './command.ts';
 
 /** What of this machine a program may see beside the system's programs and libraries. */
@@ -59,7 +59,7 @@ const OWN = ['--proc', '/proc', '--dev', '/dev', '--size', String(TMP_BYTES), '-
 const PROBE_MS = 10_000;
 
 /** Bubblewrap, for programs of `user` (undefined: of this process's own user). Rejects where it is not there or cannot work. */
-export async function openBubblewrap(user: GameUser | undefined): Promise<Bubblewrap> {
+export async function openBubblewrap(user: FileOwner | undefined): Promise<Bubblewrap> {
   const system = await systemArgs();
   const rights = user ? ['--cap-drop', 'ALL', ...RIGHTS.flatMap((right) => ['--cap-add', right])] : [];
   const become = user ? asUser(user) : [];
@@ -90,7 +90,7 @@ function shown(how: string, path: string): string[] {
   return [...above, how, path, path];
 }
 
-function asUser({ uid, gid }: GameUser): string[] {
+function asUser({ uid, gid }: FileOwner): string[] {
   return ['setpriv', '--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--'];
 }
 

@@ -1,22 +1,22 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { JavaOfVersion } from '../../game/java-versions.ts';
-import { loaderOf } from '../../game/server-loader.ts';
-import { writeAtomic } from '../../kernel/atomic-file.ts';
-import { heapMb } from '../../kernel/java-heap.ts';
+import { type FileOwner, writeAtomic } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
-import { EngineError, type GameSpec, type GameUser } from '../engine.ts';
+import { EngineError, type GameSpec } from '../engine.ts';
+import { heapMb } from '../java-heap.ts';
 import { coreName, hasCore } from './core-file.ts';
 import type { Java, Javas } from './java-homes.ts';
 import { type Launch, installedLaunch, jarLaunch } from './java-launch.ts';
+import type { JavaOfVersion } from './java-versions.ts';
+import { loaderOf } from './server-loader.ts';
 
 /** What to start for a specification. */
 export interface Command {
   file: string;
   args: string[];
   /** As whom; undefined: as this process's own user. */
-  user?: GameUser | undefined;
+  user?: FileOwner | undefined;
 }
 
 /** Where the programs of cores are. */
@@ -121,7 +121,7 @@ const INSTALLED: Record<string, string> = {
 export async function placeJavaCore(
   dataDir: string,
   { gamePort, rconPort, managementPort }: Place,
-  owner?: GameUser,
+  owner?: FileOwner,
 ): Promise<void> {
   const path = join(dataDir, 'server.properties');
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(

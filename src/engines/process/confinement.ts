@@ -1,14 +1,15 @@
 import { chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { findProgram } from '../../kernel/find-program.ts';
-import type { GameSpec, GameUser } from '../engine.ts';
+import type { GameSpec } from '../engine.ts';
 import { type Bubblewrap, pathsOf } from './bubblewrap.ts';
 import type { Command } from './command.ts';
 
 /** How games are kept from what is not theirs. Without any of it they run as the service's own user, who may read all of it. */
 export interface Confinement {
   /** Whom games run as; only root can say so. */
-  user?: GameUser | undefined;
+  user?: FileOwner | undefined;
   bubblewrap?: Bubblewrap | undefined;
 }
 

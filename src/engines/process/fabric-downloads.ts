@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
 import { createTurns } from '../../kernel/mutex.ts';
+import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
-import { createRegistryHttp } from '../../mods/registries/http.ts';
 import { coreFailure, coreName, coreUnavailable, hasCore, saveCore } from './core-file.ts';
 
 /** Puts a core's jar among the cores; leaves cores that are none of its business alone. */
@@ -47,6 +47,7 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
     clock,
     fileHosts: [],
     headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
+    goneReason: 'CORE_NOT_FOUND',
     ...(fetch && { fetch }),
   });
   const alone = createTurns();

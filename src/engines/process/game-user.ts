@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { GameUser } from '../engine.ts';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 
 /** User ids that no distribution, container or directory service gives out (systemd.io/UIDS-GIDS, "unused"). */
 const FIRST_UID = 0x7000_0000;
@@ -13,7 +13,7 @@ const OTHERS_PASS = 0o001;
  * number that is always the same, and has no name, no shell and no other process. Where such an id cannot be had, as in a
  * container with few of them, it is the last but one that there is.
  */
-export async function gameUser(installation: number): Promise<GameUser> {
+export async function gameUser(installation: number): Promise<FileOwner> {
   const uid = FIRST_UID + (installation % UIDS);
   // Lines of "first id inside, first id outside, how many" (man 7 user_namespaces).
   const map = await readFile('/proc/self/uid_map', 'utf8').catch(() => '');

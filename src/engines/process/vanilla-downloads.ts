@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { type MojangVersionsOptions, openMojangVersions } from '../../game/catalogue/mojang-versions.ts';
 import { createTurns } from '../../kernel/mutex.ts';
+import type { RegistryFile } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
-import type { ModFile } from '../../mods/registries/registry.ts';
 import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
+import { type MojangVersionsOptions, openMojangVersions } from './mojang-versions.ts';
 
 const TRIES = 3;
 
@@ -16,7 +16,7 @@ export function createVanillaDownloads(options: MojangVersionsOptions) {
   const { http, details } = openMojangVersions(options);
   const alone = createTurns();
 
-  async function find(version: string, signal: AbortSignal): Promise<ModFile> {
+  async function find(version: string, signal: AbortSignal): Promise<RegistryFile> {
     const found = await details(version, signal);
     if (found === undefined) throw coreUnavailable(`There is no Minecraft ${version}.`);
     const { server } = found.downloads;

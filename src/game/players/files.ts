@@ -1,8 +1,8 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataRoot } from '../../jail/data-root.ts';
-import { readPlain } from '../../jail/plain-files.ts';
 import { canonical } from '../../kernel/ip-address.ts';
+import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
 
 /** Who is knocking, as far as lists know players. `uuid` with hyphens, or null where the client named none. */

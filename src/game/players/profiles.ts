@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../engines/console/profile.ts';
 import { StatusError } from '../../kernel/status.ts';
-import type { Profiles } from '../../players/minecraft-accounts.ts';
 import { entryOf, isInForce } from './files.ts';
+import type { Profiles } from './minecraft-accounts.ts';
 
 /**
  * A name as players bear it: up to 16 letters, digits and underscores; with a dot before it, one of the Bedrock edition

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
-import { type FileOwner, readPlain, replaceFile } from '../../jail/plain-files.ts';
+import type { FileOwner } from '../../kernel/atomic-file.ts';
 import type { ServerRow } from '../../servers/rows.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
 import { managementProperties } from '../management-settings.ts';
 import { motdCodes, parseMotd } from '../motd/motd.ts';
+import { readPlain, replaceFile } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
 /** What the server list shows where the owner set nothing. */

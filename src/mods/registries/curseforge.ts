@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
+import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { createRegistryHttp } from './http.ts';
 import type { ModKind, ModProject, ModQuery, ModRegistry, ModVersion } from './registry.ts';
 
 export interface CurseForgeOptions {
@@ -67,6 +67,7 @@ export function createCurseForge({ baseUrl, apiKey, clock, fetch }: CurseForgeOp
     clock,
     fileHosts: FILE_HOSTS,
     headers: { 'user-agent': 'dormouse (Minecraft server hosting)', 'x-api-key': apiKey },
+    goneReason: 'MOD_NOT_FOUND',
     ...(fetch && { fetch }),
   });
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
+import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { createRegistryHttp } from './http.ts';
 import {
   PLUGIN_LOADERS,
   ProjectAnswer,
@@ -41,6 +41,7 @@ export function createModrinth({ baseUrl, clock, fetch }: ModrinthOptions): ModR
     clock,
     fileHosts: FILE_HOSTS,
     headers: HEADERS,
+    goneReason: 'MOD_NOT_FOUND',
     ...(fetch && { fetch }),
   });
 

@@ -1,3 +1,4 @@
+import type { RegistryFile } from '../../kernel/registry/http.ts';
 /** What a catalogue of mods holds. */
 export type ModKind = 'mod' | 'plugin' | 'modpack';
 
@@ -24,17 +25,6 @@ export interface ModProject {
   iconUrl: string;
 }
 
-/** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
-export interface ModFile {
-  /** As the registry says; nobody has checked that it is a plain name. */
-  name: string;
-  /** Where it can be had, best first. */
-  urls: readonly string[];
-  sizeBytes: number;
-  sha512: string;
-  sha1: string;
-}
-
 /** One version of a project. */
 export interface ModVersion {
   projectId: string;
@@ -46,7 +36,7 @@ export interface ModVersion {
   minecraftVersions: readonly string[];
   /** Epoch ms. */
   publishedAt: number;
-  file: ModFile;
+  file: RegistryFile;
   /** What it does not run without. One of both names is there; a version's binds. */
   requires: readonly { projectId: string; versionId: string }[];
 }
@@ -69,10 +59,6 @@ export interface ModRegistry {
   /** Newest first; for any of the loaders and this version of Minecraft. */
   versions(projectId: string, fit: ModFit, signal?: AbortSignal): Promise<ModVersion[]>;
   version(projectId: string, versionId: string, signal?: AbortSignal): Promise<ModVersion>;
-  /**
-   * A file's bytes, from hosts that belong to the registry and no others: FAILED_PRECONDITION DOWNLOAD_REFUSED. At the end
-   * they have proven to be what it vouches for; UNAVAILABLE CHECKSUM_MISMATCH or DOWNLOAD_BROKEN where not, and what has come
-   * is worth nothing.
-   */
-  download(file: ModFile, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** See `RegistryHttp`. */
+  download(file: RegistryFile, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

@@ -3,6 +3,7 @@
  * something, so many ms later than the clock says, and says as JSON what came of it. With `die` it kills itself once its first
  * write is on disk, before anybody is told.
  */
+import { TABLES } from '../../../src/tables.ts';
 import process from 'node:process';
 import { createLog } from '../../../src/kernel/log.ts';
 import { StatusError } from '../../../src/kernel/status.ts';
@@ -15,7 +16,7 @@ import { addPerson } from '../../support/store.ts';
 const [url = '', folder = '', later = '', what = '', argument = '', die = ''] = process.argv.slice(2);
 const USER = { userId: 'usr_test', accountId: 'acc_test' };
 
-const real = await openStore(url);
+const real = await openStore(url, TABLES);
 const store: Store = {
   ...real,
   async write(work) {

@@ -2,16 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { open, rename, unlink } from 'node:fs/promises';
 import { EngineError } from '../engines/engine.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
 
 /** Files of other kinds, lists for example, are read up to here. */
 const MAX_BYTES = MIB;
-
-/** Who the game runs as: files we write for it must be readable to that user. Needed only where we are root. */
-export interface FileOwner {
-  uid: number;
-  gid: number;
-}
 
 /** A plain file's text, '' where there is none. Neither follows a link nor waits on a pipe. Rejects with EngineError. */
 export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<string> {

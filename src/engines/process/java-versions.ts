@@ -1,4 +1,4 @@
-import { type MojangVersionsOptions, openMojangVersions } from './catalogue/mojang-versions.ts';
+import { type MojangVersionsOptions, openMojangVersions } from './mojang-versions.ts';
 
 /** The Java that a version of the game was made for, by Mojang's version data; undefined where that does not tell or cannot be had. */
 export type JavaOfVersion = (version: string, signal: AbortSignal) => Promise<number | undefined>;

@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { GameSpec } from '../engines/engine.ts';
-import { LOADER_FILE } from '../kernel/loader-file.ts';
+import { LOADER_FILE } from '../../jail/secrets.ts';
+import type { GameSpec } from '../engine.ts';
 
 const MAX_BYTES = 4_096;
 const version = z.string().regex(/^[0-9A-Za-z][0-9A-Za-z._+-]{0,63}$/);

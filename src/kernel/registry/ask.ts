@@ -1,8 +1,8 @@
-import type { Clock } from '../../kernel/clock.ts';
-import { retryAfterMs } from '../../kernel/retry-after.ts';
-import { createGate } from '../../kernel/semaphore.ts';
-import { sleep } from '../../kernel/sleep.ts';
-import { StatusError } from '../../kernel/status.ts';
+import type { Clock } from '../clock.ts';
+import { retryAfterMs } from '../retry-after.ts';
+import { createGate } from '../semaphore.ts';
+import { sleep } from '../sleep.ts';
+import { StatusError } from '../status.ts';
 
 export interface RegistryHttpOptions {
   /** As people call it: `Modrinth`. */
@@ -12,6 +12,8 @@ export interface RegistryHttpOptions {
   /** Further hosts that files may come from, by https. */
   fileHosts: readonly string[];
   headers: Readonly<Record<string, string>>;
+  /** The reason that callers are told for a file which is there no longer. */
+  goneReason: string;
   clock: Clock;
   fetch?: typeof globalThis.fetch;
 }

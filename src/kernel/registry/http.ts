@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { StatusError } from '../../kernel/status.ts';
-import { withTimeout } from '../../kernel/timeout.ts';
-import { GIB, MIB } from '../../kernel/units.ts';
+import { StatusError } from '../status.ts';
+import { withTimeout } from '../timeout.ts';
+import { GIB, MIB } from '../units.ts';
 import { type RegistryHttpOptions, createRegistryAsk, refused } from './ask.ts';
-import type { ModFile } from './registry.ts';
+
+/** A file that a registry vouches for. At least one of its sums is there, in lower-case hex; '' for none. */
+export interface RegistryFile {
+  /** As the registry says; nobody has checked that it is a plain name. */
+  name: string;
+  /** Where it can be had, best first. */
+  urls: readonly string[];
+  sizeBytes: number;
+  sha512: string;
+  sha1: string;
+}
 
 /** The HTTP side of a registry: bounded in size, time, number and hosts. Rejects with StatusError. */
 export interface RegistryHttp {
@@ -18,8 +28,12 @@ export interface RegistryHttp {
   bytes(path: string, maxBytes: number, signal?: AbortSignal): Promise<Buffer | undefined>;
   /** As `json`, for what nothing depends on: refused while the registry would soon take no more questions. */
   search<Schema extends z.ZodType>(path: string, schema: Schema): Promise<z.output<Schema> | undefined>;
-  /** See `ModRegistry.download`. */
-  download(file: ModFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
+  /**
+   * A file's bytes, from hosts that belong to the registry and no others: FAILED_PRECONDITION DOWNLOAD_REFUSED. At the end
+   * they have proven to be what it vouches for; UNAVAILABLE CHECKSUM_MISMATCH or DOWNLOAD_BROKEN where not, and what has come
+   * is worth nothing.
+   */
+  download(file: RegistryFile, signal: AbortSignal): AsyncGenerator<Uint8Array>;
 }
 
 const MAX_JSON_BYTES = 16 * MIB;
@@ -97,7 +111,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
   };
 
   /** The first of the file's places that has it. */
-  async function openFirst(file: ModFile, signal: AbortSignal): Promise<Response> {
+  async function openFirst(file: RegistryFile, signal: AbortSignal): Promise<Response> {
     let problem: unknown = refused(`There is no address for ${file.name}.`);
     for (const address of file.urls.slice(0, 4)) {
       try {
@@ -105,7 +119,7 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
         const response = await registry.ask(new URL(address), signal, '*/*');
         if (response.status !== 404) return response;
         await response.body?.cancel();
-        problem = new StatusError('NOT_FOUND', 'MOD_NOT_FOUND', `The file ${file.name} is not there any more.`);
+        problem = new StatusError('NOT_FOUND', options.goneReason, `The file ${file.name} is not there any more.`);
       } catch (error) {
         signal.throwIfAborted();
         problem = error;
@@ -130,11 +144,11 @@ async function* pieces(response: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-function tooLarge({ name }: ModFile): StatusError {
+function tooLarge({ name }: RegistryFile): StatusError {
   return new StatusError('FAILED_PRECONDITION', 'DOWNLOAD_REFUSED', `The file ${name} is too large.`);
 }
 
-function mismatch({ name }: ModFile): StatusError {
+function mismatch({ name }: RegistryFile): StatusError {
   const sentence = `What was downloaded as ${name} is not what its registry vouches for, and was thrown away. Try again.`;
   return new StatusError('UNAVAILABLE', 'CHECKSUM_MISMATCH', sentence);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
-import { type RegistryHttp, createRegistryHttp } from '../../mods/registries/http.ts';
+import { type RegistryHttp, createRegistryHttp } from '../../kernel/registry/http.ts';
 
 export interface MojangVersionsOptions {
   /** Mojang's version manifest v2 or a mirror of it. */
@@ -42,6 +42,7 @@ export function openMojangVersions({ manifestUrl, clock, fetch }: MojangVersions
     clock,
     fileHosts: HOSTS,
     headers: { 'user-agent': 'dormouse (Minecraft server hosting)' },
+    goneReason: 'CORE_NOT_FOUND',
     ...(fetch && { fetch }),
   });
   return {

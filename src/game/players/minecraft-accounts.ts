@@ -1,4 +1,4 @@
-import type { Profile } from '../engines/console/profile.ts';
+import type { Profile } from '../../engines/console/profile.ts';
 
 /** The accounts of Minecraft. */
 export interface Profiles {
