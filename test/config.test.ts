@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from './support/property.ts';
 import { ConfigError, helpText, loadConfig, settings } from '../src/config.ts';
 import { hashToken, isSlug, mintToken, newId, parseToken, randomBase62, slugify } from '../src/kernel/ids.ts';
 import { createLog, redact } from '../src/kernel/log.ts';

@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { type Archive, writeArchive } from '../../src/backups/archive.ts';
 import { ArchiveCorrupt, extractArchive } from '../../src/backups/extract.ts';
 import { DEFAULT_RETENTION, expired } from '../../src/backups/retention.ts';

@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { SFTPWrapper } from 'ssh2';
 import { connect, openSftp } from '../sftp/support.ts';
 import { type Answer, type ApiUnderTest, api } from '../support/api-harness.ts';
-import { random } from '../support/random.ts';
+import { chance } from '../support/random.ts';
 import { plant } from '../support/tree.ts';
 
 const LOBBY = '/v1/servers/lobby';
@@ -121,8 +121,7 @@ test('over SFTP as well: a session that is open changes nothing while a restore 
 });
 
 test('whatever is said to be written around restores is in a tree: of the server, of what was put aside, or of a backup', async (t) => {
-  const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-  const dice = random(seed);
+  const dice = chance(t);
   const it = await bench(t, () => turns(dice() * 20));
   // The first has put something aside; the others come upon what has been changed since.
   t.is((await it.restore()).status, 200);
@@ -149,7 +148,7 @@ test('whatever is said to be written around restores is in a tree: of the server
   for (let round = 0; round < 4; round++) {
     for (const least = written.size + 5; written.size < least;) await turns(1 + dice() * 50);
     const answer = await it.restore();
-    if (answer.status !== 200) throw new Error(`seed ${seed}: ${answer.text}`);
+    if (answer.status !== 200) throw new Error(answer.text);
   }
   enough.abort();
   await Promise.all(writers);
@@ -166,8 +165,8 @@ test('whatever is said to be written around restores is in a tree: of the server
     await see(it.root);
   }
   const lost = [...written].filter(([name]) => !kept.has(name));
-  t.true(written.size >= 20, `seed ${seed}: only ${written.size} were written`);
-  t.deepEqual(lost, [], `seed ${seed}`);
+  t.true(written.size >= 20, `only ${written.size} were written`);
+  t.deepEqual(lost, []);
 });
 
 test('a change in flight when a restore is accepted is done before it, or refused whole', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
 import { balance, unbalanced } from '../../src/billing/ledger.ts';
 import type { Checkout } from '../../src/billing/payments.ts';

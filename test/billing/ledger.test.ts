@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { listLedger, refundedMicros } from '../../src/billing/ledger-rows.ts';
 import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, chargeOf, hourlyMicros, monthOf } from '../../src/billing/prices.ts';

@@ -8,6 +8,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { type AuditRow, listAccountAudit } from '../../src/people/audit/rows.ts';
 import { insertUser } from '../../src/people/rows.ts';
 import { OPEN_DOOR } from '../support/door.ts';
+import { random } from '../support/random.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
@@ -110,11 +111,10 @@ for (const seed of [1, 2, 7, 8]) {
     const it = await metered(t);
     await awake(it);
     const did: string[] = [];
-    let state = seed * 7_919;
-    const random = () => (state = (state * 1_103_515_245 + 12_345) & 0x7fffffff) / 0x7fffffff;
+    const dice = random(seed);
     const acts: Record<string, () => Promise<unknown>> = {
-      minutes: () => it.minutes(1 + Math.floor(random() * 5)),
-      back: () => it.setClock(-Math.floor(random() * 7_200_000)),
+      minutes: () => it.minutes(1 + Math.floor(dice() * 5)),
+      back: () => it.setClock(-Math.floor(dice() * 7_200_000)),
       restart: () => it.restart(),
       meter: () => it.restartMeter(),
       async again() {
@@ -129,7 +129,7 @@ for (const seed of [1, 2, 7, 8]) {
       },
     };
     for (let nth = 0; nth < 14; nth++) {
-      const name = Object.keys(acts)[Math.floor(random() * 6)] ?? '';
+      const name = Object.keys(acts)[Math.floor(dice() * 6)] ?? '';
       did.push(name);
       await acts[name]?.();
       it.games.players.set('abc', 1);

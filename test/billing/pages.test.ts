@@ -8,7 +8,7 @@ import { type MoneyUnderTest, moneySite } from '../support/money.ts';
 import { needs } from '../support/needs.ts';
 import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
 
-const INSPECT = readFileSync(join(import.meta.dirname, 'inspect.js'), 'utf8');
+const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 test.after.always(closeBrowser);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { flatDue } from '../../src/billing/flat.ts';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { post } from '../../src/billing/ledger.ts';

@@ -13,7 +13,7 @@ import {
   property,
   string,
   uniqueArray,
-} from 'fast-check';
+} from '../support/property.ts';
 import { commands } from '../../src/cli/commands.ts';
 import { completion } from '../../src/cli/commands/completion.ts';
 import { duration, memory, relative } from '../../src/cli/format.ts';

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Random } from '../support/random.ts';
 import type { Outcome } from './client.ts';
 
 /** One change of a cell. */
@@ -22,23 +23,9 @@ export interface Cell<State = unknown> {
   read(): Promise<State>;
 }
 
-/** From 0 to below 1. */
-export type Random = () => number;
-
 /** One of them; the list is not empty. */
 export function pick<T>(random: Random, list: readonly T[]): T {
   return list[Math.floor(random() * list.length)]!;
-}
-
-/** A row of numbers that a seed fixes (mulberry32). */
-export function randomOf(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** A cell, and what is known of it. */

@@ -2,7 +2,8 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Service } from '../support/service.ts';
-import { examine, type Random, randomOf, stepOf, track, type Tracked } from './cell.ts';
+import { type Random, random } from '../support/random.ts';
+import { examine, stepOf, track, type Tracked } from './cell.ts';
 import { backups, files } from './cells-files.ts';
 import { grant } from './cells-grants.ts';
 import { keys, members, mods, players, schedules, templates } from './cells-lists.ts';
@@ -66,19 +67,19 @@ export async function openCrashes(service: Service, seed: number): Promise<Crash
   ];
 
   async function round(nth: number): Promise<string[]> {
-    const random = randomOf(seed * 1_000 + nth);
+    const dice = random(seed * 1_000 + nth);
     const killed = new AbortController();
     client.patient = false;
     const work = Promise.all(
-      tracked.map((each, index) => customer(each, randomOf(seed + nth * 100 + index), killed.signal)),
+      tracked.map((each, index) => customer(each, random(seed + nth * 100 + index), killed.signal)),
     );
-    await delay(random() * WORKING_MS);
+    await delay(dice() * WORKING_MS);
     await service.kill();
     killed.abort();
     await work;
     client.patient = true;
     const beginning = service.log.length;
-    for (let kills = 0; kills < 2 && random() < 0.3; kills++) await killComingUp(service, random);
+    for (let kills = 0; kills < 2 && dice() < 0.3; kills++) await killComingUp(service, dice);
     await service.start();
     return [
       ...(await examineAll(tracked)),
@@ -93,16 +94,16 @@ export async function openCrashes(service: Service, seed: number): Promise<Crash
   };
 }
 
-async function customer(tracked: Tracked, random: Random, killed: AbortSignal): Promise<void> {
+async function customer(tracked: Tracked, dice: Random, killed: AbortSignal): Promise<void> {
   while (!killed.aborted) {
-    if (!(await stepOf(tracked, random))) return;
-    await delay(random() * PAUSE_MS, undefined, { signal: killed }).catch(() => {});
+    if (!(await stepOf(tracked, dice))) return;
+    await delay(dice() * PAUSE_MS, undefined, { signal: killed }).catch(() => {});
   }
 }
 
-async function killComingUp(service: Service, random: Random): Promise<void> {
+async function killComingUp(service: Service, dice: Random): Promise<void> {
   const started = service.start().catch(() => {});
-  await delay(random() * COMING_UP_MS);
+  await delay(dice() * COMING_UP_MS);
   await service.kill();
   await started;
 }

@@ -20,7 +20,7 @@ import { insertServer } from '../../src/servers/rows.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { fakeDisk } from '../fakes/disk.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
-import { random } from '../support/random.ts';
+import { chance } from '../support/random.ts';
 import { freshStore, serverRow } from '../support/store.ts';
 
 const MIB = 1_048_576;
@@ -156,7 +156,7 @@ test('F-04: a directory swapped for a link while it is measured lends nothing of
   for (let n = 0; n < 200; n++) await mkdir(join(dir, `other-${n}`));
   const ended = new Int32Array(new SharedArrayBuffer(4));
   const workerData = { directory: join(dir, 'dir'), outside, ended };
-  const worker = new Worker(new URL('swapper.ts', import.meta.url), { workerData });
+  const worker = new Worker(new URL('../jail/swapper.ts', import.meta.url), { workerData });
   const over = once(worker, 'exit');
   t.teardown(() => worker.terminate());
   await once(worker, 'online');
@@ -393,8 +393,7 @@ test('nothing is set aside that the machine has no room for; one look holds for 
 
 test('E-05: whatever is written at the same time, however slowly, never takes what is left for games', async (t) => {
   const clock = fakeClock();
-  const seed = Date.now() % 1_000_000;
-  const dice = random(seed);
+  const dice = chance(t);
   // Two folders on one disk, one on another.
   const left = new Map([
     [1, 100_000],
@@ -429,7 +428,7 @@ test('E-05: whatever is written at the same time, however slowly, never takes wh
         for (let n = 0; n < dice() * 30; n++) await turn();
         done += bytes;
         left.set(device, left.get(device)! - bytes);
-        t.true(left.get(device)! >= least, `seed ${seed}: ${left.get(device)} bytes are left of disk ${device}`);
+        t.true(left.get(device)! >= least, `${left.get(device)} bytes are left of disk ${device}`);
         hold.landed(bytes);
         if (dice() < 0.1) await clock.advance(1_500);
       }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
 import Docker, { type ContainerStats } from 'dockerode';
-import { array, assert, asyncProperty, constantFrom, integer, record, string } from 'fast-check';
+import { array, assert, asyncProperty, constantFrom, integer, record, string } from '../support/property.ts';
 import { pino } from 'pino';
 import { logArchive } from '../../src/engines/docker/archive.ts';
 import { containerName } from '../../src/engines/docker/container.ts';

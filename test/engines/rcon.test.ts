@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { createRconConsole } from '../../src/engines/console/rcon.ts';
 import type { Address } from '../../src/kernel/address.ts';
+import { chance } from '../support/random.ts';
 
 interface Packet {
   id: number;
@@ -92,8 +93,9 @@ test('P-07, P-08: replies come whole, whatever their length, over one connection
 });
 
 test('P-07: commands given at once are answered in turn', async (t) => {
+  const dice = chance(t);
   const fake = await fakeConsole(t, async (command) => {
-    await sleep(Math.random() * 5);
+    await sleep(dice() * 5);
     return `did ${command}`;
   });
   const rcon = console(t);

@@ -11,6 +11,7 @@ import { chargeOf } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
+import { chance } from '../support/random.ts';
 import { type ServerRecord, type Service, runningGames, startService } from '../support/service.ts';
 import { type Books, SERVERS, customers } from './customers.ts';
 
@@ -32,14 +33,14 @@ const SETTINGS = {
 async function life(service: Service, books: Books, nth: number): Promise<void> {
   if (nth % 4 === 3) {
     const started = service.start().catch(() => {});
-    await delay(200 + Math.random() * 1_000);
+    await delay(200 + books.dice() * 1_000);
     await service.kill();
     return started;
   }
   await service.start();
   const ended = new AbortController();
   const work = customers(service, books, ended.signal);
-  await delay(200 + Math.random() * 2_000);
+  await delay(200 + books.dice() * 2_000);
   await service.kill();
   ended.abort();
   await work;
@@ -181,6 +182,7 @@ test(`killed ${KILLS} times while servers start, stop, crash, come and go, minut
     deleted: new Set(),
     closed: new Map(),
     guests: 0,
+    dice: chance(t),
   };
   for (let nth = 0; nth < KILLS; nth++) {
     await life(service, books, nth);

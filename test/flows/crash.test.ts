@@ -1,16 +1,15 @@
-import { randomInt } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openCrashes, PROJECTS } from '../crash/driver.ts';
 import { modrinth } from '../support/modrinth.ts';
+import { SEED } from '../support/random.ts';
 import { type Service, startService } from '../support/service.ts';
 
-/** `npm run test:crash` asks for more, and names a seed to do it again. */
+/** `npm run test:crash` asks for more. */
 const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 20);
 const SECONDS = Number(process.env['CRASH_SECONDS'] ?? 90);
-const SEED = Number(process.env['CRASH_SEED'] ?? randomInt(1_000_000));
 /** On a machine that others keep busy, too. */
 const FEWEST = 3;
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { pay } from '../support/payment-page.ts';
+import type { Random } from '../support/random.ts';
 import { type ServerRecord, type Service, runningGames } from '../support/service.ts';
 
 /** Servers that are there all the time; others come and go. */
@@ -20,6 +21,7 @@ export interface Books {
   /** Entries of the ledger that were closed when it was last looked at, by id. */
   closed: Map<number, LedgerRow>;
   guests: number;
+  dice: Random;
 }
 
 type Outcome = 'done' | 'refused' | 'unknown';
@@ -29,7 +31,7 @@ export async function customers(service: Service, books: Books, ended: AbortSign
   const until = async (work: () => Promise<void>, pauseMs: number) => {
     while (!ended.aborted) {
       await work();
-      await delay(Math.random() * pauseMs, undefined, { signal: ended }).catch(() => {});
+      await delay(books.dice() * pauseMs, undefined, { signal: ended }).catch(() => {});
     }
   };
   await Promise.all([
@@ -41,12 +43,12 @@ export async function customers(service: Service, books: Books, ended: AbortSign
 }
 
 /** Awake, asleep, now and then crashed. */
-async function live(service: Service, { wishes }: Books, id: string): Promise<void> {
-  const dice = Math.random();
+async function live(service: Service, { wishes, dice }: Books, id: string): Promise<void> {
+  const fate = dice();
   const wish = wishes.get(id) ?? null;
   wishes.set(id, null);
-  if (dice < 0.08) return crash(service, id);
-  const start = dice < 0.75;
+  if (fate < 0.08) return crash(service, id);
+  const start = fate < 0.75;
   const outcome = await ask(service, 'POST', `/v1/servers/${id}:${start ? 'start' : 'stop'}`);
   if (outcome === 'done') wishes.set(id, start ? 'awake' : 'asleep');
   if (outcome === 'refused') wishes.set(id, wish);

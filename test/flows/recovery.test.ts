@@ -14,6 +14,7 @@ import { joinRaw, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
 import { type Service, runningGames, startService } from '../support/service.ts';
+import { chance } from '../support/random.ts';
 
 const run = promisify(execFile);
 const SLOW = { SANDBOX_FAULTS: 'START_MS=2500' };
@@ -132,6 +133,7 @@ test('each start has a console password of its own, by which the next service st
 
 test('killed at random, again and again: nothing that was acknowledged is lost, the database stays whole', async (t) => {
   t.timeout(180_000);
+  const dice = chance(t);
   const service = await startService(t);
   const ids = ['a1', 'a2', 'a3'];
   for (const id of ids) await service.create(id, '1.20.4');
@@ -143,7 +145,7 @@ test('killed at random, again and again: nothing that was acknowledged is lost, 
       wishes.set(id, verb === 'start' ? 'running' : 'hibernated');
     });
     const settled = Promise.allSettled(busy);
-    await delay(Math.random() * 400);
+    await delay(dice() * 400);
     await service.kill();
     await settled;
     await service.start();

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { type Progress, createBootLog } from '../../src/game/boot-log.ts';
 
 const LOGS = new URL('../fixtures/boot-logs', import.meta.url);

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import type { Exit } from '../../src/engines/engine.ts';
 import { type DiagnosisContext, diagnose } from '../../src/game/diagnosis/diagnosis.ts';
 

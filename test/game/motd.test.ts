@@ -1,5 +1,5 @@
 import test from 'ava';
-import { array, assert, constantFrom, oneof, property, string } from 'fast-check';
+import { array, assert, constantFrom, oneof, property, string } from '../support/property.ts';
 import { type TextComponent, toComponent } from '../../proxy/text.ts';
 import { COLORS, colorValue, nearestCode } from '../../src/game/motd/colors.ts';
 import { checkMotd, motdCodes, motdText, parseMotd } from '../../src/game/motd/motd.ts';

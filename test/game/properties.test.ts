@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { array, assert, constantFrom, dictionary, oneof, property, string } from 'fast-check';
+import { array, assert, constantFrom, dictionary, oneof, property, string } from '../support/property.ts';
 import { managementSecret } from '../../src/game/management-settings.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { formatProperties, parseProperties } from '../../src/game/properties/format.ts';

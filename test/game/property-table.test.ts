@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { assert, constantFrom, oneof, property, string } from 'fast-check';
+import { assert, constantFrom, oneof, property, string } from '../support/property.ts';
 import { liftConnectionThrottle } from '../../src/game/connection-throttle.ts';
 import { compareVersions } from '../../src/game/minecraft-version.ts';
 import { parseProperties } from '../../src/game/properties/format.ts';

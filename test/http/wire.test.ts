@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { z } from 'zod';
 import { readBody } from '../../src/http/body.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';

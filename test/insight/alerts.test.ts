@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { createAlerts } from '../../src/insight/alerts/alerts.ts';
 import { type Notice, webhookBody } from '../../src/insight/alerts/body.ts';
 import { createWebhookOutbox } from '../../src/insight/alerts/outbox.ts';

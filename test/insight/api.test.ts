@@ -1,5 +1,5 @@
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { readTickStats, tickCommands } from '../../src/game/tick-stats.ts';
 import { insertSample } from '../../src/insight/metric-rows.ts';
 import { createMetrics } from '../../src/insight/metrics.ts';

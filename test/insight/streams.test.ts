@@ -4,7 +4,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, get } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import type { z } from 'zod';
 import { eventData } from '../../src/cli/sse.ts';
 import { FrameStream } from '../../src/http/frame-stream.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { checkWebhookUrl } from '../../src/insight/alerts/webhook-url.ts';
 import { isPublicAddress } from '../../src/kernel/public-address.ts';
 

@@ -23,7 +23,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { formatProperties, parseProperties } from '../../src/game/properties/format.ts';
 import { requireProc } from '../../src/jail/descriptors.ts';
 import { type Jail, type JailFile, type JailOptions, openJail } from '../../src/jail/jail.ts';

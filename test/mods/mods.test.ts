@@ -1,6 +1,6 @@
 import { join, normalize, win32 } from 'node:path';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { CORES } from '../../src/game/container.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { pick } from '../../src/mods/choice.ts';

@@ -12,7 +12,7 @@ import { cpuTime } from '../support/cpu.ts';
 import { needs } from '../support/needs.ts';
 import { type OperatorSite, openOperatorSite } from './operator-site.ts';
 
-const INSPECT = readFileSync(join(import.meta.dirname, 'inspect.js'), 'utf8');
+const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
 const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
 
 test.after.always(closeBrowser);

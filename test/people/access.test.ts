@@ -23,6 +23,7 @@ import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { postgresUrl } from '../store/postgres.ts';
+import { chance } from '../support/random.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 
 const log = createLog({ level: 'silent' });
@@ -79,11 +80,12 @@ async function kill(child: Child): Promise<void> {
 }
 
 test('killed again and again: what was acknowledged is there, nothing by halves, and the next one starts at once', async (t) => {
+  const dice = chance(t);
   const file = join(await directory(t), 'store.db');
   const url = `sqlite:${file}`;
   for (let round = 0; round < 5; round++) {
     const child = await startChild(t, url);
-    await child.reaches(1 + Math.floor(Math.random() * 300));
+    await child.reaches(1 + Math.floor(dice() * 300));
     await kill(child);
     const store = await openStore(url, TABLES);
     try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { type AccessChange, createAccessChanges } from '../../src/http/access-changes.ts';
 import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/csrf.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/http/session-cookie.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { onlinePlayers } from '../../src/game/online-players.ts';
 import {
   type PlayerChange,

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import mc from 'minecraft-protocol';
 import {
   FrameReader,

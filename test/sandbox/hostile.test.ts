@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { deflateSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
-import { assert, asyncProperty, uint8Array } from 'fast-check';
+import { assert, asyncProperty, uint8Array } from '../support/property.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { startSandbox } from './spawn.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { freePort } from '../support/service.ts';
-import { assert, dictionary, property, string } from 'fast-check';
+import { assert, dictionary, property, string } from '../support/property.ts';
 import { formatProperties, parseProperties } from '../../src/sandbox/properties.ts';
 import { levelDirectory } from '../../src/sandbox/storage.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';

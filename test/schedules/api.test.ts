@@ -1,5 +1,5 @@
 import test from 'ava';
-import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check';
+import { array, assert, constantFrom, integer, oneof, property, string } from '../support/property.ts';
 import type { Scope } from '../../src/http/scopes.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';

@@ -5,7 +5,7 @@ import { BlockList, type Socket, connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import ssh2, { type Client } from 'ssh2';
 import { createLog } from '../../src/kernel/log.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';

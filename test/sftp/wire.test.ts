@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { attributesOf, longName, readAttributes } from '../../src/sftp/attributes.ts';
 import { packetsOf } from '../../src/sftp/frames.ts';
 import { readInit, readRequest } from '../../src/sftp/requests.ts';

@@ -1,5 +1,14 @@
-/** Numbers from 0 to below 1 that a seed says again (mulberry32). */
-export function random(seed: number): () => number {
+import { randomInt } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+
+/** From 0 to below 1. */
+export type Random = () => number;
+
+/** Where all chance in the tests of a run begins: `TEST_SEED`, which repeats a run's choices, or a new number. */
+export const SEED = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31));
+
+/** Numbers that a seed fixes (mulberry32). */
+export function random(seed: number): Random {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -7,4 +16,12 @@ export function random(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** The chance of one test, fixed by `SEED`; the seed is printed where the test fails. */
+export function chance(t: ExecutionContext): Random {
+  t.teardown(() => {
+    if (!t.passed) t.log(`TEST_SEED=${SEED} repeats it`);
+  });
+  return random(SEED);
 }

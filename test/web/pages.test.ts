@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Router } from '@koa/router';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../support/property.ts';
 import { sessionCookie } from '../../src/http/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { REVEAL_MS, createReveals } from '../../src/people/keys/reveal.ts';

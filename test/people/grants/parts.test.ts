@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import test from 'ava';
-import * as fc from 'fast-check';
+import * as fc from '../../support/property.ts';
 import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
 import { mintToken } from '../../../src/kernel/ids.ts';
 import { StatusError } from '../../../src/kernel/status.ts';
