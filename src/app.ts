@@ -18,6 +18,7 @@ import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { openNodeServices } from './operators/node-services.ts';
 import type { FirstRun } from './people/first-run.ts';
 import { openMailer } from './people/mail/mailer.ts';
+import { isOperatorAccount } from './people/rows.ts';
 import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { startReconcile } from './servers/reconcile.ts';
@@ -63,7 +64,7 @@ export async function startApp(
     const { store, rconPassword } = installation;
     const gameHost = await openGameHost(startup, installation);
     const { engine, typed: console, trusted } = gameHost;
-    const cores = createCoreRules({ store, trusted });
+    const cores = createCoreRules({ trusted, isOperatorAccount: (accountId) => isOperatorAccount(store, accountId) });
     const mailer = await openMailer(startup);
     const hosting = await openHosting(startup, {
       ...installation,

@@ -1,4 +1,4 @@
-import type { ServerRow } from '../servers/rows.ts';
+import type { OwnerSettings } from './settings.ts';
 
 /** How a core's build is named to the game image, and by what its installer's work tells which one it has put there. */
 export interface BuildPin {
@@ -13,7 +13,7 @@ export interface BuildPin {
 }
 
 /** What of a row decides whether a build fits. */
-export type BuildOf = Pick<ServerRow, 'type' | 'version' | 'modpackPlatform'>;
+export type BuildOf = Pick<OwnerSettings, 'type' | 'version' | 'modpackPlatform'>;
 
 const NUMBER = /^[1-9]\d{0,8}$/;
 const LOADER = /^\d[0-9A-Za-z.+-]{0,47}$/;

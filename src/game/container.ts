@@ -1,11 +1,11 @@
 import { isAbsolute } from 'node:path';
 import { EngineError, type GameSpec, type PublishedPort } from '../engines/engine.ts';
 import { heapMb } from '../engines/java-heap.ts';
-import type { ServerRow } from '../servers/rows.ts';
 import { buildEnv } from './build-pins.ts';
 import { arclightLoader } from './core-versions.ts';
 import { javaFor, javaRange } from './java-version.ts';
 import { modpackEnv } from './modpack-env.ts';
+import type { OwnerSettings } from './settings.ts';
 
 /** The core that is part of Dormouse: a small game server without downloads. */
 export const SANDBOX = 'sandbox';
@@ -47,6 +47,9 @@ export const MANAGEMENT_PORT = 25_585;
 /** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
 export const STOP_SECONDS = 90;
 
+/** The part of a server's row that a specification is made of. */
+export type GameRow = OwnerSettings & { id: string };
+
 /** What a specification needs besides the row. */
 export interface GameSettings {
   /** The server's data root on this machine, absolute. */
@@ -65,7 +68,7 @@ export interface GameSettings {
 }
 
 /** What an engine needs to run the server. Rejects, as EngineError, a row that names no core, version or pack of ours. */
-export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
+export function gameSpec(row: GameRow, settings: GameSettings): GameSpec {
   if (!isAbsolute(settings.dataDir)) throw new TypeError(`the data root must be absolute: ${settings.dataDir}`);
   if (!CORES.includes(row.type)) throw new EngineError('core_unavailable', `There is no core called "${row.type}".`);
   // A version reaches the image's shell scripts, so it may hold nothing a shell or a path would read.
@@ -90,7 +93,7 @@ export function gameSpec(row: ServerRow, settings: GameSettings): GameSpec {
 }
 
 /** The same, to run the installer alone: downloads, packs and loaders, then an exit with code 0 instead of a game. */
-export function installSpec(row: ServerRow, settings: GameSettings): GameSpec {
+export function installSpec(row: GameRow, settings: GameSettings): GameSpec {
   const spec = gameSpec(row, settings);
   return { ...spec, env: { ...spec.env, SETUP_ONLY: 'true' } };
 }
@@ -107,7 +110,7 @@ function imageFor(image: string, java: string): string {
   return ['', 'latest', 'stable'].includes(tag) ? `${name}:${java}` : `${name}:${tag}-${java}`;
 }
 
-function sandboxEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+function sandboxEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   return {
     EULA: 'TRUE',
     VERSION: row.version,
@@ -119,7 +122,7 @@ function sandboxEnv(row: ServerRow, settings: GameSettings): Record<string, stri
 }
 
 // No user text in here: the image expands `%…%` in property values, downloads what lists name and sources env files.
-function imageEnv(row: ServerRow, settings: GameSettings): Record<string, string> {
+function imageEnv(row: OwnerSettings, settings: GameSettings): Record<string, string> {
   const heap = heapMb(row.ramMb);
   const pack = modpackEnv(row);
   return {

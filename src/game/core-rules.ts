@@ -1,7 +1,4 @@
 import { StatusError } from '../kernel/status.ts';
-import { isOperatorAccount } from '../people/rows.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import type { Store } from '../store/store.ts';
 import { SANDBOX } from './container.ts';
 
 /** Whose servers may run code that was uploaded. `nobody`: it would run with all rights of this machine. */
@@ -13,15 +10,20 @@ export type TrustedWithCode = 'everybody' | 'operators' | 'nobody';
  */
 export interface CoreRules {
   /** PERMISSION_DENIED UPLOADED_CODE_NOT_ALLOWED for a server that may not run code of its owner here. */
-  require(row: Pick<ServerRow, 'accountId' | 'type'>): Promise<void>;
+  require(row: { accountId: string; type: string }): Promise<void>;
 }
 
-/** An account is an operator's where one of its own users is one. Asked anew each time, as that may change. */
-export function createCoreRules({ store, trusted }: { store: Store; trusted: TrustedWithCode }): CoreRules {
+export interface CoreRulesOptions {
+  trusted: TrustedWithCode;
+  /** Whether an account is an operator's. Asked anew each time, as that may change. */
+  isOperatorAccount: (accountId: string) => Promise<boolean>;
+}
+
+export function createCoreRules({ trusted, isOperatorAccount }: CoreRulesOptions): CoreRules {
   return {
     async require({ accountId, type }) {
       if (type === SANDBOX || trusted === 'everybody') return;
-      if (trusted === 'operators' && (await isOperatorAccount(store, accountId))) return;
+      if (trusted === 'operators' && (await isOperatorAccount(accountId))) return;
       throw new StatusError('PERMISSION_DENIED', 'UPLOADED_CODE_NOT_ALLOWED', SENTENCES[trusted], {
         metadata: { type },
       });

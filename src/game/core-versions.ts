@@ -1,5 +1,5 @@
-import type { ServerRow } from '../servers/rows.ts';
 import { compareVersions } from './minecraft-version.ts';
+import type { OwnerSettings } from './settings.ts';
 
 /** The first release of the game that a core was ever made for, as its project's downloads list it. */
 const FIRST: Record<string, string> = {
@@ -19,7 +19,7 @@ const FIRST: Record<string, string> = {
 const ENDED: Record<string, string> = { magma: 'mohist, or ketting from 1.20.1 on' };
 
 /** Why there is no such core, or none of it for a version of the game; undefined: there may be one. */
-export function missingCore({ type, version }: Pick<ServerRow, 'type' | 'version'>): string | undefined {
+export function missingCore({ type, version }: Pick<OwnerSettings, 'type' | 'version'>): string | undefined {
   const instead = ENDED[type];
   if (instead !== undefined) return `${type} is not given out any more: its project has ended. Choose ${instead}`;
   const first = FIRST[type];

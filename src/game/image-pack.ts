@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { type Jail, openJail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
-import type { PackMake, PackRef } from '../mods/packs.ts';
 import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
+import type { PackMake, PackRef } from './settings.ts';
 
 /** FTB's list of a pack's files is the longest that is read. */
 const MAX_BYTES = 16 * MIB;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { removeIfThere } from '../jail/if-there.ts';
 import { type Jail, openJail } from '../jail/jail.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
-import { removeIfThere } from '../mods/placed-files.ts';
 import { type BuildOf, type BuildPin, buildPin } from './build-pins.ts';
 import { jsonIn } from './image-pack.ts';
 

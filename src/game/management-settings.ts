@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
-import type { ServerRow } from '../servers/rows.ts';
 import { MANAGEMENT_PORT, SANDBOX } from './container.ts';
 import { compareVersions } from './minecraft-version.ts';
+import type { OwnerSettings } from './settings.ts';
 
 /** The first release that has a management port (https://minecraft.wiki/w/Minecraft_Server_Management_Protocol). */
 const SINCE = '1.21.9';
 
 /** The part of a server's row that decides whether its game has a management port. */
-export type ManagedRow = Pick<ServerRow, 'type' | 'version'>;
+export type ManagedRow = Pick<OwnerSettings, 'type' | 'version'>;
 
 /** Whether the game of a server is known to have a management port; the sandbox without a version is the newest release. */
 export function hasManagement({ type, version }: ManagedRow): boolean {

@@ -1,7 +1,7 @@
 import { EngineError } from '../engines/engine.ts';
-import type { ServerRow } from '../servers/rows.ts';
+import type { OwnerSettings } from './settings.ts';
 
-type Pack = Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
+type Pack = Pick<OwnerSettings, 'modpackPlatform' | 'modpackRef' | 'modpackVersion' | 'version'>;
 
 /** What a pack's name may be made of to be handed to the image. */
 export const SLUG = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;

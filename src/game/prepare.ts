@@ -2,14 +2,14 @@ import { chown, mkdir } from 'node:fs/promises';
 import { dataRoot } from '../jail/data-root.ts';
 import { handOver } from '../jail/hand-over.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import type { ServerRow } from '../servers/rows.ts';
 import { liftConnectionThrottle } from './connection-throttle.ts';
+import type { GameRow } from './container.ts';
 import { acceptEula, writeProperties } from './properties/properties.ts';
 
 /** Makes the data root ready for a boot: the folder, the accepted licence, the properties. Idempotent. */
 export async function prepareDataRoot(
   dataDir: string,
-  row: ServerRow,
+  row: GameRow,
   rconPassword: string,
   owner?: FileOwner,
 ): Promise<void> {

@@ -1,9 +1,10 @@
+import { removeIfThere, sizeIfThere } from '../jail/if-there.ts';
 import type { Jail, Staging } from '../jail/jail.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { isModPath } from './folders.ts';
-import { type Placed, readPlaced, removeIfThere, sizeIfThere, writePlaced } from './placed-files.ts';
+import { type Placed, readPlaced, writePlaced } from './placed-files.ts';
 import type { ModRegistry } from './registries/registry.ts';
 import type { ServerModRow } from './rows.ts';
 import { stageDownload } from './staged-download.ts';

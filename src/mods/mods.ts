@@ -1,3 +1,4 @@
+import type { PackRef } from '../game/settings.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { openJail } from '../jail/jail.ts';
@@ -10,7 +11,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { placeMods } from './files.ts';
 import { foldersOf } from './folders.ts';
-import { type PackRef, findPack, makeOfPack } from './packs.ts';
+import { findPack, makeOfPack } from './packs.ts';
 import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
 import { type Wish, keyOf, resolveMods } from './resolution.ts';
 import { type ServerModRow, listMods, replaceMods } from './rows.ts';

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type UnpackOptions, unpack } from '../files/archives/read.ts';
 import { SLUG } from '../game/modpack-env.ts';
+import type { PackMake, PackRef } from '../game/settings.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { eachOf } from '../jail/descriptors.ts';
+import { removeIfThere } from '../jail/if-there.ts';
 import { type Jail, type Staging, openJail } from '../jail/jail.ts';
 import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
@@ -15,7 +17,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import { worldsIn } from '../worlds/folders.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
-import { type Placed, readPlaced, removeIfThere, removeUnchanged, writePlaced } from './placed-files.ts';
+import { type Placed, readPlaced, removeUnchanged, writePlaced } from './placed-files.ts';
 import type { ModProject, ModRegistry, ModVersion } from './registries/registry.ts';
 import { stageDownload } from './staged-download.ts';
 
@@ -33,9 +35,6 @@ export interface PackInstall {
   /** 0 to 100. */
   progress: (percent: number) => void;
 }
-
-/** What an installed pack makes of a server's row. */
-export type PackMake = Pick<ServerRow, 'type' | 'version' | 'modpackVersion'>;
 
 /** Installs the pack that a server's row names, in its folder. */
 export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<PackMake>;
@@ -139,9 +138,6 @@ function registryOf(registries: readonly ModRegistry[], platform: string): ModRe
   const sentence = `Packs of ${platform} need the Docker engine, which this installation does not use.`;
   throw new StatusError('FAILED_PRECONDITION', 'MODPACK_UNSUPPORTED', sentence);
 }
-
-/** Which pack, in the words of a server's row. */
-export type PackRef = Pick<ServerRow, 'modpackRef' | 'modpackVersion' | 'version'>;
 
 /** The version that is named, by id or number; else the newest, for the row's Minecraft where it names one. */
 export async function findPack(

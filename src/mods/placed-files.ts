@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { removeIfThere, sizeIfThere } from '../jail/if-there.ts';
 import type { Jail } from '../jail/jail.ts';
 import type { LISTS } from '../jail/secrets.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -41,25 +42,6 @@ export async function writePlaced(jail: Jail, list: PlacedList, placed: Placed):
   await replacement.commit();
 }
 
-/** Size of a plain file; undefined where there is none. */
-export async function sizeIfThere(jail: Jail, path: string): Promise<number | undefined> {
-  try {
-    const { kind, sizeBytes } = await jail.stat(path);
-    return kind === 'file' ? sizeBytes : undefined;
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
-}
-
-export async function removeIfThere(jail: Jail, path: string): Promise<void> {
-  try {
-    await jail.remove(path);
-  } catch (error) {
-    if (!isGone(error)) throw error;
-  }
-}
-
 /** Removes a file that still has this sum (SHA-512); the bytes it had. Any other stays. */
 export async function removeUnchanged(jail: Jail, path: string, sum: string): Promise<number> {
   const sizeBytes = await sizeIfThere(jail, path);
@@ -72,8 +54,4 @@ export async function removeUnchanged(jail: Jail, path: string, sum: string): Pr
   if (hash.digest('hex') !== sum.toLowerCase()) return 0;
   await removeIfThere(jail, path);
   return sizeBytes;
-}
-
-function isGone(error: unknown): boolean {
-  return error instanceof StatusError && (error.code === 'NOT_FOUND' || error.reason === 'NOT_A_DIRECTORY');
 }

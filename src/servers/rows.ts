@@ -1,30 +1,23 @@
 import { EntitySchema } from 'typeorm';
+import type { OwnerSettings } from '../game/settings.ts';
 import { StatusError } from '../kernel/status.ts';
 import { bigint, boolean, id, integer, json, ofAccount, text } from '../store/columns.ts';
 import { isDuplicate } from '../store/errors.ts';
 import type { Sql, Tx } from '../store/writer.ts';
 
 /** What an owner sets, and what runs left behind; the live part of a server is its actor's snapshot. */
-export interface ServerRow {
+export interface ServerRow extends OwnerSettings {
   /** A slug, also the host name's first label; unique in the installation. */
   id: string;
   name: string;
   hostname: string;
   accountId: string;
   container: string;
-  type: string;
-  version: string;
-  ramMb: number;
   plan: string;
   region: string;
-  motd: string;
-  properties: Record<string, string>;
   idleTimeoutMinutes: number;
   alertWebhookUrl: string;
   sftpEnabled: boolean;
-  modpackPlatform: string;
-  modpackRef: string;
-  modpackVersion: string;
   createdAt: number;
   updatedAt: number;
   /** Durations of the last ten cold starts, in ms, newest last. */

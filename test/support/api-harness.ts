@@ -37,7 +37,7 @@ import { authenticate, mintKey } from '../../src/people/keys/keys.ts';
 import { type ApiKeyRow, insertKey } from '../../src/people/keys/rows.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
 import { type MemberRole, insertMember } from '../../src/people/members/rows.ts';
-import { insertAccount, insertUser } from '../../src/people/rows.ts';
+import { insertAccount, insertUser, isOperatorAccount } from '../../src/people/rows.ts';
 import { openSession } from '../../src/people/sessions.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
@@ -200,7 +200,10 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     console: games,
     rconPassword: () => 'secret',
     capacity,
-    cores: createCoreRules({ store, trusted: options.trusted ?? 'everybody' }),
+    cores: createCoreRules({
+      trusted: options.trusted ?? 'everybody',
+      isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
+    }),
     usedBytes: options.usedBytes,
   });
   t.teardown(() => node.close());

@@ -1,7 +1,7 @@
 import { EngineError } from '../../engines/engine.ts';
-import type { Files } from '../../files/files.ts';
 import type { ChangeLock } from '../../jail/change-lock.ts';
 import { dataRoot } from '../../jail/data-root.ts';
+import type { Jail } from '../../jail/jail.ts';
 import { createFolder } from '../../jail/server-folder.ts';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
 import { StatusError } from '../../kernel/status.ts';
@@ -12,8 +12,15 @@ import { formatList, parseList, unreadable } from './changes.ts';
 /** More would take the game itself long to read. */
 const MAX_BYTES = 4 * MIB;
 
+/** The way to servers' files: through the jail, and within the quota. Rejects with StatusError. */
+export interface ServerFiles {
+  /** The first bytes of a file, and whether there are more. */
+  read(serverId: string, path: string, maxBytes: number): Promise<{ content: Buffer; truncated: boolean }>;
+  change<T>(serverId: string, work: (jail: Jail) => Promise<T>): Promise<T>;
+}
+
 export interface PlayerListFilesOptions {
-  files: Pick<Files, 'read' | 'change'>;
+  files: ServerFiles;
   dataDir: string;
   /** What keeps changes and restores apart. */
   lock: ChangeLock;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { FileOwner } from '../../kernel/atomic-file.ts';
-import type { ServerRow } from '../../servers/rows.ts';
 import { BUKKIT_CORES, GAME_PORT, RCON_PORT, SANDBOX } from '../container.ts';
 import { managementProperties } from '../management-settings.ts';
 import { motdCodes, parseMotd } from '../motd/motd.ts';
 import { readPlain, replaceFile } from '../plain-files.ts';
+import type { OwnerSettings } from '../settings.ts';
 import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './format.ts';
 
 /** What the server list shows where the owner set nothing. */
@@ -18,7 +18,7 @@ const LEDGER = '.dormouse-properties';
 
 /** Properties that Dormouse sets itself, by value; an owner's or a file's entries of these names count for nothing. */
 export function ownedProperties(
-  row: Pick<ServerRow, 'motd' | 'type' | 'version'>,
+  row: Pick<OwnerSettings, 'motd' | 'type' | 'version'>,
   rconPassword: string,
 ): ReadonlyMap<string, string> {
   const { motd, type } = row;
@@ -57,7 +57,7 @@ export function isOwnedProperty(name: string): boolean {
 }
 
 /** The part of a server's row that decides its properties. */
-export type PropertiesRow = Pick<ServerRow, 'motd' | 'properties' | 'type' | 'version'>;
+export type PropertiesRow = Pick<OwnerSettings, 'motd' | 'properties' | 'type' | 'version'>;
 
 /**
  * The properties of the next boot: what the file holds, then the owner's, then ours. `before` is what the owner had set

@@ -1,0 +1,24 @@
+/** What an owner sets of a server's game: part of its row. */
+export interface OwnerSettings {
+  /** The server software: one of `CORES`. */
+  type: string;
+  /** Of Minecraft; '' only where a pack or the sandbox decides it. */
+  version: string;
+  ramMb: number;
+  /** In the formats of `parseMotd`; '' for the default. */
+  motd: string;
+  /** Of `server.properties`, by name; those that Dormouse sets itself are never among them. */
+  properties: Record<string, string>;
+  /** `modrinth`, `curseforge`, `ftb`; '' for a server without a mod pack. */
+  modpackPlatform: string;
+  /** The pack's slug or id there. */
+  modpackRef: string;
+  /** The id of one of its versions; '' for the newest. */
+  modpackVersion: string;
+}
+
+/** Which pack, in the words of a server's row. */
+export type PackRef = Pick<OwnerSettings, 'modpackRef' | 'modpackVersion' | 'version'>;
+
+/** What an installed pack makes of a server's row. */
+export type PackMake = Pick<OwnerSettings, 'type' | 'version' | 'modpackVersion'>;
