@@ -6,7 +6,7 @@ import { type Jail, type TreeEntry, openJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { type WithKeyLock, createKeyedMutex, createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import type { Store } from '../store/store.ts';
@@ -22,8 +22,8 @@ export interface ArchivesOptions {
   disk: Disk;
   /** All of a server's backups together may be so large; 0: no limit. */
   quotaBytes: number;
-  /** Default: turns of its own. */
-  alone?: Turns;
+  /** Default: a mutex of its own. */
+  withFilesLock?: WithKeyLock;
   /** Where all that is written at the same time sets its room aside. */
   free: FreeDisk;
   /** What a server's account may take. Default: as much as it likes. */
@@ -41,10 +41,10 @@ export interface Making {
  * too; a restore, which keeps a server down, waits only for what else is done with that server.
  */
 export interface Archives {
-  /** Runs alone on the files of a server, as everything does that replaces or archives them whole. */
-  alone: Turns;
+  /** Runs with the mutex of a server's files, as everything does that replaces or archives them whole. */
+  withFilesLock: WithKeyLock;
   /**
-   * Archives a server's files as they are when `work` calls for it; `work` runs alone on them.
+   * Archives a server's files as they are when `work` calls for it; `work` runs under `withFilesLock`.
    * RESOURCE_EXHAUSTED BACKUP_QUOTA_EXCEEDED or DISK_FULL, then nothing of it is left.
    */
   make<T>(
@@ -54,7 +54,7 @@ export interface Archives {
   ): Promise<T>;
   /**
    * Unpacks a backup beside the server's files, which stay: RESOURCE_EXHAUSTED DISK_FULL where the disk has no room for both,
-   * ArchiveCorrupt, or as a reservation rejects. Runs in `alone`.
+   * ArchiveCorrupt, or as a reservation rejects. Runs under `withFilesLock`.
    */
   stage(backup: BackupRow, making: Making): Promise<void>;
 }
@@ -62,8 +62,8 @@ export interface Archives {
 export type Ref = Pick<BackupRow, 'serverId' | 'id'>;
 
 export function createArchives(options: ArchivesOptions): Archives {
-  const { store, dataDir, owner, disk, quotaBytes, free, alone = createTurns() } = options;
-  const onThisMachine = createTurns();
+  const { store, dataDir, owner, disk, quotaBytes, free, withFilesLock = createKeyedMutex() } = options;
+  const withMachineLock = createMutex();
 
   async function archive({ serverId, id }: Ref, progress: Making['progress'], signal: AbortSignal): Promise<Archive> {
     const root = siblingsOf(dataDir, serverId).root;
@@ -108,11 +108,11 @@ export function createArchives(options: ArchivesOptions): Archives {
   }
 
   return {
-    alone,
+    withFilesLock,
     make: (backup, { signal, progress }, work) =>
-      onThisMachine('', () => {
+      withMachineLock(() => {
         signal.throwIfAborted();
-        return alone(backup.serverId, () => {
+        return withFilesLock(backup.serverId, () => {
           signal.throwIfAborted();
           return work((moved) => archive(backup, progress, AbortSignal.any([signal, moved])));
         });

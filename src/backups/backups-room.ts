@@ -10,7 +10,7 @@ import { type Disk, unlimitedDisk } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Turns } from '../kernel/mutex.ts';
+import type { WithKeyLock } from '../kernel/mutex.ts';
 import { listServerIds } from '../servers/rows.ts';
 import type { EffectHost } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -39,7 +39,7 @@ export interface BackupRoomOptions {
   /** What keeps changes and restores apart. */
   lock: ChangeLock;
   /** See `Archives`. Default: turns of its own. */
-  alone?: Turns;
+  withFilesLock?: WithKeyLock;
   /** See `ArchivesOptions`. Default: one of its own. */
   free?: FreeDisk;
   /** See `ArchivesOptions`. */
@@ -84,7 +84,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     maintain,
     async erase(serverId) {
       await backups?.end(serverId);
-      await archives.alone(serverId, async () => {
+      await archives.withFilesLock(serverId, async () => {
         const { staged, previous, trash } = siblingsOf(dataDir, serverId);
         for (const path of [staged, previous, trash, archiveFolder(dataDir, serverId)]) await removeTree(path);
       });

@@ -98,7 +98,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
       const failure = await keepChanged(work);
       if (failure !== null) return failure;
     }
-    return await archives.alone(serverId, async () => {
+    return await archives.withFilesLock(serverId, async () => {
       signal.throwIfAborted();
       if (job.kind === 'world.delete') return await remove(work);
       return job.target === PREVIOUS ? await undo(work) : await restore(work);

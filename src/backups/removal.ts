@@ -12,7 +12,7 @@ import { type BackupRow, PREVIOUS } from './rows.ts';
 
 export interface BackupRemovalOptions {
   store: Store;
-  archives: Pick<Archives, 'alone'>;
+  archives: Pick<Archives, 'withFilesLock'>;
   clock: Clock;
   log: Log;
   dataDir: string;
@@ -60,7 +60,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
   async function finishDrop(row: BackupRow): Promise<void> {
     const { serverId, id } = row;
     try {
-      if (id === PREVIOUS) await archives.alone(serverId, () => dropAside(serverId));
+      if (id === PREVIOUS) await archives.withFilesLock(serverId, () => dropAside(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
       // Who wants it gone is not kept waiting by a storage that is.

@@ -1,5 +1,6 @@
 import { sumTicks } from '../insight/telemetry-rows.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { createMutex } from '../kernel/mutex.ts';
 import type { Store } from '../store/store.ts';
 
 /** A tick is in the store this long after its instant; what is younger may still be under way. */
@@ -12,7 +13,7 @@ const SETTLED_MS = 10_000;
 export function createChargeCount(store: Store, clock: Clock): () => Promise<{ ticks: number; micros: number }> {
   const total = { ticks: 0, micros: 0 };
   let countedTo = clock.now() - SETTLED_MS;
-  let turn: Promise<unknown> = Promise.resolve();
+  const withLock = createMutex();
 
   async function count(): Promise<{ ticks: number; micros: number }> {
     const until = clock.now() - SETTLED_MS;
@@ -24,9 +25,5 @@ export function createChargeCount(store: Store, clock: Clock): () => Promise<{ t
     return { ...total };
   }
 
-  return () => {
-    const result = turn.then(count);
-    turn = result.catch(() => {});
-    return result;
-  };
+  return () => withLock(count);
 }

@@ -1,6 +1,7 @@
 import type { Engine, Game } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { createMutex } from '../kernel/mutex.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/live.ts';
@@ -59,7 +60,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   const { store, clock, steady, engine, servers, sessions, prices, log, record, afterRound = async () => {} } = options;
   let provenAt = -Infinity;
   let endedAt = steady.now();
-  let turn: Promise<unknown> = Promise.resolve();
+  /** Rounds one by one, so that none reads what another is about to change. */
+  const withLock = createMutex();
   let cancel = () => {};
   let closed = false;
   let rounds = 0;
@@ -158,16 +160,9 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     for (const session of lost) await recordWriteOff(record, tx, session, { lostMs: until - session.provenAt, at });
   }
 
-  /** Rounds in line, so that none reads what another is about to change. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.catch(() => {});
-    return result;
-  }
-
   async function minute(): Promise<void> {
     if (closed) return;
-    cancel = clock.at(clock.now() + TICK_MS, () => void inTurn(minute));
+    cancel = clock.at(clock.now() + TICK_MS, () => void withLock(minute));
     try {
       await round();
       if (rounds++ % (HOUR_MS / TICK_MS) === 0) await hourly();
@@ -185,14 +180,14 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   await store.write(async (tx) => {
     for (const now of servers.live()) await sessions.adopt(tx, now);
   });
-  await inTurn(minute);
+  await withLock(minute);
   return {
-    round: () => inTurn(round),
+    round: () => withLock(round),
     ageMs: () => steady.now() - endedAt,
     async close() {
       closed = true;
       cancel();
-      await turn;
+      await withLock(async () => {});
     },
   };
 }

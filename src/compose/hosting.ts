@@ -5,7 +5,7 @@ import { TELLS_OWNERS } from '../engines/process/sockets.ts';
 import { type Files, createFiles } from '../files/files.ts';
 import { type ChangeLock, createChangeLock } from '../jail/change-lock.ts';
 import { createOpenFiles } from '../jail/open-files.ts';
-import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { type Mods, createMods } from '../mods/mods.ts';
 import { type InstallPack, createPackInstaller } from '../mods/packs.ts';
@@ -31,8 +31,8 @@ export interface Hosting {
   /** Undefined where no database server is set. */
   databases: ServerDatabases | undefined;
   serverPorts: ServerPorts;
-  /** Turns of whatever replaces or archives a server's files whole, or changes its mods. */
-  alone: Turns;
+  /** The mutex, by server, of whatever replaces or archives a server's files whole, or changes its mods. */
+  withFilesLock: WithKeyLock;
   /** What keeps changes of a server's files and restores apart. */
   lock: ChangeLock;
 }
@@ -76,7 +76,7 @@ export async function openHosting(startup: Startup, options: HostingOptions): Pr
   const reserved = new Set([config.httpPort, config.proxyPort, config.sftpPort]);
   const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
   const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
-  return { disks, files, sftp, databases, serverPorts, alone: createTurns(), lock, workers };
+  return { disks, files, sftp, databases, serverPorts, withFilesLock: createKeyedMutex(), lock, workers };
 }
 
 async function openDatabases(
@@ -105,15 +105,15 @@ export function openContent(
     store,
     disks,
     owner,
-    alone,
+    withFilesLock,
     lock,
     workers,
-  }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'alone' | 'lock' | 'workers'>,
+  }: Pick<HostingOptions, 'store' | 'owner'> & Pick<Hosting, 'disks' | 'withFilesLock' | 'lock' | 'workers'>,
 ): Content {
   const registries = openModRegistries(config, clock);
   const content = { registries, disk: disks.quota, dataDir: config.dataDir, owner };
   return {
-    mods: createMods({ ...content, store, alone, lock }),
+    mods: createMods({ ...content, store, withFilesLock, lock }),
     installPack: createPackInstaller({ ...content, workers }),
   };
 }

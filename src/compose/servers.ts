@@ -33,7 +33,7 @@ export interface OpenServersOptions
   extends
     GameHost,
     Content,
-    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'alone' | 'lock' | 'workers'>,
+    Pick<Hosting, 'disks' | 'sftp' | 'databases' | 'serverPorts' | 'withFilesLock' | 'lock' | 'workers'>,
     Pick<Money, 'sessions' | 'capacity' | 'steady'> {
   store: Store;
   consolePasswords: ConsolePasswords;
@@ -51,7 +51,7 @@ const INSTALL_MS = 30 * MINUTE_MS;
 export function openServers({ config, log, clock, onClose }: Startup, options: OpenServersOptions): OpenServers {
   const { store, engine, console, typed, management, owner, rconPassword, steady } = options;
   const { sessions, telemetry, outbox } = options;
-  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, alone, lock, cores } = options;
+  const { disks, sftp, databases, serverPorts, capacity, mods, installPack, withFilesLock, lock, cores } = options;
   const { dataDir } = config;
   let outages = 0;
   const backupRoom = createBackupRoom({
@@ -67,7 +67,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     disk: disks.quota,
     free: disks.free,
     accounts: disks.accounts,
-    alone,
+    withFilesLock,
     lock,
     release: (id) => sftp.cut(id),
   });

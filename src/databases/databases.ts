@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { createTurns } from '../kernel/mutex.ts';
+import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { requireServer } from '../servers/rows.ts';
@@ -65,14 +65,14 @@ const ALL_KINDS = '-Aa1';
 /** Begins by settling what an earlier run left unsettled, without waiting for it. */
 export function createServerDatabases(options: ServerDatabasesOptions): ServerDatabases {
   const { store, clock, databases, secret, log } = options;
-  const inTurn = createTurns();
+  const withLock = createMutex();
   let cancelRetry: (() => void) | undefined;
   let closed = false;
   void settleAll();
 
   /** Brings the database server to agree with the row as it is now; two changes of a password in the order of their rows. */
   const settle = (name: string) =>
-    inTurn('settle', async () => {
+    withLock(async () => {
       const row = await getDatabase(store, name);
       if (row === undefined || row.settled) return;
       if (row.serverId === null) await databases.remove(name);
@@ -186,7 +186,7 @@ export function createServerDatabases(options: ServerDatabasesOptions): ServerDa
     async close() {
       closed = true;
       cancelRetry?.();
-      await inTurn('settle', async () => {});
+      await withLock(async () => {});
       await databases.close();
     },
   };

@@ -1,16 +1,34 @@
-/** Runs `work` after all earlier work of the same key has ended, so that a check holds until what it allows is done. */
-export type Turns = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+/** Runs `work` once all earlier work under the same mutex has ended, and settles as it does; its failure keeps nobody else out. */
+export type WithLock = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** Turns of one kind; different keys don't wait for each other. Keys without work under way take no memory. */
-export function createTurns(): Turns {
-  const last = new Map<string, Promise<unknown>>();
-  return async function inTurn(key, work) {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
-    last.set(key, turn);
+/** The same with a mutex for each key: different keys don't wait for each other. */
+export type WithKeyLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/** A mutex. Work gets it in the order in which it was asked for; work that asks for a mutex it holds waits for ever. */
+export function createMutex(): WithLock {
+  let last: Promise<unknown> = Promise.resolve();
+  return function withLock(work) {
+    const result = last.then(work);
+    last = result.catch(() => {});
+    return result;
+  };
+}
+
+/** Mutexes by key. Keys without work in flight take no memory. */
+export function createKeyedMutex(): WithKeyLock {
+  const held = new Map<string, { withLock: WithLock; users: number }>();
+  return async function withLock(key, work) {
+    const mutex = held.get(key) ?? { withLock: createMutex(), users: 0 };
+    held.set(key, mutex);
+    mutex.users += 1;
     try {
-      return await turn;
+      return await mutex.withLock(work);
     } finally {
-      if (last.get(key) === turn) last.delete(key);
+      mutex.users -= 1;
+      if (mutex.users === 0) held.delete(key);
     }
   };
 }
+
+export type Turns = WithKeyLock;
+export { createKeyedMutex as createTurns };

@@ -5,7 +5,7 @@ import { openJail } from '../jail/jail.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import type { Disk } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { type Turns, createTurns } from '../kernel/mutex.ts';
+import { type WithKeyLock, createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -24,8 +24,8 @@ export interface ModsOptions {
   owner: FileOwner | undefined;
   /** What keeps changes and restores apart. */
   lock: ChangeLock;
-  /** Where what replaces or archives a server's files whole has its turns too (`Archives.alone`). */
-  alone?: Turns;
+  /** The mutex, by server, of what replaces or archives its files whole (`Archives.withFilesLock`). */
+  withFilesLock?: WithKeyLock;
 }
 
 type Host = Pick<ServerRow, 'id' | 'type' | 'version'>;
@@ -77,8 +77,8 @@ export interface Mods {
 }
 
 export function createMods(options: ModsOptions): Mods {
-  const { store, registries, disk, dataDir, owner, lock, alone = createTurns() } = options;
-  const inTurn = createTurns();
+  const { store, registries, disk, dataDir, owner, lock, withFilesLock = createKeyedMutex() } = options;
+  const withLock = createKeyedMutex();
   const under = new Map<string, Set<AbortController>>();
 
   function registry(source: string): ModRegistry {
@@ -94,7 +94,7 @@ export function createMods(options: ModsOptions): Mods {
     const signal = AbortSignal.any([caller, end.signal]);
     under.set(id, (under.get(id) ?? new Set()).add(end));
     try {
-      return await inTurn(id, async () => {
+      return await withLock(id, async () => {
         signal.throwIfAborted();
         return await work(signal);
       });
@@ -130,7 +130,7 @@ export function createMods(options: ModsOptions): Mods {
       }
     };
     // A start waits for files being put in place, not for downloads.
-    const decide = (put: () => Promise<void>) => alone(server.id, () => change(() => replace(put)));
+    const decide = (put: () => Promise<void>) => withFilesLock(server.id, () => change(() => replace(put)));
     await placeMods({ serverId: server.id, jail, rows, disk, registry, signal, decide });
   }
 
@@ -188,14 +188,14 @@ export function createMods(options: ModsOptions): Mods {
         return changes;
       }),
     settle: (serverId, signal) =>
-      alone(serverId, async () => {
+      withFilesLock(serverId, async () => {
         const rows = await listMods(store, serverId);
         await using jail = await openJail(dataRoot(dataDir, serverId), { owner, secrets: 'open' });
         await placeMods({ serverId, jail, rows, disk, registry, signal });
       }),
     async end(serverId) {
       for (const each of under.get(serverId) ?? []) each.abort();
-      await inTurn(serverId, async () => {});
+      await withLock(serverId, async () => {});
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createTurns } from '../kernel/mutex.ts';
+import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { requireServer } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -46,7 +46,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
   const { store, range, isFree, reserved = new Set(), offered = true } = options;
   const given = new Map<number, ServerPortRow>();
   for (const row of await listServerPorts(store)) given.set(row.hostPort, row);
-  const inTurn = createTurns();
+  const withLock = createMutex();
 
   const of = (serverId: string) =>
     [...given.values()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
@@ -86,7 +86,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
     of,
 
     add: (serverId, wanted, record) =>
-      inTurn('all', async () => {
+      withLock(async () => {
         checkTarget(wanted);
         const slot = slotFor(serverId, wanted);
         const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
@@ -99,7 +99,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
       }),
 
     remove: (serverId, slot, record) =>
-      inTurn('all', async () => {
+      withLock(async () => {
         const row = of(serverId).find((each) => each.slot === slot);
         if (row === undefined) {
           const metadata = { slot: String(slot) };
@@ -113,7 +113,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
       }),
 
     forget: (serverId) =>
-      inTurn('all', async () => {
+      withLock(async () => {
         const rows = of(serverId);
         if (rows.length === 0) return;
         await store.write(async (tx) => {

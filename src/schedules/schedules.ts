@@ -1,8 +1,10 @@
 import type { Cause } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
+import { createMutex } from '../kernel/mutex.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
+import { withTimeout } from '../kernel/timeout.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { refusedAuthor, stopSchedule } from './authors.ts';
@@ -57,15 +59,17 @@ const ASLEEP = new Set(['SERVER_NOT_RUNNING', 'SERVER_HIBERNATED']);
 /** Ends what an earlier run of the service left under way, then runs what comes due. */
 export async function createSchedules({ store, clock, log, actions }: SchedulesOptions): Promise<Schedules> {
   let cancel = () => {};
-  let looking = Promise.resolve();
+  const withLock = createMutex();
   const closing = new AbortController();
   await store.write((tx) => endInterruptedRuns(tx, INTERRUPTED));
   changed();
 
   function changed(): void {
-    looking = looking.then(look).catch((error: unknown) => {
-      log.warn({ err: error }, 'schedules cannot be read; trying again');
-      wakeAt(clock.now() + RETRY_MS);
+    void withLock(async () => {
+      await look().catch((error: unknown) => {
+        log.warn({ err: error }, 'schedules cannot be read; trying again');
+        wakeAt(clock.now() + RETRY_MS);
+      });
     });
   }
 
@@ -130,17 +134,13 @@ export async function createSchedules({ store, clock, log, actions }: SchedulesO
         return done;
       });
       if (!taken) throw new StatusError('ABORTED', 'SCHEDULE_RUNNING', 'It is running now; wait until it has ended.');
-      const run = perform(schedule);
-      await new Promise<void>((resolve) => {
-        const stopWaiting = clock.at(clock.now() + PATIENCE_MS, resolve);
-        void run.then(stopWaiting).then(resolve);
-      });
+      await withTimeout(perform(schedule), PATIENCE_MS, { clock, late: () => undefined });
       return (await getSchedule(store, serverId, id)) ?? scheduleNotFound(id);
     },
     async close() {
       closing.abort();
       cancel();
-      await looking;
+      await withLock(async () => {});
     },
   };
 }

@@ -64,7 +64,7 @@ function storeOn(sources: DataSources): Store {
     write: (work) => writer.write(work),
     waiting: () => writer.waiting,
     fence: (check) => writer.fence(check),
-    migrate: () => writer.alone(() => migrate(sources)),
+    migrate: () => writer.withLock(() => migrate(sources)),
     close: () => (closing ??= writer.close().then(() => sources.close())),
   };
 }

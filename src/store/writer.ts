@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Dialect } from './data-source.ts';
 import { storeError, unavailable } from './errors.ts';
@@ -37,7 +38,7 @@ export class Writer {
   readonly #jobs: Job[] = [];
   #fence: (tx: Sql) => Promise<void> = async () => {};
   #busy: Promise<void> | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #withLock = createMutex();
   #closed = false;
   #waiting = 0;
 
@@ -75,10 +76,8 @@ export class Writer {
   }
 
   /** Runs something that makes its own transactions on the connection, between two commits. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#turn.then(work);
-    this.#turn = result.catch(() => {});
-    return result;
+  withLock<T>(work: () => Promise<T>): Promise<T> {
+    return this.#withLock(work);
   }
 
   /** From now on this check opens every commit; where it rejects, nothing of that commit happens. */
@@ -90,11 +89,11 @@ export class Writer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#busy;
-    await this.#turn;
+    await this.#withLock(async () => {});
   }
 
   async #drain(): Promise<void> {
-    while (this.#jobs.length > 0) await this.alone(() => this.#commit(this.#jobs.splice(0, GROUP)));
+    while (this.#jobs.length > 0) await this.#withLock(() => this.#commit(this.#jobs.splice(0, GROUP)));
     this.#busy = undefined;
   }
 

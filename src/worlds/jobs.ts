@@ -20,7 +20,7 @@ export function createWorldJobs(tools: Tools): { reset: DoJob; remove: DoJob } {
       if (failure !== null) return failure;
       await at('kept');
     }
-    return await archives.alone(job.serverId, () => remove(work));
+    return await archives.withFilesLock(job.serverId, () => remove(work));
   }
 
   async function remove({ job: { serverId, target }, signal }: Work): Promise<Failure | null> {

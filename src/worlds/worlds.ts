@@ -29,7 +29,7 @@ const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
 export interface WorldsOptions {
   servers: Servers;
   backups: Pick<Backups, 'maintain'>;
-  archives: Pick<Archives, 'alone'>;
+  archives: Pick<Archives, 'withFilesLock'>;
   clock: Clock;
   dataDir: string;
   owner: FileOwner | undefined;
@@ -98,9 +98,9 @@ export function createWorlds(options: WorldsOptions): Worlds {
     return { now, world, inUse: world.active || name === loaded };
   }
 
-  async function aloneOn(id: string, work: () => Promise<void>): Promise<void> {
+  async function withServerLock(id: string, work: () => Promise<void>): Promise<void> {
     lock.require(id);
-    await archives.alone(id, () => lock.change(id, work));
+    await archives.withFilesLock(id, () => lock.change(id, work));
   }
 
   return {
@@ -117,7 +117,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
     },
     setActive: (id, name, { doer }) =>
       // Not while it is being removed.
-      aloneOn(id, async () => {
+      withServerLock(id, async () => {
         const { now, world } = await find(id, name);
         if (world.active) return;
         const { accountId } = now.row;
@@ -132,7 +132,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       if (RESTING.has(now.state)) {
         return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
       }
-      await aloneOn(id, async () => {
+      await withServerLock(id, async () => {
         const again = await find(id, name);
         if (again.inUse) throw worldActive(name);
         await inFolder(id, async (jail) => {

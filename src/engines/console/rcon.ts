@@ -1,4 +1,5 @@
 import type { Address } from '../../kernel/address.ts';
+import { type WithLock, createMutex } from '../../kernel/mutex.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
 import { type Console, ConsoleError } from './console.ts';
 import { RconConnection } from './rcon-connection.ts';
@@ -26,7 +27,7 @@ interface Line {
   password: string;
   connection: RconConnection | undefined;
   waiting: number;
-  tail: Promise<unknown>;
+  withLock: WithLock;
 }
 
 /**
@@ -69,16 +70,14 @@ export function createRconConsole({ timeoutMs = DEFAULT_TIMEOUT_MS }: RconOption
     async run(address, password, command) {
       checkCommand(command);
       const key = keyOf(address);
-      const line = lines.get(key) ?? { password, connection: undefined, waiting: 0, tail: Promise.resolve() };
+      const line = lines.get(key) ?? { password, connection: undefined, waiting: 0, withLock: createMutex() };
       if (line.waiting >= MAX_QUEUE)
         throw new ConsoleError('unavailable', 'Too many commands are waiting for the console.');
       lines.set(key, line);
       line.waiting += 1;
       const given = { password, command, until: performance.now() + timeoutMs };
-      const turn = line.tail.then(() => exchange(line, address, given));
-      line.tail = turn.catch(() => undefined);
       try {
-        return await turn;
+        return await line.withLock(() => exchange(line, address, given));
       } finally {
         line.waiting -= 1;
         if (line.waiting === 0 && line.connection === undefined && lines.get(key) === line) lines.delete(key);

@@ -1,6 +1,6 @@
 import Docker, { type ContainerInspectInfo, type DockerOptions } from 'dockerode';
 import type { Logger } from 'pino';
-import { createTurns } from '../../kernel/mutex.ts';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { abortable } from '../../kernel/timeout.ts';
 import { type Engine, EngineError, type EngineEvent, type Game, type LogLine } from '../engine.ts';
 import { logArchive } from './archive.ts';
@@ -50,7 +50,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     beforeDiscard: keepLogs,
   });
   /** Calls that change a server's container, one at a time for each server. */
-  const alone = createTurns();
+  const withLock = createKeyedMutex();
   /** Containers in which Docker announced an out-of-memory kill; the container's own state may not show it. */
   const oomSeen = new Set<string>();
   /** Of each server, as it was last read. */
@@ -125,13 +125,13 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     kind: 'docker',
 
     boot: (spec, signal) =>
-      translated(() => alone(spec.serverId, async () => game(await run(spec, false, signal))), signal),
+      translated(() => withLock(spec.serverId, async () => game(await run(spec, false, signal))), signal),
 
     install: (spec, signal) =>
       translated(async () => {
         const { serverId } = spec;
         const digest = specDigest(spec, true);
-        const id = await alone(serverId, async () => {
+        const id = await withLock(serverId, async () => {
           const found = await containers.find(serverId);
           if (found?.State.Running && !game(found).installer) {
             throw new EngineError('install_failed', 'The server is running.', {
@@ -150,16 +150,16 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
         } catch (error) {
           if (signal.aborted) {
             await containers.kill(id);
-            await alone(serverId, () => discard(serverId, id));
+            await withLock(serverId, () => discard(serverId, id));
           }
           throw error;
         }
-        await alone(serverId, () => discard(serverId, id));
+        await withLock(serverId, () => discard(serverId, id));
       }, signal),
 
     halt: (serverId, graceMs) =>
       translated(() =>
-        alone(serverId, async () => {
+        withLock(serverId, async () => {
           const found = await containers.find(serverId);
           if (!found) return;
           await containers.resume(found);
@@ -173,7 +173,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
       translated(async () => {
         const id = await killNow(serverId);
         if (id === undefined) return;
-        await alone(serverId, async () => {
+        await withLock(serverId, async () => {
           if (await containers.inspect(id)) await discard(serverId, id);
         });
       }),
@@ -181,7 +181,7 @@ export function createDockerEngine(options: DockerEngineOptions): Engine {
     erase: (serverId) =>
       translated(async () => {
         await killNow(serverId);
-        await alone(serverId, async () => {
+        await withLock(serverId, async () => {
           const found = await containers.find(serverId);
           if (found) await containers.discard(found.Id);
           await logs.forget(serverId);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
-import { createTurns } from '../../kernel/mutex.ts';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { createRegistryHttp } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MIB } from '../../kernel/units.ts';
@@ -50,7 +50,7 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
     goneReason: 'CORE_NOT_FOUND',
     ...(fetch && { fetch }),
   });
-  const alone = createTurns();
+  const withLock = createKeyedMutex();
 
   async function newestLoader(game: string, version: string, signal: AbortSignal): Promise<string> {
     const loaders = await http.json(`/v2/versions/loader/${game}`, Loaders, signal);
@@ -75,7 +75,7 @@ export function createFabricDownloads({ metaUrl, fetchVanilla, clock, fetch }: F
     if (core !== 'fabric') return;
     await fetchVanilla(coresDir, 'vanilla', version, signal);
     const name = coreName('fabric', version, loader);
-    await alone(name, async () => {
+    await withLock(name, async () => {
       const path = join(coresDir, name);
       if (await hasCore(path)) return;
       try {

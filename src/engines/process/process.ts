@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../kernel/clock.ts';
-import { createTurns } from '../../kernel/mutex.ts';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
 import { systemClock } from '../../kernel/system-clock.ts';
 import { type Engine, EngineError, type EngineEvent, type GameSpec, type GameStats, type LogLine } from '../engine.ts';
 import { type Place, type Programs, commandFor, placeJavaCore } from './command.ts';
@@ -66,7 +66,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
     .sweep()
     .catch((err: unknown) => log.warn({ err }, 'what a dead service had begun to write could not be removed'));
   const games = new ProcessGames(runs, files, clock, log);
-  const alone = createTurns();
+  const withLock = createKeyedMutex();
   const coresDir = join(dirname(runDir), 'cores');
   const { sandboxPaths = [dirname(options.sandboxEntry)] } = options;
   const programs: Programs = {
@@ -97,7 +97,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
 
   /** One change of a server's run at a time, and none beside a game that nobody knows any more. */
   function changing<T>(serverId: string, work: () => Promise<T>, graceMs = FORGOTTEN_GRACE_MS): Promise<T> {
-    return alone(serverId, async () => {
+    return withLock(serverId, async () => {
       await games.untilShown(serverId);
       await games.endForgotten(serverId, graceMs);
       return await work();
@@ -118,7 +118,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
       if (found && found.exit === null && found.installer === installer) return found;
       if (found) await discard(found);
       // Ports are noted with the claim: nobody else may choose in between.
-      const claimed = await alone(' ports', async () => games.claim(spec, installer, await choosePlace(serverId)));
+      const claimed = await withLock(' ports', async () => games.claim(spec, installer, await choosePlace(serverId)));
       if (!claimed) {
         await sleep(50);
         continue;
@@ -187,7 +187,7 @@ export function createProcessEngine(options: ProcessEngineOptions): Engine {
         const { code } = await games.ended(installing);
         signal.removeEventListener('abort', abort);
         if (signal.aborted || code === 0) {
-          await alone(serverId, async () => {
+          await withLock(serverId, async () => {
             const found = await games.find(serverId);
             if (found?.token === installing.token) await discard(found);
           });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createTurns } from '../../kernel/mutex.ts';
+import { createKeyedMutex } from '../../kernel/mutex.ts';
 import type { RegistryFile } from '../../kernel/registry/http.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { coreFailure, coreUnavailable, hasCore, saveCore } from './core-file.ts';
@@ -14,7 +14,7 @@ const TRIES = 3;
  */
 export function createVanillaDownloads(options: MojangVersionsOptions) {
   const { http, details } = openMojangVersions(options);
-  const alone = createTurns();
+  const withLock = createKeyedMutex();
 
   async function find(version: string, signal: AbortSignal): Promise<RegistryFile> {
     const found = await details(version, signal);
@@ -27,7 +27,7 @@ export function createVanillaDownloads(options: MojangVersionsOptions) {
 
   return async function fetchCore(coresDir: string, core: string, version: string, signal: AbortSignal): Promise<void> {
     if (core !== 'vanilla') return;
-    await alone(version, async () => {
+    await withLock(version, async () => {
       const path = join(coresDir, `vanilla-${version}.jar`);
       if (await hasCore(path)) return;
       try {

@@ -1,0 +1,39 @@
+import test from 'ava';
+import { createKeyedMutex, createMutex } from '../../src/kernel/mutex.ts';
+
+test('work under a mutex goes on one by one, in the order in which it was asked for, whatever fails', async (t) => {
+  const withLock = createMutex();
+  const order: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const first = withLock(async () => {
+    await held.promise;
+    order.push('first');
+    throw new Error('failed');
+  });
+  const second = withLock(async () => order.push('second'));
+  const third = withLock(async () => 'third');
+  await new Promise((resolve) => setImmediate(resolve));
+  t.deepEqual(order, []);
+  held.resolve();
+  await t.throwsAsync(first, { message: 'failed' });
+  t.is(await second, 2);
+  t.is(await third, 'third');
+});
+
+test('keys don’t wait for each other, and work waits for all earlier work of its own key', async (t) => {
+  const withLock = createKeyedMutex();
+  const order: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const a = withLock('a', async () => {
+    await held.promise;
+    order.push('a');
+  });
+  const again = withLock('a', async () => order.push('a again'));
+  await withLock('b', async () => order.push('b'));
+  held.resolve();
+  await a;
+  const late = withLock('a', async () => order.push('a, late'));
+  await Promise.all([again, late]);
+  t.deepEqual(order, ['b', 'a', 'a again', 'a, late']);
+  t.is(await withLock('a', async () => 'free'), 'free');
+});
