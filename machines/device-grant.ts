@@ -4,6 +4,7 @@
  * is the operator's word on the client: a grant of a client that is not `admitted` is not approved, and ends when polled.
  */
 import { type SnapshotFrom, and, assign, setup } from 'xstate';
+import { tagsByState } from './tags.ts';
 
 /** RFC 8628 §3.5's error strings; `approved` and `redeemed` mean that a token may be, or has just been, handed out. */
 export const GRANT_ANSWERS = [
@@ -59,7 +60,7 @@ export const deviceGrantMachine = setup({
     context: {} as GrantContext,
     events: {} as GrantEvent,
     input: {} as GrantInput,
-    tags: {} as GrantAnswer,
+    tags: {} as GrantAnswer | 'waiting',
   },
   guards: {
     over: ({ context, event }) => event.at >= context.expiresAt,
@@ -100,7 +101,10 @@ export const deviceGrantMachine = setup({
   states: {
     pending: {
       initial: 'waiting',
-      states: { waiting: { tags: 'authorization_pending' }, hurried: { tags: 'slow_down' } },
+      states: {
+        waiting: { tags: ['authorization_pending', 'waiting'] },
+        hurried: { tags: ['slow_down', 'waiting'] },
+      },
       on: {
         POLL: [
           { guard: 'over', target: 'expired' },
@@ -142,4 +146,11 @@ export type GrantSnapshot = SnapshotFrom<typeof deviceGrantMachine>;
 export function grantAnswer(snapshot: GrantSnapshot): GrantAnswer {
   for (const answer of GRANT_ANSWERS) if (snapshot.hasTag(answer)) return answer;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
+}
+
+const tagsOf = tagsByState(deviceGrantMachine, GRANT_ANSWERS);
+
+/** Whether a grant whose answer this is waits for somebody's decision, as long as its time is not up. */
+export function isWaiting(answer: string): boolean {
+  return tagsOf.get(answer)?.has('waiting') ?? false;
 }

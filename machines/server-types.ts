@@ -177,7 +177,22 @@ export type ServerFact =
   | { type: 'ALARM'; at: number; cause?: Cause; failure?: Failure };
 
 export type ServerEvent = ServerCommand | ServerFact;
-export type ServerTag = ServerState | 'billed';
+
+/** What several states have in common, and others ask for. All states of the chart that show the same wire state have the same. */
+export type ServerTag =
+  | ServerState
+  /** Up, or coming up: who comes in now wakes nothing. */
+  | 'awake'
+  /** Its time is charged. */
+  | 'billed'
+  /** Nothing of it is to run until somebody asks for it. */
+  | 'at-rest'
+  /** Its files are made ready for a game. */
+  | 'preparing'
+  /** Meant to end by itself. */
+  | 'passing'
+  /** Something of it runs, or is about to: its RAM is taken. */
+  | 'holds-place';
 
 /** What `boot` resolves with: where the ready game is, when it became ready, and where its log begins. */
 export interface Booted {

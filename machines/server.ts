@@ -60,6 +60,7 @@ import {
   type ServerTag,
   type StartupPhase,
 } from './server-types.ts';
+import { tagsByState } from './tags.ts';
 
 /** A run shorter than this that ends by itself is a failed start rather than a crash worth another try. */
 export const CRASH_GRACE_MS = 60_000;
@@ -238,7 +239,7 @@ export const serverMachine = setup({
   },
   states: {
     hibernated: {
-      tags: 'hibernated',
+      tags: ['hibernated', 'at-rest'],
       on: {
         START: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
         JOIN: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
@@ -253,7 +254,7 @@ export const serverMachine = setup({
       },
     },
     installing: {
-      tags: 'installing',
+      tags: ['installing', 'preparing', 'passing', 'holds-place'],
       invoke: [
         {
           id: 'install',
@@ -293,7 +294,7 @@ export const serverMachine = setup({
       states: {
         /** Whatever the installer left running is ended before anything else may begin. ALARM, an operator's: ask anew. */
         clearing: {
-          tags: 'install_failed',
+          tags: ['install_failed', 'at-rest'],
           invoke: {
             id: 'halt',
             src: 'halt',
@@ -314,12 +315,12 @@ export const serverMachine = setup({
           },
         },
         waiting: {
-          tags: 'install_failed',
+          tags: ['install_failed', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: { ALARM: 'clearing', RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
         },
         cleared: {
-          tags: 'install_failed',
+          tags: ['install_failed', 'at-rest'],
           on: {
             RETRY_INSTALL: {
               target: '#server.installing',
@@ -341,7 +342,7 @@ export const serverMachine = setup({
       },
     },
     starting: {
-      tags: 'starting',
+      tags: ['starting', 'awake', 'preparing', 'passing', 'holds-place'],
       invoke: [
         {
           id: 'boot',
@@ -396,7 +397,7 @@ export const serverMachine = setup({
       },
     },
     running: {
-      tags: ['running', 'billed'],
+      tags: ['running', 'awake', 'billed', 'holds-place'],
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
         START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
@@ -519,7 +520,7 @@ export const serverMachine = setup({
       },
       states: {
         halting: {
-          tags: 'stopping',
+          tags: ['stopping', 'passing', 'holds-place'],
           invoke: [
             {
               id: 'halt',
@@ -548,7 +549,7 @@ export const serverMachine = setup({
         },
         /** The engine could not do it (out of reach, say): tried again, and never taken back to `running`. */
         waiting: {
-          tags: 'stopping',
+          tags: ['stopping', 'passing', 'holds-place'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: {
             ALARM: [
@@ -576,7 +577,7 @@ export const serverMachine = setup({
       },
       states: {
         working: {
-          tags: 'hibernated',
+          tags: ['hibernated', 'at-rest'],
           invoke: {
             id: 'maintain',
             src: 'maintain',
@@ -605,7 +606,7 @@ export const serverMachine = setup({
         },
         /** Neither done nor undone, as on a disk that does not take it: tried again until it is one of both. */
         waiting: {
-          tags: 'hibernated',
+          tags: ['hibernated', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: { ALARM: 'working' },
         },
@@ -628,7 +629,7 @@ export const serverMachine = setup({
       states: {
         /** A game that hangs or half started is ended before the next start; a start asked for meanwhile waits for that. */
         clearing: {
-          tags: 'start_failed',
+          tags: ['start_failed', 'at-rest'],
           invoke: {
             id: 'halt',
             src: 'halt',
@@ -649,12 +650,12 @@ export const serverMachine = setup({
           },
         },
         waiting: {
-          tags: 'start_failed',
+          tags: ['start_failed', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: { ALARM: 'clearing', START: { actions: { type: 'queue', params: ({ event }) => event } } },
         },
         cleared: {
-          tags: 'start_failed',
+          tags: ['start_failed', 'at-rest'],
           on: {
             MAINTAIN: {
               target: '#server.maintaining',
@@ -683,7 +684,7 @@ export const serverMachine = setup({
       on: { DELETE: { actions: 'stay' } },
       states: {
         erasing: {
-          tags: 'deleting',
+          tags: ['deleting', 'passing'],
           invoke: {
             id: 'erase',
             src: 'erase',
@@ -694,13 +695,13 @@ export const serverMachine = setup({
           on: { ALARM: { target: 'erasing', reenter: true } },
         },
         waiting: {
-          tags: 'deleting',
+          tags: ['deleting', 'passing'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: { ALARM: 'erasing' },
         },
       },
     },
-    erased: { type: 'final', tags: 'deleting' },
+    erased: { type: 'final', tags: ['deleting', 'passing'] },
   },
 });
 
@@ -710,6 +711,13 @@ export type ServerSnapshot = SnapshotFrom<typeof serverMachine>;
 export function serverState(snapshot: ServerSnapshot): ServerState {
   for (const state of SERVER_STATES) if (snapshot.hasTag(state)) return state;
   throw new Error(`state without a tag: ${JSON.stringify(snapshot.value)}`);
+}
+
+const tagsOf = tagsByState(serverMachine, SERVER_STATES);
+
+/** Whether a wire state, as rows hold it, has a tag. */
+export function isTagged(state: string, tag: ServerTag): boolean {
+  return tagsOf.get(state)?.has(tag) ?? false;
 }
 
 function unprovided(name: string): () => Promise<never> {

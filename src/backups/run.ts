@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { isTagged } from '../../machines/server.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -21,7 +22,6 @@ const TRIES = 5;
 /** A server that neither runs nor rests for so long is not waited for. */
 const PATIENCE_MS = 30 * MINUTE_MS;
 const LOOK_AGAIN_MS = 5_000;
-const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
 /** The server did something else meanwhile: what was read may not belong together. */
 const MOVED = new Error('the server was started or stopped while it was archived');
 
@@ -136,7 +136,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   /** Nothing writes to its files, or what does can be told to wait. */
   async function isStill({ row, state, context }: ServerNow): Promise<boolean> {
     if (context.job !== null) return false;
-    return state === 'running' || (RESTING.has(state) && !(await engine.inspect(row.id))?.up);
+    return state === 'running' || (isTagged(state, 'at-rest') && !(await engine.inspect(row.id))?.up);
   }
 
   async function fail(row: BackupRow, error: unknown): Promise<void> {

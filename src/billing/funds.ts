@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -50,7 +51,6 @@ export interface FundsOptions {
 
 /** From the warning in chat to the stop. */
 export const GRACE_MS = MINUTE_MS;
-const AWAKE = new Set(['starting', 'running']);
 
 const WARNINGS: Record<End, string> = {
   funds: 'This server has run out of money. It saves and goes to sleep in 60 seconds.',
@@ -90,7 +90,7 @@ export function createFunds(options: FundsOptions): Funds {
   function othersOf({ id, accountId }: ServerRow): ServerRow[] {
     return servers
       .live()
-      .filter(({ row, state, context }) => row.accountId === accountId && (AWAKE.has(state) || context.queued))
+      .filter(({ row, state, context }) => row.accountId === accountId && (isTagged(state, 'awake') || context.queued))
       .flatMap(({ row }) => (row.id === id ? [] : [row]));
   }
 
@@ -155,7 +155,7 @@ export function createFunds(options: FundsOptions): Funds {
   }
 
   function awake(which: (server: LiveServer) => boolean): LiveServer[] {
-    return servers.live().filter((server) => AWAKE.has(server.state) && which(server));
+    return servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
   }
 
   /** Once a month, whatever is to follow. */

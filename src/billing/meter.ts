@@ -1,3 +1,4 @@
+import { isTagged } from '../../machines/server.ts';
 import type { Engine, Game } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -100,14 +101,14 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   function missingIn(up: Map<string, Game>, at: number): string[] {
     const shouldRun = servers
       .live()
-      .filter(({ state, context }) => state === 'running' && steady.ofPast(context.readyAt ?? 0) < at);
+      .filter(({ state, context }) => isTagged(state, 'billed') && steady.ofPast(context.readyAt ?? 0) < at);
     return shouldRun.map(({ row }) => row.id).filter((id) => !up.has(id));
   }
 
   /** Running games that do not answer, with since when on the steady clock. */
   function silentIn(until: number): Map<string, number> {
     const silent = servers.live().flatMap(({ row, state, context: { live } }) => {
-      const since = state === 'running' ? (live.silentSince ?? null) : null;
+      const since = isTagged(state, 'billed') ? (live.silentSince ?? null) : null;
       return since === null ? [] : [[row.id, Math.min(steady.ofPast(since), until)] as const];
     });
     return new Map(silent);

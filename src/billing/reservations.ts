@@ -1,4 +1,5 @@
 import type { ServerContext, ServerState } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { ServerRow } from '../servers/rows.ts';
 
 /** As much of a server as tells what it reserves. */
@@ -16,14 +17,12 @@ export interface Load {
   cpus: number;
 }
 
-const AWAKE: ReadonlySet<ServerState> = new Set(['starting', 'running', 'stopping', 'installing']);
-
 /**
  * Whether a server holds RAM and CPU: from the command that wakes it, or queues its start, until nothing of it runs. After a
  * failure that is only once what may hang has been ended.
  */
 export function reserves({ state, context }: Reserving): boolean {
-  return AWAKE.has(state) || context.queued !== null || context.wokenAt !== null;
+  return isTagged(state, 'holds-place') || context.queued !== null || context.wokenAt !== null;
 }
 
 /** The servers' reservations; those that rest have none. */

@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { Game } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
@@ -42,8 +43,6 @@ export interface SessionsOptions {
   record: RecordWriteOff;
 }
 
-const AWAKE = new Set(['starting', 'running']);
-
 export function createSessions({ clock, steady, prices, record }: SessionsOptions): Sessions {
   /** When a game ended, where the engine saw it. */
   const exits = new Map<string, number>();
@@ -71,7 +70,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
       return;
     }
     if (to === 'running') return ready(tx, now, at);
-    if (AWAKE.has(from)) await end(tx, now, step);
+    if (isTagged(from, 'awake')) await end(tx, now, step);
     if (to === 'starting') await begin(tx, now.row, now.context.cause, at);
   }
 

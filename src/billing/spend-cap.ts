@@ -1,3 +1,4 @@
+import { isTagged } from '../../machines/server.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { LiveServer } from '../servers/live.ts';
 import type { Sql } from '../store/store.ts';
@@ -24,7 +25,7 @@ export async function spendingOf(
   { accountId, live, prices, at }: { accountId: string; live: LiveServer[]; prices: Prices; at: number },
 ): Promise<Spending> {
   const wallet = await getWallet(db, accountId);
-  const awake = live.filter(({ row, state }) => row.accountId === accountId && state === 'running');
+  const awake = live.filter(({ row, state }) => row.accountId === accountId && isTagged(state, 'billed'));
   let meteredMicros = 0;
   let dueMicros = 0;
   const renewals: Renewal[] = [];

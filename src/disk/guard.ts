@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import { MIB } from '../kernel/units.ts';
 import { type LastCallOptions, createLastCalls } from '../servers/last-call.ts';
 import type { LiveServer, LiveServers } from '../servers/live.ts';
@@ -30,7 +31,6 @@ const HURRY = { share: 0.05, bytes: 64 * MIB };
 const KILL = { share: 0.25, bytes: 512 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";
-const WRITING = new Set(['starting', 'installing']);
 
 /**
  * A server that is over its quota warns its players, saves, and stops, at once if it grows fast; a stop during which it
@@ -53,7 +53,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
   async function enforce({ row, state, context }: LiveServer): Promise<void> {
     const { id } = row;
     if (state === 'stopping' && !context.kill && beyond(row, KILL)) return give(id, 'KILL');
-    if (WRITING.has(state)) return give(id, 'STOP');
+    if (isTagged(state, 'preparing')) return give(id, 'STOP');
     if (state !== 'running') return;
     if (!lastCalls.has(id)) {
       log.info({ server: id, overBytes: quota.overBytes(row) }, 'a server is over its disk quota and stops');

@@ -1,5 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
+import { isTagged } from '../../machines/server.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { PageDeps } from '../web/deps.ts';
 import { type Html, html } from '../web/html.ts';
@@ -14,7 +15,6 @@ import { stateWords } from './state-words.ts';
 /** A browser asks again by itself, sooner while there is something to wait for. */
 const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
-const PASSING = new Set(['starting', 'stopping', 'installing']);
 
 /** The same page for everybody, whoever is signed in: it may be kept by caches on the way. */
 const NOBODY = { principal: undefined, csrf: '', query: new URLSearchParams() };
@@ -29,7 +29,7 @@ export function mountStatus(router: Router, { publicBoard, clientAddress, config
   router.get('/status/:slug', async (ctx) => {
     const server = await look(ctx);
     ctx.set('Cache-Control', PUBLIC_CACHE);
-    ctx.set('Refresh', String(PASSING.has(server.state) ? REFRESH_SOON_SECONDS : REFRESH_SECONDS));
+    ctx.set('Refresh', String(isTagged(server.state, 'passing') ? REFRESH_SOON_SECONDS : REFRESH_SECONDS));
     ctx.type = 'html';
     ctx.body = statusPage(server, config.baseUrl).toString();
   });

@@ -1,4 +1,5 @@
-import type { Cause, ServerState } from '../../machines/server-types.ts';
+import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -25,7 +26,6 @@ const DEFAULT_MAX_PLAYERS = 20;
 /** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
 const SILENT_MS = 25_000;
 /** Whoever comes now wakes nobody; the game itself decides. */
-const AWAKE = new Set<ServerState>(['starting', 'running']);
 /** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
 const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
@@ -79,7 +79,7 @@ export function createRouting({
     async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
       const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
       const known = await servers.get(serverId);
-      if (known && !AWAKE.has(known.state)) await door.mayWake(known.row, player);
+      if (known && !isTagged(known.state, 'awake')) await door.mayWake(known.row, player);
       try {
         await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
       } catch (error) {
@@ -156,7 +156,7 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
 function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
   const { row, context } = now;
   const state = now.state === 'deleting' ? 'stopping' : now.state;
-  const passing = state === 'starting' || state === 'installing';
+  const preparing = isTagged(state, 'preparing');
   return {
     serverId: row.id,
     state,
@@ -165,8 +165,8 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     motd: codes(row.motd),
     versionName: row.version,
     maxPlayers: maxPlayers(row.properties),
-    phase: passing ? context.live.phase : '',
-    percent: passing ? context.live.percent : 0,
+    phase: preparing ? context.live.phase : '',
+    percent: preparing ? context.live.percent : 0,
     etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: refusalText(now, at),
@@ -181,7 +181,7 @@ function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | '
   return {
     asleepMotd: maintenanceText === '' ? codes(asleepMotd) : '',
     asleepLine: codes(maintenanceText).split('\n', 1)[0] || (mode === 'nobody' ? '§7Asleep' : ''),
-    verifies: mode === 'verified' && !isClosed && !AWAKE.has(state as ServerState),
+    verifies: mode === 'verified' && !isClosed && !isTagged(state, 'awake'),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isTagged } from '../../machines/server.ts';
 import { EngineError } from '../engines/engine.ts';
 import { SANDBOX } from '../game/container.ts';
 import { modpackEnv } from '../game/modpack-env.ts';
@@ -74,7 +75,7 @@ function check(
 }
 
 function requireRest(state: string, server: string): void {
-  if (state === 'hibernated' || state === 'start_failed' || state === 'install_failed') return;
+  if (isTagged(state, 'at-rest')) return;
   const sentence = 'Stop it first, then change what is installed.';
   throw new StatusError('FAILED_PRECONDITION', `SERVER_${state.toUpperCase()}`, sentence, {
     metadata: { server, state },

@@ -1,3 +1,5 @@
+import { SERVER_STATES } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import { ENTERS } from '../servers/transition-rows.ts';
 import type { Sql } from '../store/writer.ts';
 
@@ -51,10 +53,14 @@ const CLEARED = ['install', 'start']
 /** For players it sleeps. */
 const WORKED_ON = `s."state" = 'hibernated' AND EXISTS (SELECT 1 FROM "maintenance" j WHERE j."serverId" = s."id")`;
 
+const PASSING = SERVER_STATES.filter((state) => isTagged(state, 'passing'))
+  .map((state) => `'${state}'`)
+  .join(', ');
+
 /** Sleepers, of whom there may be many, are ordered by id alone: nobody asks since when. */
 const SERVERS = `SELECT 'server' AS "kind", s."id", s."name", s."accountId",
     CASE WHEN ${WORKED_ON} THEN 'maintaining' ELSE s."state" END AS "state",
-    CASE WHEN s."state" IN ('installing', 'starting', 'stopping', 'deleting') OR (${WORKED_ON}) THEN 0
+    CASE WHEN s."state" IN (${PASSING}) OR (${WORKED_ON}) THEN 0
       WHEN s."state" IN ('install_failed', 'start_failed') THEN CASE WHEN ${CLEARED} THEN 1 ELSE 0 END
       WHEN s."state" = 'running' THEN 2 ELSE 4 END AS "urgency",
     CASE WHEN s."state" = 'hibernated' AND NOT (${WORKED_ON}) THEN 0 ELSE ${SINCE} END AS "sortedBy"

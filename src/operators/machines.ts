@@ -1,4 +1,4 @@
-import { deviceGrantMachine } from '../../machines/device-grant.ts';
+import { deviceGrantMachine, isWaiting } from '../../machines/device-grant.ts';
 import type { Cause } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
@@ -103,7 +103,6 @@ export interface MachinesOptions {
 const KEPT_TRANSITIONS = 50;
 const SERVER_CHART = JSON.parse(JSON.stringify(serverMachine.definition)) as object;
 const GRANT_CHART = JSON.parse(JSON.stringify(deviceGrantMachine.definition)) as object;
-const WAITING_GRANT = new Set(['authorization_pending', 'slow_down']);
 /** Ranks of the list that are meant to pass: servers on their way, grants that wait. */
 const PASSING = new Set([0, 3]);
 
@@ -183,7 +182,7 @@ function legalEvents(row: MachineRow, at: number): string[] {
     }
   }
   const { expiresAt = 0 } = (JSON.parse(row.snapshot) as StoredSnapshot).context;
-  return WAITING_GRANT.has(row.state) && expiresAt > at ? ['DENY'] : [];
+  return isWaiting(row.state) && expiresAt > at ? ['DENY'] : [];
 }
 
 function keptAwakeUntil({ snapshot }: MachineRow): number {

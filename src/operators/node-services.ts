@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import { reserves } from '../billing/reservations.ts';
 import type { ServerDatabases } from '../databases/databases.ts';
@@ -52,8 +53,6 @@ export interface NodeServicesOptions {
   usedBytes?: (() => Promise<number>) | undefined;
 }
 
-const AWAKE = new Set(['starting', 'running', 'stopping', 'installing']);
-
 /**
  * Opens what decides on this node who may wake, beside money and capacity: disk quotas, suspensions, the drain, and
  * whether the engine is there. From now on wakes are held against it, and disks are watched, until closed.
@@ -82,16 +81,16 @@ export async function openNodeServices(
     watched: () =>
       servers
         .live()
-        .filter(({ state }) => AWAKE.has(state))
+        .filter(({ state }) => isTagged(state, 'holds-place'))
         .map(({ row }) => ({ serverId: row.id, leftBytes: -disk.overBytes(row) })),
   });
-  const awake = new Set(servers.live().flatMap(({ row, state }) => (AWAKE.has(state) ? [row.id] : [])));
+  const awake = new Set(servers.live().flatMap(({ row, state }) => (isTagged(state, 'holds-place') ? [row.id] : [])));
   const unwatch = servers.observe((id, now) => {
     if (now === null || now.state === 'deleting') {
       usage.forget(id);
       suspensions.forget(id);
-    } else if (!AWAKE.has(now.state) && awake.delete(id)) disk.freed(id);
-    else if (AWAKE.has(now.state)) awake.add(id);
+    } else if (!isTagged(now.state, 'holds-place') && awake.delete(id)) disk.freed(id);
+    else if (isTagged(now.state, 'holds-place')) awake.add(id);
   });
   const unchecks = [
     servers.checkWakes(

@@ -1,4 +1,5 @@
 import type { Job } from '../../machines/server-types.ts';
+import { isWaiting } from '../../machines/device-grant.ts';
 
 /** Something that a machine waits for. */
 export interface Wait {
@@ -47,7 +48,7 @@ export function serverWaits({ context, children = {} }: StoredSnapshot): Wait[] 
 export function grantWaits(state: string, { context }: StoredSnapshot): Wait[] {
   const until = context.expiresAt ?? null;
   if (state === 'approved') return [{ name: 'POLL', what: 'the device to fetch its token', until }];
-  if (state !== 'authorization_pending' && state !== 'slow_down') return [];
+  if (!isWaiting(state)) return [];
   return [{ name: 'APPROVE', what: 'somebody to approve or decline it', until }];
 }
 

@@ -1,7 +1,7 @@
 import { type Snapshot, createActor } from 'xstate';
 import { GAINED } from '../../machines/server-context.ts';
 import type { Cause, ServerContext, ServerLimits, ServerState } from '../../machines/server-types.ts';
-import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
+import { type ServerSnapshot, isTagged, serverMachine } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { fromStoredTime } from './machine-time.ts';
@@ -47,11 +47,9 @@ export function atRest(row: ServerRow): ServerNow {
   return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
 }
 
-const STOPPED = new Set<ServerState>(['hibernated', 'start_failed', 'install_failed']);
-
 /** Whether nothing of the server is to run until somebody asks for it. */
 export function isStopped({ state, context }: ServerNow): boolean {
-  return STOPPED.has(state) && context.queued === null && context.job === null;
+  return isTagged(state, 'at-rest') && context.queued === null && context.job === null;
 }
 
 /** The same as a snapshot that can be asked what it would take. */

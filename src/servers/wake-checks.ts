@@ -1,4 +1,5 @@
 import type { ServerState } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';
@@ -17,7 +18,6 @@ export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTAL
 export const WAKES: readonly CheckedCommand[] = ['START', 'JOIN', 'RESTART'];
 /** What installs something: also a creation with a mod pack. */
 export const INSTALLS: readonly CheckedCommand[] = ['CREATE', 'REINSTALL', 'RETRY_INSTALL'];
-const AWAKE = new Set<ServerState>(['starting', 'running']);
 
 /** Who is asked before a server wakes, or has something installed. */
 export interface WakeChecks {
@@ -37,7 +37,7 @@ export function createWakeChecks(): WakeChecks {
       return () => checks.delete(check);
     },
     before(type, state) {
-      if ((type === 'START' || type === 'JOIN') && AWAKE.has(state)) return [];
+      if ((type === 'START' || type === 'JOIN') && isTagged(state, 'awake')) return [];
       return [...checks].flatMap(([check, commands]) => (commands.some((each) => each === type) ? [check] : []));
     },
   };

@@ -1,4 +1,5 @@
 import type { Cause } from '../../machines/server-types.ts';
+import { isTagged } from '../../machines/server.ts';
 import type { Archives } from '../backups/archives.ts';
 import type { Backups } from '../backups/backups.ts';
 import { exists, siblingsOf } from '../backups/files.ts';
@@ -23,8 +24,6 @@ import {
   worldBytes,
   worldsIn,
 } from './folders.ts';
-
-const RESTING = new Set(['hibernated', 'start_failed', 'install_failed']);
 
 export interface WorldsOptions {
   servers: Servers;
@@ -85,7 +84,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       const now = await nowOf(id);
       const active = await levelNameOf(now.row, jail);
       // The file is written before each boot, and a game reads it once.
-      const awake = jail !== undefined && !RESTING.has(now.state);
+      const awake = jail !== undefined && !isTagged(now.state, 'at-rest');
       const loaded = awake ? await loadedLevelName(jail) : undefined;
       return { now, loaded, worlds: await worldsIn(jail, active) };
     });
@@ -129,7 +128,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       lock.require(id);
       const { now, world } = await find(id, name);
       if (world.folders.length === 0) throw worldNotFound(name);
-      if (RESTING.has(now.state)) {
+      if (isTagged(now.state, 'at-rest')) {
         return await backups.maintain(id, { kind: 'world.delete', target: name }, cause, signal);
       }
       await withServerLock(id, async () => {
@@ -149,7 +148,7 @@ export function createWorlds(options: WorldsOptions): Worlds {
       const { now, worlds } = await look(id);
       const active = worlds.find((each) => each.active);
       if (active === undefined) throw outside();
-      if (active.folders.length === 0 && RESTING.has(now.state)) return;
+      if (active.folders.length === 0 && isTagged(now.state, 'at-rest')) return;
       await backups.maintain(id, { kind: 'world.reset', target: active.name }, cause, signal);
     },
   };

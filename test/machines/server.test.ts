@@ -21,8 +21,9 @@ import {
   SERVER_STATES,
   type ServerEvent,
   type ServerState,
+  type ServerTag,
 } from '../../machines/server-types.ts';
-import { CRASH_GRACE_MS, type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
+import { CRASH_GRACE_MS, type ServerSnapshot, isTagged, serverMachine, serverState } from '../../machines/server.ts';
 
 const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };
 const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
@@ -457,6 +458,25 @@ test('causes and instants are kept', (t) => {
   );
   t.deepEqual(queued.context.cause, STEVE);
   t.is(queued.context.wokenAt, 50_000);
+});
+
+test('what a state has in common with others can be asked of its name, as rows hold it', (t) => {
+  const of = (tag: ServerTag) => SERVER_STATES.filter((state) => isTagged(state, tag));
+  t.deepEqual(of('awake'), ['starting', 'running']);
+  t.deepEqual(of('billed'), ['running']);
+  t.deepEqual(of('at-rest'), ['hibernated', 'install_failed', 'start_failed']);
+  t.deepEqual(of('preparing'), ['installing', 'starting']);
+  t.deepEqual(of('passing'), ['installing', 'starting', 'stopping', 'deleting']);
+  t.deepEqual(of('holds-place'), ['installing', 'starting', 'running', 'stopping']);
+  t.false(isTagged('of another version', 'at-rest'));
+  for (const { state } of Object.values(paths))
+    for (const tag of state.tags) t.true(isTagged(serverState(state), tag as ServerTag));
+});
+
+test('tags are of this version: none is stored', (t) => {
+  const actor = createActor(serverMachine, { input });
+  t.true(actor.getSnapshot().hasTag('at-rest'));
+  t.notRegex(JSON.stringify(actor.getPersistedSnapshot()), /tags|at-rest/);
 });
 
 async function stored(version: string): Promise<{ wire: ServerState; snapshot: Snapshot<unknown> }[]> {

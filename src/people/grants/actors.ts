@@ -79,8 +79,6 @@ const ATTEMPTS = 5;
 /** Longer than two polls are apart. */
 const IDLE_MS = MINUTE_MS;
 const MOST_LIVE = 10_000;
-/** Answers of a grant that nobody has decided yet. */
-const WAITING: ReadonlySet<string> = new Set<GrantAnswer>(['authorization_pending', 'slow_down']);
 
 /**
  * A grant gets its events in the line of the store's writes, each within the one write that stores its snapshot and all
@@ -165,11 +163,6 @@ export function createGrantActors({ store, clock, log }: { store: Store; clock: 
         return { answer: grantAnswer(snapshot), context: snapshot.context };
       }),
   };
-}
-
-/** Whether a grant whose answer this is waits for somebody's decision, as long as its time is not up. */
-export function isWaiting(answer: string): boolean {
-  return WAITING.has(answer);
 }
 
 /** The same for codes and grants that never were, are over, or were used. */

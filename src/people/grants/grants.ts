@@ -5,6 +5,7 @@ import {
   type GrantSnapshot,
   deviceGrantMachine,
   grantAnswer,
+  isWaiting,
 } from '../../../machines/device-grant.ts';
 import type { Cause } from '../../../machines/server-types.ts';
 import { type StepListener, pathOf } from '../../actors/machine-step.ts';
@@ -20,7 +21,7 @@ import type { ClientRow } from '../apps/client-rows.ts';
 import { findClient, scopeOf } from '../apps/clients.ts';
 import { type Doer, recordDeed } from '../audit/audit.ts';
 import { requireRoomForKey } from '../keys/own-keys.ts';
-import { type GrantEventOf, type LiveGrant, createGrantActors, grantNotFound, isWaiting } from './actors.ts';
+import { type GrantEventOf, type LiveGrant, createGrantActors, grantNotFound } from './actors.ts';
 import { type GrantedToken, redeem } from './grant-tokens.ts';
 import { createHandouts } from './handouts.ts';
 import { DEVICE, withChange } from './history.ts';

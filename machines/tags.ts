@@ -1,0 +1,21 @@
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+
+/**
+ * The tags of each state that rows know by name. Such a name is itself a tag, which several states of the chart may share: then
+ * they share the others too. Throws where they do not.
+ */
+export function tagsByState(machine: AnyStateMachine, names: readonly string[]): Map<string, ReadonlySet<string>> {
+  const found = new Map<string, readonly string[]>();
+  for (const { tags, key } of leavesOf(machine.root)) {
+    const name = names.find((each) => tags.includes(each));
+    if (name === undefined || String(found.get(name) ?? tags) !== String(tags))
+      throw new Error(`state ${key} of ${machine.id} has other tags than its like`);
+    found.set(name, tags);
+  }
+  return new Map([...found].map(([name, tags]) => [name, new Set(tags)]));
+}
+
+function leavesOf(node: AnyStateNode): AnyStateNode[] {
+  const below = Object.values(node.states);
+  return below.length === 0 ? [node] : below.flatMap(leavesOf);
+}
