@@ -7,6 +7,8 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends g++ make python3 \
  && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json .npmrc ./
+COPY src/cli/package.json src/cli/dormouse.js src/cli/
+COPY src/sandbox/package.json src/sandbox/
 COPY src/sftp/native-crypto-build.js src/sftp/
 # The image brings its own Node: native modules are built against its headers, and the one npm fetches is left out again.
 # Of Bedrock's data only what the Java data refers to is kept: the rest is 330 MB.

@@ -12,6 +12,9 @@ const [ROOM_LINES = '', PROGRAM_LINES = ''] = readFileSync(join(ROOT, 'src/ROOMS
 const ROOMS = roomsIn(ROOM_LINES);
 const PROGRAMS = roomsIn(PROGRAM_LINES);
 
+/** The lists of packages: the service's, and those of the programs beside it. */
+const MANIFESTS = ['package.json', ...PROGRAMS.map((name) => `src/${name}/package.json`)];
+
 /** Parts outside `src/`, and the only packages and files of ours that each may import. */
 const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: readonly string[] }>> = {
   machines: { packages: ['xstate'], files: [] },
@@ -21,7 +24,7 @@ const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: rea
 
 /** Packages that are an outside system's: only these rooms know it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  dockerode: ['engines', 'sandbox'],
+  dockerode: ['engines'],
   'rcon-client': ['engines'],
   ws: ['engines', 'sandbox'],
   ssh2: ['sftp'],
@@ -31,7 +34,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   stripe: ['billing'],
   nodemailer: ['people'],
   'prom-client': ['insight'],
-  'tar-stream': ['files', 'backups', 'sandbox'],
+  'tar-stream': ['files', 'backups'],
   yauzl: ['files', 'mods'],
   yazl: ['files'],
   '@node-rs/argon2': ['people'],
@@ -89,6 +92,12 @@ const MOST_FILES = 40;
 
 /** A Minecraft server or client in a library: hundreds of megabytes, for the one process that is a game, and for tests. */
 const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|prismarine-[\w-]+|flying-squid)$/;
+
+/** The one file of the service that knows the sandbox; nothing of it knows the command line. */
+const DOOR_TO_SANDBOX = 'src/engines/sandbox.ts';
+
+/** Packages that another package loads by name. */
+const LOADED_BY_NAME = new Set(['pg']);
 
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [
@@ -171,6 +180,15 @@ function roomOf(file: string): string {
   const [first = '', second = '', third] = file.split('/');
   if (first !== 'src') return first;
   return third === undefined ? 'top' : second;
+}
+
+/** The list of packages of the program that a file belongs to. */
+function programOf(file: string): string {
+  return MANIFESTS.find((each) => each !== 'package.json' && file.startsWith(posix.dirname(each))) ?? 'package.json';
+}
+
+function manifest(file: string): Record<'dependencies' | 'devDependencies', Record<string, string>> {
+  return { dependencies: {}, devDependencies: {}, ...JSON.parse(readFileSync(join(ROOT, file), 'utf8')) };
 }
 
 function countBy(names: readonly string[]): Record<string, number> {
@@ -293,16 +311,42 @@ test('folders and files are of a size that is read at once', (t) => {
   ]);
 });
 
-test('what runs in production is a dependency', (t) => {
-  const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>;
-  };
+test('of programs beside it, the service imports the sandbox, in one file', (t) => {
   none(
     t,
     imports
-      .filter(({ from, to, ours, typeOnly }) => !from.startsWith('test/') && !ours && !typeOnly && !isBuiltin(to))
-      .filter(({ to }) => !Object.hasOwn(dependencies, to))
-      .map(({ from, to }) => `${from} imports ${to}, which package.json does not list among the dependencies`),
+      .filter(({ from, to, ours }) => ours && PROGRAMS.includes(roomOf(to)) && roomOf(to) !== roomOf(from))
+      .filter(({ from, to }) => !from.startsWith('test/') && (from !== DOOR_TO_SANDBOX || roomOf(to) !== 'sandbox'))
+      .map(({ from, to }) => `${from} imports ${to}`),
+  );
+});
+
+test('what runs in production is a dependency of its program, and each dependency is imported', (t) => {
+  const loaded = imports.filter(
+    ({ from, to, ours, typeOnly }) => !from.startsWith('test/') && !ours && !typeOnly && !isBuiltin(to),
+  );
+  none(t, [
+    ...loaded
+      .filter(({ from, to }) => !Object.hasOwn(manifest(programOf(from)).dependencies, to))
+      .map(({ from, to }) => `${from} imports ${to}, which ${programOf(from)} does not list among the dependencies`),
+    ...MANIFESTS.flatMap((file) =>
+      Object.keys(manifest(file).dependencies)
+        .filter((name) => !loaded.some(({ from, to }) => to === name && programOf(from) === file))
+        .filter((name) => !LOADED_BY_NAME.has(name))
+        .map((name) => `${file} lists ${name}, which nothing of that program imports`),
+    ),
+  ]);
+});
+
+test('a package is of one version in all lists, so that it is installed once', (t) => {
+  const versions = new Map<string, Set<string>>();
+  for (const { dependencies, devDependencies } of MANIFESTS.map(manifest)) {
+    for (const [name, version] of [...Object.entries(dependencies), ...Object.entries(devDependencies)])
+      versions.set(name, (versions.get(name) ?? new Set()).add(version));
+  }
+  none(
+    t,
+    [...versions].filter(([, each]) => each.size > 1).map(([name, each]) => `${name}: ${[...each].join(', ')}`),
   );
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { hostname, platform } from 'node:os';
 import { join } from 'node:path';
 
-const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8');
+const manifest = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
 
 /** This program's version. */
 export const VERSION = (JSON.parse(manifest) as { version: string }).version;

@@ -15,6 +15,7 @@ import { type JavaPlaces, createJavas } from '../engines/process/java-homes.ts';
 import { createJavaVersions } from '../engines/process/java-versions.ts';
 import { createProcessEngine, searchPath } from '../engines/process/process.ts';
 import { createVanillaDownloads } from '../engines/process/vanilla-downloads.ts';
+import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from '../engines/sandbox.ts';
 import type { TrustedWithCode } from '../game/core-rules.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
@@ -39,11 +40,6 @@ export interface GameHost {
 
 /** The user of the game image. */
 const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
-
-const ROOT = join(import.meta.dirname, '../..');
-const SANDBOX_ENTRY = join(ROOT, 'src/sandbox/main.ts');
-/** Not the folder as a whole: settings with passwords may lie in it. */
-const SANDBOX_PATHS = ['package.json', 'node_modules', 'src/sandbox'].map((name) => join(ROOT, name));
 
 /** That games have been containers, among what is known of the installation. */
 const USED_DOCKER = 'engine.docker';
@@ -73,7 +69,7 @@ async function openEngine(
   const provideImage: ImageProvider = async (docker, wanted) => {
     if (wanted !== image) return false;
     // Only here, so that nobody else pays for it.
-    const { buildSandboxImage } = await import('../sandbox/image.ts');
+    const { buildSandboxImage } = await import('../engines/docker/sandbox-image.ts');
     await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
     return true;
   };
@@ -84,8 +80,6 @@ async function openEngine(
   if (kind === 'docker') {
     await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
     const { createDockerEngine } = await import('../engines/docker/docker.ts');
-    const isOutdated = async (labels: Readonly<Record<string, string>>) =>
-      (await import('../sandbox/image-content.ts')).isOutdated(labels);
     await renewImage(docker, { image, isOutdated, provide: provideImage, log });
     const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
     return { engine, owner: process.getuid?.() === 0 ? GAME_USER : undefined, trusted: 'everybody' };

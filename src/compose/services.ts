@@ -1,4 +1,5 @@
 import type { Console } from '../engines/console/console.ts';
+import { sandboxVersions } from '../engines/sandbox.ts';
 import { forgetBuild } from '../game/installed-build.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
@@ -13,7 +14,6 @@ import { createMachines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { getUser } from '../people/rows.ts';
 import { createPlayers } from '../players/players.ts';
-import { sandboxVersions } from '../sandbox/versions.ts';
 
 /** What follows from the rest. */
 type Derived =

@@ -8,8 +8,6 @@ import { findVersion, sandboxVersions } from './versions.ts';
 const sourceDirectory = import.meta.dirname;
 const require = createRequire(import.meta.url);
 
-/** What the program imports; what these import in turn is found by itself. */
-const packages = ['minecraft-data', 'minecraft-protocol', 'prismarine-chunk', 'prismarine-nbt', 'vec3', 'ws'];
 const needlessFile =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
 
@@ -98,12 +96,15 @@ function packageDirectories(): string[] {
     const directory = findPackage(name, from);
     if (!directory || found.has(directory)) return;
     found.add(directory);
+    visitNeeds(directory);
+  };
+  const visitNeeds = (directory: string) => {
     const { dependencies = {} } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
       dependencies?: Record<string, string>;
     };
     for (const dependency of Object.keys(dependencies)) visit(dependency, directory);
   };
-  for (const name of packages) visit(name, sourceDirectory);
+  visitNeeds(sourceDirectory);
   return [...found].sort();
 }
 

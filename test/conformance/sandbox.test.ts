@@ -11,7 +11,7 @@ import type { Engine, GameSpec } from '../../src/engines/engine.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { gameSpec } from '../../src/game/container.ts';
 import { writeProperties } from '../../src/game/properties/properties.ts';
-import { buildSandboxImage, defaultSandboxImage } from '../../src/sandbox/image.ts';
+import { buildSandboxImage, defaultSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { needs } from '../support/needs.ts';
 import { collect, until } from './engine.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { buildSandboxImage } from '../../src/sandbox/image.ts';
+import { buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { until } from '../conformance/engine.ts';

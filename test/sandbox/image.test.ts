@@ -1,7 +1,7 @@
 import test from 'ava';
 import Docker from 'dockerode';
 import { isOutdated } from '../../src/sandbox/image-content.ts';
-import { buildSandboxImage } from '../../src/sandbox/image.ts';
+import { buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { joinBot } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 

@@ -43,7 +43,7 @@ export function imageKeeper(docker: Docker, provide?: ImageProvider): (image: st
 export interface OwnImage {
   image: string;
   /** Whether one with these labels was built of other code than this. */
-  isOutdated: (labels: Readonly<Record<string, string>>) => Promise<boolean>;
+  isOutdated: (labels: Readonly<Record<string, string>>) => boolean | Promise<boolean>;
   provide: ImageProvider;
   log: Logger;
 }

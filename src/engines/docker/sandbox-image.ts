@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Docker from 'dockerode';
-import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from './image-content.ts';
+import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from '../sandbox.ts';
 
 /** The name under which the image is looked for unless configured otherwise. */
 export const defaultSandboxImage = 'dormouse/sandbox:latest';
