@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import type { Download } from '../http/download.ts';
-import { int32, message, reply } from '../http/fields.ts';
+import { ServerId, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { doerOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
-import { ServerId, ServerParams } from '../servers/api/messages.ts';
+import { ServerParams } from '../servers/api/messages.ts';
 import { serverDownload, serverOperation } from '../servers/api/operation.ts';
 import type { BackupRow } from './rows.ts';
 

@@ -14,6 +14,7 @@ import { createMachines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { getUser } from '../people/rows.ts';
 import { createPlayers } from '../players/players.ts';
+import { stopSchedulesOf } from '../schedules/authors.ts';
 
 /** What follows from the rest. */
 type Derived =
@@ -40,9 +41,11 @@ export interface ServicesOptions extends Omit<Services, Derived> {
 export function createServices({ profiles, dataDir, lock, owner, ...given }: ServicesOptions): Services {
   const { store, clock, log, servers, files, console, rconPassword, joined, engine, grants } = given;
   const listFiles = createPlayerListFiles({ files, dataDir, lock, owner });
+  const memory = createPeopleMemory(clock);
+  memory.accessChanges.onWrite(stopSchedulesOf);
   return {
     ...given,
-    ...createPeopleMemory(clock),
+    ...memory,
     players: createPlayers({ servers, files: listFiles, profiles, store, clock, joined, console, rconPassword }),
     forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
     publicBoard: createPublicBoard(given),

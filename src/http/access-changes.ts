@@ -1,3 +1,5 @@
+import type { Tx } from '../store/store.ts';
+
 /** Somebody's access has become less, or other, than it was. What is absent is not restricted. */
 export interface AccessChange {
   /** This key was revoked. */
@@ -11,15 +13,23 @@ export interface AccessChange {
   serverId?: string;
 }
 
-/** Tells those who keep something open for somebody (streams, SFTP sessions) to look again whether they still may. */
+/** Tells of changes those who act for somebody, or keep something open for them (streams, SFTP sessions). */
 export interface AccessChanges {
   announce(change: AccessChange): void;
   /** Calls after each change, once it is stored. Returns the cancellation. */
   onAccessChange(listener: (change: AccessChange) => void): () => void;
+  /** To be called in the write that changes a key's access, or a user's to a server: what must go with it goes in that write. */
+  inWrite(tx: Tx, change: AccessChange, at: number): Promise<void>;
+  /** Calls in each such write, which rejects with what the listener rejects with. */
+  onWrite(listener: AccessWriteListener): void;
 }
+
+/** `at` is the time of the change. */
+export type AccessWriteListener = (tx: Tx, change: AccessChange, at: number) => Promise<void>;
 
 export function createAccessChanges(): AccessChanges {
   const listeners = new Set<(change: AccessChange) => void>();
+  const inWrite: AccessWriteListener[] = [];
   return {
     announce(change) {
       for (const listener of listeners) listener(change);
@@ -28,5 +38,9 @@ export function createAccessChanges(): AccessChanges {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    async inWrite(tx, change, at) {
+      for (const listener of inWrite) await listener(tx, change, at);
+    },
+    onWrite: (listener) => void inWrite.push(listener),
   };
 }

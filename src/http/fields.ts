@@ -21,6 +21,9 @@ export function message<Shape extends z.ZodRawShape>(shape: Shape) {
 /** The message without fields. */
 export const Empty = message({}).meta({ id: 'Empty' });
 
+/** What can be a server's id: a DNS label, as its address begins with it. Anything else in a path is no address at all. */
+export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/);
+
 /** Text that can be stored and sent: no lone surrogates, no NUL; at most `max` characters. */
 export function text(max: number) {
   return z

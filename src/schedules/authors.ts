@@ -1,3 +1,4 @@
+import type { AccessChange } from '../http/access-changes.ts';
 import type { Principal } from '../http/principal.ts';
 import { recordDeed } from '../people/audit/audit.ts';
 import { isKeyRevoked } from '../people/keys/rows.ts';
@@ -9,9 +10,6 @@ import { type ScheduleRow, disableSchedule, listSchedulesBy } from './rows.ts';
 
 /** Who a schedule acts for: whoever made it, or enabled it last. '' where that is not known, or no key was used. */
 export type Author = Pick<ScheduleRow, 'userId' | 'keyId'>;
-
-/** What a change of access is about: the schedules of a user on a server, or those of a key. */
-export type Authored = Pick<ScheduleRow, 'userId' | 'serverId'> | Pick<ScheduleRow, 'keyId'>;
 
 export function authorOf(principal: Principal): Author {
   return { userId: principal.userId, keyId: principal.kind === 'key' ? principal.keyId : '' };
@@ -39,9 +37,13 @@ export async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: s
   await recordDeed(tx, { userId: '', through: 'system access' }, deed);
 }
 
-/** Does so with all that a change of access stops, in the write of that change and behind it. */
-export async function stopSchedulesOf(tx: Tx, authored: Authored, at: number): Promise<void> {
-  for (const schedule of await listSchedulesBy(tx, authored)) {
+/** Does so with all that a change of access stops: those of a key, or those of a user on a server. In the write of that change. */
+export async function stopSchedulesOf(tx: Tx, { keyId, userId, serverId }: AccessChange, at: number): Promise<void> {
+  const schedules = [
+    ...(keyId === undefined ? [] : await listSchedulesBy(tx, { keyId })),
+    ...(userId === undefined || serverId === undefined ? [] : await listSchedulesBy(tx, { userId, serverId })),
+  ];
+  for (const schedule of schedules) {
     const why = await refusedAuthor(tx, schedule);
     if (why !== undefined) await stopSchedule(tx, schedule, why, at);
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { quotaExceeded } from '../http/errors.ts';
-import { int32, line, message, reply, text } from '../http/fields.ts';
+import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
@@ -11,7 +11,7 @@ import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
 import { createServerFor } from '../servers/api/create-server.ts';
 import { GameVersion, PlanName } from '../servers/api/fields.ts';
-import { Server, ServerId, ServerName } from '../servers/api/messages.ts';
+import { Server, ServerName } from '../servers/api/messages.ts';
 import { reachServer } from '../servers/api/reach.ts';
 import { serverView } from '../servers/api/view.ts';
 import {

@@ -1,8 +1,8 @@
 import type { Cause, Job } from '../../../machines/server-types.ts';
 import type { Principal } from '../../http/principal.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
-import type { ServerRow } from '../../servers/rows.ts';
 import type { Sql, Tx } from '../../store/store.ts';
+import type { OwnedServer } from '../members/owned-servers.ts';
 import { insertAudit, userOfKey } from './rows.ts';
 
 /** Who does something. */
@@ -64,7 +64,7 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
 }
 
 /** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
-export async function recordStep(tx: Tx, server: Pick<ServerRow, 'id' | 'accountId'>, step: ServerStep): Promise<void> {
+export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep): Promise<void> {
   const job = step.event === 'MAINTAIN' ? step.job : undefined;
   const commanded = job?.kind ?? COMMANDS[step.event];
   const sent = commanded !== undefined || step.sent === true;

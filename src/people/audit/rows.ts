@@ -1,7 +1,7 @@
 import { EntitySchema } from 'typeorm';
-import type { ServerRow } from '../../servers/rows.ts';
 import { bigint, id, text } from '../../store/columns.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
+import type { OwnedServer } from '../members/owned-servers.ts';
 
 /** Who did what, through what, when. Never holds a secret. */
 export interface AuditRow {
@@ -52,7 +52,7 @@ export async function listAccountAudit(db: Sql, accountId: string, limit: number
  */
 export async function listServerAudit(
   db: Sql,
-  server: Pick<ServerRow, 'id' | 'accountId' | 'createdAt'>,
+  server: OwnedServer & { createdAt: number },
   { limit, members }: { limit: number; members: boolean },
 ): Promise<AuditRow[]> {
   return db.query<AuditRow>(

@@ -1,5 +1,4 @@
 import type { Context, Middleware } from 'koa';
-import type { Config } from '../../config.ts';
 import type { Services } from '../../http/services.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -18,7 +17,7 @@ export interface DeviceDeps {
   store: Store;
   clock: Clock;
   clientAddress: Services['clientAddress'];
-  config: Pick<Config, 'baseUrl'>;
+  config: { baseUrl: string };
   log: Log;
 }
 

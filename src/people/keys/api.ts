@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
-import { line, message, reply, text } from '../../http/fields.ts';
+import { ServerId, line, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { KEY_SCOPES } from '../../http/scopes.ts';
 import { sessionOperation } from '../../http/session-operation.ts';
-import { ServerId } from '../../servers/api/messages.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
 import type { ApiKeyRow } from './rows.ts';
 

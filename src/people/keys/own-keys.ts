@@ -1,13 +1,12 @@
 import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { stopSchedulesOf } from '../../schedules/authors.ts';
-import { getServer } from '../../servers/rows.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { doerOf, recordDeed } from '../audit/audit.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import { roleOn } from '../members/members.ts';
+import { getOwnedServer } from '../members/owned-servers.ts';
 import type { People } from '../people.ts';
 import type { SessionServices } from '../sessions.ts';
 import { mintKey, revokeKey } from './keys.ts';
@@ -88,7 +87,7 @@ export async function revokeOwnKey(
   const deed = { action: 'key.revoke', accountId, detail: keyId, at: clock.now() };
   const revoked = await revokeKey(store, clock, accountId, keyId, async (tx) => {
     await recordDeed(tx, doerOf(principal), deed);
-    await stopSchedulesOf(tx, { keyId }, deed.at);
+    await accessChanges.inWrite(tx, { keyId }, deed.at);
   });
   if (!revoked) {
     throw new StatusError('NOT_FOUND', 'KEY_NOT_FOUND', 'There is no such key.', { metadata: { keyId } });
@@ -97,7 +96,7 @@ export async function revokeOwnKey(
 }
 
 async function requireServer(tx: Tx, principal: SessionPrincipal, id: string): Promise<void> {
-  const server = await getServer(tx, id);
-  if (server && server.state !== 'deleting' && (await roleOn(tx, principal, server)) !== undefined) return;
+  const server = await getOwnedServer(tx, id);
+  if (server && (await roleOn(tx, principal, server)) !== undefined) return;
   throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
 }

@@ -7,11 +7,11 @@ import { problemOf } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, plainName } from '../../web/text.ts';
 import type { Page, SignedInVisit } from '../../web/visit.ts';
+import { listReachableServers } from '../members/owned-servers.ts';
 import { profilePage } from '../profile-frame.ts';
 import { proved } from '../proved.ts';
 import { type Draft, EMPTY_DRAFT, draftOf, keyForm, wantedKey } from './key-form.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
-import { reachableServers } from './reachable-servers.ts';
 import { REVEAL_MS, createReveals } from './reveal.ts';
 import type { ApiKeyRow } from './rows.ts';
 
@@ -56,7 +56,7 @@ export function mountKeys(serve: Serve, people: PageDeps): void {
   async function listPage(visit: SignedInVisit, draft: Draft): Promise<Page> {
     const [keys, servers] = await Promise.all([
       keysOf(store, visit.principal),
-      reachableServers(store, visit.principal),
+      listReachableServers(store, visit.principal),
     ]);
     const names = new Map(servers.map(({ id, name }) => [id, name]));
     const scopes = KEY_SCOPES.filter((scope) => visit.principal.scopes.has(scope));

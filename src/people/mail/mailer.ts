@@ -1,9 +1,21 @@
-import type { Startup } from '../../compose/startup.ts';
+import type { OnClose } from '../../kernel/closers.ts';
+import type { Log } from '../../kernel/log.ts';
 import { createLogMailer } from './log-mailer.ts';
 import type { Mailer } from './mail.ts';
 
+export interface MailerOptions {
+  config: {
+    /** `smtp://…` or `smtps://…`. */
+    smtpUrl: string | null;
+    /** Whom letters are from. */
+    mailFrom: string;
+  };
+  log: Log;
+  onClose: OnClose;
+}
+
 /** Letters go to the mail server that is set; without one they are logged. */
-export async function openMailer({ config, log, onClose }: Startup): Promise<Mailer> {
+export async function openMailer({ config, log, onClose }: MailerOptions): Promise<Mailer> {
   if (config.smtpUrl === null) return createLogMailer(log);
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   const mailer = createSmtpMailer({ url: config.smtpUrl, from: config.mailFrom });

@@ -1,8 +1,8 @@
 import type { SessionPrincipal } from '../../http/principal.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { stopSchedulesOf } from '../../schedules/authors.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { type MemberServices, announce, recordMember } from './members.ts';
+import type { OwnedServer } from './owned-servers.ts';
 import { type Invitation, acceptMember, deleteMember, getInvitation, listInvitations } from './rows.ts';
 
 /** Invitations that wait for the caller's answer, newest first. None before their address is verified: it may not be theirs. */
@@ -42,7 +42,7 @@ export async function declineInvitation(
     const action = row.acceptedAt === null ? 'member.decline' : 'member.leave';
     await recordMember(tx, principal, serverOf(row), action, row.email, clock.now());
     const { serverId, userId } = row;
-    if (userId !== null) await stopSchedulesOf(tx, { serverId, userId }, clock.now());
+    if (userId !== null) await accessChanges.inWrite(tx, { serverId, userId }, clock.now());
     return row;
   });
   announce(accessChanges, left);
@@ -58,6 +58,6 @@ async function invitationTo(tx: Tx, principal: SessionPrincipal, memberId: strin
   });
 }
 
-function serverOf({ serverId, accountId }: Invitation): { id: string; accountId: string } {
+function serverOf({ serverId, accountId }: Invitation): OwnedServer {
   return { id: serverId, accountId };
 }

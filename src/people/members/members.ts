@@ -4,12 +4,11 @@ import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { stopSchedulesOf } from '../../schedules/authors.ts';
-import type { ServerRow } from '../../servers/rows.ts';
 import type { Sql, Store, Tx } from '../../store/store.ts';
 import { doerOf, recordDeed } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
+import type { OwnedServer } from './owned-servers.ts';
 import {
   type MemberRole,
   type MemberRow,
@@ -29,11 +28,7 @@ export const MOST_MEMBERS = 100;
  * What the caller is on a server; undefined: nothing, and the server is not there for them. The one place that decides:
  * the owner is the server's account, others are who they were invited as, and a key reaches no further than its servers.
  */
-export async function roleOn(
-  db: Sql,
-  principal: Principal,
-  server: Pick<ServerRow, 'id' | 'accountId'>,
-): Promise<Role | undefined> {
+export async function roleOn(db: Sql, principal: Principal, server: OwnedServer): Promise<Role | undefined> {
   if (principal.serverIds?.has(server.id) === false) return undefined;
   if (server.accountId === principal.accountId) return 'owner';
   return getMembership(db, server.id, principal.userId);
@@ -58,7 +53,7 @@ export async function membersOf(store: Store, serverId: string): Promise<MemberR
 export async function inviteMember(
   people: People,
   principal: Principal,
-  server: ServerRow,
+  server: OwnedServer & { name: string },
   { email, role }: { email: string; role: MemberRole },
 ): Promise<MemberRow> {
   const { store, clock, config, loginLimits } = people;
@@ -104,7 +99,7 @@ ${link}
 export async function setRole(
   services: MemberServices,
   principal: Principal,
-  server: ServerRow,
+  server: OwnedServer,
   { memberId, role }: { memberId: string; role: MemberRole },
 ): Promise<MemberRow> {
   const changed = await services.store.write(async (tx) => {
@@ -114,7 +109,7 @@ export async function setRole(
     const detail = `${row.email} from ${row.role} to ${role}`;
     const at = services.clock.now();
     await recordMember(tx, principal, server, 'member.setRole', detail, at);
-    if (row.userId !== null) await stopSchedulesOf(tx, { serverId: server.id, userId: row.userId }, at);
+    if (row.userId !== null) await services.accessChanges.inWrite(tx, { serverId: server.id, userId: row.userId }, at);
     return { ...row, role };
   });
   announce(services.accessChanges, changed);
@@ -125,7 +120,7 @@ export async function setRole(
 export async function removeMember(
   services: MemberServices,
   principal: Principal,
-  server: ServerRow,
+  server: OwnedServer,
   memberId: string,
 ): Promise<void> {
   const removed = await services.store.write(async (tx) => {
@@ -133,7 +128,7 @@ export async function removeMember(
     const at = services.clock.now();
     await deleteMember(tx, row.id);
     await recordMember(tx, principal, server, 'member.remove', row.email, at);
-    if (row.userId !== null) await stopSchedulesOf(tx, { serverId: server.id, userId: row.userId }, at);
+    if (row.userId !== null) await services.accessChanges.inWrite(tx, { serverId: server.id, userId: row.userId }, at);
     return row;
   });
   announce(services.accessChanges, removed);
@@ -147,7 +142,7 @@ export function announce(changes: AccessChanges, { serverId, userId }: MemberRow
 export async function recordMember(
   tx: Tx,
   principal: Principal,
-  { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
+  { id: serverId, accountId }: OwnedServer,
   action: string,
   detail: string,
   at: number,

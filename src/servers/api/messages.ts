@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import { line, message, reply } from '../../http/fields.ts';
-
-/** What can be a server's id: a DNS label, as its address begins with it. Anything else in a path is no address at all. */
-export const ServerId = z.string().regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/);
+import { ServerId, line, message, reply } from '../../http/fields.ts';
 
 /** A server's label for people. */
 export const ServerName = line(64).trim().min(1, 'is required');

@@ -1,0 +1,30 @@
+import type { Sql } from '../../store/writer.ts';
+
+/** A server as far as people have to do with it: whose it is. */
+export interface OwnedServer {
+  id: string;
+  /** Its owner's. */
+  accountId: string;
+}
+
+/** Undefined for one that is not there, or is being deleted. */
+export async function getOwnedServer(db: Sql, id: string): Promise<OwnedServer | undefined> {
+  const sql = `SELECT "id", "accountId" FROM "servers" WHERE "id" = $1 AND "state" <> 'deleting'`;
+  return (await db.query<OwnedServer>(sql, [id]))[0];
+}
+
+/** An account's servers, oldest first, then those that others have let the user into. */
+export async function listReachableServers(
+  db: Sql,
+  { accountId, userId }: { accountId: string; userId: string },
+): Promise<{ id: string; name: string }[]> {
+  const own = `SELECT "id", "name" FROM "servers" WHERE "accountId" = $1 AND "state" <> 'deleting' ORDER BY "createdAt", "id"`;
+  const shared = `SELECT s."id", s."name" FROM "members" m JOIN "servers" s ON s."id" = m."serverId"
+    WHERE m."userId" = $1 AND m."acceptedAt" IS NOT NULL AND s."state" <> 'deleting' ORDER BY m."acceptedAt", m."id"`;
+  return (
+    await Promise.all([
+      db.query<{ id: string; name: string }>(own, [accountId]),
+      db.query<{ id: string; name: string }>(shared, [userId]),
+    ])
+  ).flat();
+}
