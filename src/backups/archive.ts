@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
@@ -8,6 +8,7 @@ import { type Pack, pack } from 'tar-stream';
 import { inBlocks } from '../files/archives/blocks.ts';
 import { namedInArchive } from '../files/archives/names.ts';
 import type { JailFile, TreeEntry } from '../jail/jail.ts';
+import { syncDirectory } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
 import { contentOf, sources } from './source.ts';
 
@@ -76,12 +77,6 @@ export async function writeArchive(
     await rm(temp, { force: true });
     throw error;
   }
-}
-
-/** Once it resolves, names made, moved and removed in a directory are on disk. */
-export async function syncDirectory(path: string): Promise<void> {
-  await using dir = await open(path, 'r');
-  await dir.sync();
 }
 
 /** Gives the bytes of files that were packed. */

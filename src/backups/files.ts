@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { dataRoot } from '../jail/data-root.ts';
 import { sweepJail } from '../jail/jail.ts';
 import { removeTree } from '../jail/remove-tree.ts';
+import { syncDirectory } from '../kernel/atomic-file.ts';
 import { sweepDrafts } from '../kernel/drafts.ts';
-import { syncDirectory } from './archive.ts';
 
 const WRITTEN_BY_US = new Set(['server.properties', '.dormouse-properties', 'eula.txt', 'bukkit.yml']);
 

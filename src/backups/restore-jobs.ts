@@ -7,7 +7,7 @@ import type { EffectHost } from '../servers/server-now.ts';
 import { hasRunSince } from '../servers/transition-rows.ts';
 import type { Tx } from '../store/store.ts';
 import { restoredProperties } from '../worlds/folders.ts';
-import { syncDirectory } from './archive.ts';
+import { syncDirectory } from '../kernel/atomic-file.ts';
 import { treeBytesOf } from './archives.ts';
 import { filesMissing } from './errors.ts';
 import { archivePath, discard, exists, siblingsOf } from './files.ts';

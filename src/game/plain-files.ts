@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, rename, unlink } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { EngineError } from '../engines/engine.ts';
-import type { FileOwner } from '../kernel/atomic-file.ts';
+import { type FileOwner, writeAtomic } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
 
 /** Files of other kinds, lists for example, are read up to here. */
@@ -25,27 +24,11 @@ export async function readPlain(path: string, maxBytes = MAX_BYTES): Promise<str
   }
 }
 
-/** Temp, fsync, rename: readers see the old text or the new. Renaming replaces whatever bears the name, never its target. */
+/** Writes a file of mode 0640, unless it holds the text already (`writeAtomic`). Rejects with EngineError for what is no plain file. */
 export async function replaceFile(path: string, text: string, owner?: FileOwner): Promise<void> {
   // The usual case, and two syncs of the disk less between a join and its game.
   if ((await readPlain(path)) === text) return;
-  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  const file = await open(
-    temp,
-    constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW,
-    0o640,
-  );
-  try {
-    if (owner) await file.chown(owner.uid, owner.gid);
-    await file.writeFile(text);
-    await file.sync();
-    await rename(temp, path);
-  } catch (error) {
-    await unlink(temp).catch(() => undefined);
-    throw error;
-  } finally {
-    await file.close();
-  }
+  await writeAtomic(path, text, { mode: 0o640, owner });
 }
 
 function notPlain(path: string, cause?: Error): EngineError {

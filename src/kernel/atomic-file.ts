@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** A user and a group of this machine, by number: whom a file belongs to, where this process is root. */
 export interface FileOwner {
@@ -7,32 +8,53 @@ export interface FileOwner {
   gid: number;
 }
 
-/** Replaces a file as a whole: after a crash it holds the old text or the new, on the disk. Mode 0600; of `owner`, where one is given. */
-export async function writeAtomic(path: string, text: string, owner?: FileOwner): Promise<void> {
-  const temp = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+/** What a file holds, whole or in pieces as they come. */
+type Content = string | Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
+/** How `writeAtomic` writes. */
+export interface AtomicWrite {
+  /** Default: 0600. */
+  mode?: number;
+  /** Default: this process's user. */
+  owner?: FileOwner | undefined;
+  /** Missing directories are made, and the file's name is on disk too once the promise resolves. Default: false. */
+  durable?: boolean;
+  /** Where the file is written until it is whole, in the same directory. Default: a name that `sweepDrafts` knows. */
+  draft?: string;
+}
+
+/**
+ * Writes a file in the place of an earlier one: at any moment, and after a crash, there is the old one or the new, whole and on
+ * disk. A link that bears the name is replaced, not followed. Rejects as the file system does, and then leaves no draft.
+ */
+export async function writeAtomic(path: string, content: Content, options: AtomicWrite = {}): Promise<void> {
+  const { mode = 0o600, owner, durable = false, draft = `${path}.${randomBytes(6).toString('hex')}.tmp` } = options;
+  if (durable) await mkdir(dirname(path), { recursive: true });
+  // Fails where there is anything, a link too.
+  const file = await open(draft, 'wx', mode);
   try {
-    await using file = await open(temp, 'wx', 0o600);
-    if (owner) await file.chown(owner.uid, owner.gid);
-    await file.writeFile(text);
-    await file.sync();
-    await rename(temp, path);
+    await using open = file;
+    if (owner) await open.chown(owner.uid, owner.gid);
+    await open.writeFile(content);
+    await open.sync();
+    await rename(draft, path);
   } catch (error) {
-    await unlink(temp).catch(() => undefined);
+    await rm(draft, { force: true }).catch(() => {});
     throw error;
   }
+  if (durable) await syncDirectory(dirname(path));
 }
 
-/** A file's text; undefined where there is none. */
-export async function readIfThere(path: string): Promise<string | undefined> {
-  return await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+/** Once it resolves, names made, moved and removed in a directory are on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, 'r');
+  await directory.sync();
+}
+
+/** A file's bytes; undefined where there is none. */
+export async function readIfThere(path: string): Promise<Buffer | undefined> {
+  return await readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
-  });
-}
-
-/** Removes a file; it need not be there. */
-export async function removeIfThere(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
   });
 }

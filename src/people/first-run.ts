@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KEY_SCOPES } from '../http/scopes.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { writePrivateFile } from '../kernel/durable-file.ts';
+import { writeAtomic } from '../kernel/atomic-file.ts';
 import { newId, randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -104,7 +104,7 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
     });
     await insertKey(tx, row);
     const made: FirstRun = { email, password, accountId, apiKey: key, baseUrl: options.baseUrl };
-    await writePrivateFile(join(options.dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`);
+    await writeAtomic(join(options.dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`, { durable: true });
     return made;
   });
 }

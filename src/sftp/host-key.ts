@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import ssh2 from 'ssh2';
-import { writePrivateFile } from '../kernel/durable-file.ts';
+import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
 
 /** What the service proves itself with. */
@@ -21,7 +20,7 @@ const FILE = 'ssh_host_ed25519_key';
  */
 export async function openHostKey(dataDir: string): Promise<HostKey> {
   const path = join(dataDir, FILE);
-  const privateKey = (await read(path)) ?? (await create(path));
+  const privateKey = (await readIfThere(path))?.toString() ?? (await create(path));
   const publicKey = publicKeyOf(privateKey);
   if (!publicKey) {
     const message = `${path} is no Ed25519 private key; restore it, or remove it to get a new one.`;
@@ -41,13 +40,6 @@ async function create(path: string): Promise<string> {
   // Of the keys that the library makes, one in 256 is none: it drops a zero where that is the first byte.
   do privateKey = ssh2.utils.generateKeyPairSync('ed25519', { comment: 'dormouse' }).private;
   while (!publicKeyOf(privateKey));
-  await writePrivateFile(path, privateKey);
+  await writeAtomic(path, privateKey, { durable: true });
   return privateKey;
-}
-
-async function read(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
 }

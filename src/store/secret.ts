@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writePrivateFile } from '../kernel/durable-file.ts';
+import { readIfThere, writeAtomic } from '../kernel/atomic-file.ts';
 import { StatusError } from '../kernel/status.ts';
 import { deleteMeta, getMeta, setMeta } from './meta.ts';
 import type { Store } from './store.ts';
@@ -29,7 +28,7 @@ const FINGERPRINT = 'secret.fingerprint';
 export async function openSecret(store: Store, dataDir: string): Promise<Secret> {
   const path = join(dataDir, 'secret.key');
   const expected = await getMeta(store, FINGERPRINT);
-  const bytes = (await read(path)) ?? (expected === undefined ? await create(path) : lost(path));
+  const bytes = (await readIfThere(path)) ?? (expected === undefined ? await create(path) : lost(path));
   if (bytes.length === 0) return secretOf(store, await renew(store, path), undefined);
   if (bytes.length !== LENGTH) throw refusal(`${path} must be ${LENGTH} bytes long, but has ${bytes.length}.`);
   return secretOf(store, bytes, expected);
@@ -47,7 +46,7 @@ async function secretOf(store: Store, bytes: Buffer, expected: string | undefine
 
 async function create(path: string): Promise<Buffer> {
   const bytes = randomBytes(LENGTH);
-  await writePrivateFile(path, bytes);
+  await writeAtomic(path, bytes, { durable: true });
   return bytes;
 }
 
@@ -55,13 +54,6 @@ async function create(path: string): Promise<Buffer> {
 async function renew(store: Store, path: string): Promise<Buffer> {
   await store.write((tx) => deleteMeta(tx, FINGERPRINT));
   return create(path);
-}
-
-async function read(path: string): Promise<Buffer | undefined> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
 }
 
 function lost(path: string): never {

@@ -1,6 +1,6 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readIfThere, removeIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import { MIB } from '../../kernel/units.ts';
 import type { LogLine } from '../engine.ts';
 import { checkedServerId } from '../server-id.ts';
@@ -29,7 +29,7 @@ export function logArchive(dir: string): LogArchive {
   const fileOf = (serverId: string) => join(dir, `${checkedServerId(serverId)}.log`);
 
   async function read(serverId: string): Promise<Archived> {
-    const [container = '', ...lines] = (await readIfThere(fileOf(serverId)))?.split('\n').slice(0, -1) ?? [];
+    const [container = '', ...lines] = (await readIfThere(fileOf(serverId)))?.toString().split('\n').slice(0, -1) ?? [];
     return { container, lines: lines.map(parsed) };
   }
 
@@ -43,7 +43,7 @@ export function logArchive(dir: string): LogArchive {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await writeAtomic(fileOf(serverId), `${container}\n${text}`);
     },
-    remove: (serverId) => removeIfThere(fileOf(serverId)),
+    remove: (serverId) => rm(fileOf(serverId), { force: true }),
   };
 }
 

@@ -144,7 +144,7 @@ export async function placeJavaCore(
     'management-server-host=127.0.0.1',
     `management-server-port=${managementPort}`,
   ];
-  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`, owner);
+  await writeAtomic(path, `${text}\n\n${lines.join('\n')}\n`, { owner });
 }
 
 function notPlain(cause?: unknown): EngineError {

@@ -1,5 +1,6 @@
-import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { writeAtomic } from '../../kernel/atomic-file.ts';
 import type { StatusError } from '../../kernel/status.ts';
 import { EngineError } from '../engine.ts';
 
@@ -16,19 +17,9 @@ export function coreName(core: string, version: string, loader?: string): string
 /** Writes a core's jar, which is whole under its name or not there. */
 export async function saveCore(path: string, chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  const part = `${path}.part`;
-  await rm(part, { force: true });
-  try {
-    {
-      await using out = await open(part, 'wx', 0o644);
-      for await (const chunk of chunks) await out.write(chunk);
-      await out.sync();
-    }
-    await rename(part, path);
-  } catch (error) {
-    await rm(part, { force: true }).catch(() => {});
-    throw error;
-  }
+  const draft = `${path}.part`;
+  await rm(draft, { force: true });
+  await writeAtomic(path, chunks, { mode: 0o644, draft });
 }
 
 /** What a download was refused with: a fault that passes is told from a core that is not there. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { link, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readIfThere, removeIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
 import type { Exit, Game, GameSpec, PublishedPort } from '../engine.ts';
 import { checkedServerId, isServerId } from '../server-id.ts';
 import type { Place } from './command.ts';
@@ -113,11 +113,12 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
   const damagedPath = (serverId: string) => join(dir, `${checkedServerId(serverId)}.damaged`);
 
   async function read(serverId: string): Promise<Run | undefined> {
-    const text = await readIfThere(path(serverId)).catch((error: NodeJS.ErrnoException) => {
+    const bytes = await readIfThere(path(serverId)).catch((error: NodeJS.ErrnoException) => {
       if (UNREADABLE.has(error.code ?? '')) return null;
       throw error;
     });
-    if (text === undefined) return undefined;
+    if (bytes === undefined) return undefined;
+    const text = bytes && bytes.toString();
     const run = text === null ? undefined : runOf(text, serverId);
     if (run === undefined) setAside(serverId, text);
     return run;
@@ -139,7 +140,7 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
       await writeAtomic(draft, JSON.stringify(run));
       await place(draft);
     } finally {
-      await removeIfThere(draft);
+      await rm(draft, { force: true });
     }
   }
 
@@ -173,14 +174,14 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
         if (found?.token === token && found.exit === null) renameSync(draft, file);
       });
     },
-    remove: (serverId) => removeIfThere(path(serverId)),
+    remove: (serverId) => rm(path(serverId), { force: true }),
     isDamaged: (serverId) => existsSync(damagedPath(serverId)),
     async sweep() {
       for (const name of await readdir(dir).catch(() => [])) {
         const draft = DRAFT.exec(name);
         const [, pid, token] = draft ?? [];
         const isDead = token !== PROCESS && (pid === undefined || !isAlive(Number(pid)));
-        if (draft && isDead) await removeIfThere(join(dir, name));
+        if (draft && isDead) await rm(join(dir, name), { force: true });
       }
     },
     removeDamaged: (serverId) => rm(damagedPath(serverId), { recursive: true, force: true }),

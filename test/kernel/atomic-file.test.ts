@@ -1,0 +1,63 @@
+import { lstat, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { readIfThere, writeAtomic } from '../../src/kernel/atomic-file.ts';
+
+async function folder(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'dormouse-atomic-'));
+  t.teardown(() => rm(path, { recursive: true }));
+  return path;
+}
+
+test('a file is replaced whole, with the mode asked for, whether its content comes at once or in pieces', async (t) => {
+  const dir = await folder(t);
+  const path = join(dir, 'file');
+  t.is(await readIfThere(path), undefined);
+  await writeAtomic(path, 'first, and longer than what follows');
+  t.is((await lstat(path)).mode & 0o777, 0o600);
+  await writeAtomic(path, [Buffer.from('in '), Buffer.from('pieces')], { mode: 0o644 });
+  t.is((await readIfThere(path))?.toString(), 'in pieces');
+  t.is((await lstat(path)).mode & 0o777, 0o644);
+  t.deepEqual(await readdir(dir), ['file']);
+});
+
+test('content that breaks off leaves the old file and no draft', async (t) => {
+  const dir = await folder(t);
+  const path = join(dir, 'file');
+  await writeFile(path, 'old');
+  async function* breaking() {
+    yield Buffer.from('new');
+    throw new Error('broken off');
+  }
+  await t.throwsAsync(writeAtomic(path, breaking()), { message: 'broken off' });
+  t.is(await readFile(path, 'utf8'), 'old');
+  t.deepEqual(await readdir(dir), ['file']);
+});
+
+test('a link is replaced, not followed; a draft that is there already is nobody’s to overwrite', async (t) => {
+  const dir = await folder(t);
+  const [path, target, draft] = [join(dir, 'file'), join(dir, 'target'), join(dir, 'draft')];
+  await writeFile(target, 'target');
+  await symlink(target, path);
+  await writeAtomic(path, 'new');
+  t.false((await lstat(path)).isSymbolicLink());
+  await symlink(target, draft);
+  await t.throwsAsync(writeAtomic(path, 'newer', { draft }), { code: 'EEXIST' });
+  t.is(await readFile(target, 'utf8'), 'target');
+  t.is(await readFile(path, 'utf8'), 'new');
+  t.true((await lstat(draft)).isSymbolicLink());
+});
+
+test('a durable write makes missing directories, another one rejects', async (t) => {
+  const path = join(await folder(t), 'a', 'b', 'file');
+  await t.throwsAsync(writeAtomic(path, 'new'), { code: 'ENOENT' });
+  await writeAtomic(path, Buffer.from('new'), { durable: true });
+  t.is(await readFile(path, 'utf8'), 'new');
+});
+
+test('what is no readable file is an error, not a file that is not there', async (t) => {
+  const path = join(await folder(t), 'folder');
+  await mkdir(path);
+  await t.throwsAsync(readIfThere(path), { code: 'EISDIR' });
+});
