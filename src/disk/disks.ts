@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
-import type { NodeServicesOptions } from '../operators/node-services.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
 import { type AccountDisk, createAccountDisk, withinAccount } from './account-disk.ts';
 import { type FreeDisk, createFreeDisk, withinFree } from './free.ts';
 import { type DiskQuota, type QuotaTier, openDiskQuota } from './quota.ts';
@@ -17,16 +19,20 @@ export interface Disks {
   accounts: AccountDisk;
 }
 
+export interface DisksOptions {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  dataDir: string;
+  openFiles?: OpenFiles;
+  tiers: readonly QuotaTier[];
+  /** Of an account's servers together; 0: no limit. */
+  accountDiskMb?: number;
+  servers: () => Pick<Servers, 'get'>;
+}
+
 /** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
-export async function openDisks(
-  options: Pick<NodeServicesOptions, 'store' | 'clock' | 'log' | 'dataDir'> & {
-    openFiles?: OpenFiles;
-    tiers: readonly QuotaTier[];
-    /** Of an account's servers together; 0: no limit. */
-    accountDiskMb?: number;
-    servers: () => Pick<Servers, 'get'>;
-  },
-): Promise<Disks> {
+export async function openDisks(options: DisksOptions): Promise<Disks> {
   const find = async (id: string) => (await options.servers().get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
   const usage = await openDiskUsage({ ...options, tenantOf });

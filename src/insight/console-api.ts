@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { invalidFields } from '../http/errors.ts';
 import { line, message, reply } from '../http/fields.ts';
 import { runTyped } from '../players/typed-commands.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { serverOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import { commandProblem, rconOf } from '../servers/game-console.ts';
+import { rconOf, withoutSlash } from '../servers/game-console.ts';
 
 export const runCommand = serverOperation({
   id: 'RunCommand',
@@ -35,11 +34,3 @@ export const runCommand = serverOperation({
   await services.store.write(recordOnServer(principal, server.row, deed));
   return { output: await runTyped(services, server, command) };
 });
-
-/** As the console takes it: players' leading slash away. */
-export function withoutSlash(given: string): string {
-  const command = given.replace(/^\//, '');
-  const description = commandProblem(command);
-  if (description !== undefined) throw invalidFields([{ field: 'command', description }]);
-  return command;
-}

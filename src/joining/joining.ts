@@ -1,7 +1,8 @@
 import { type Proxy, createProxy } from '../../proxy/index.ts';
-import type { Address } from '../../proxy/ports.ts';
-import type { Startup } from '../compose/startup.ts';
 import { createPlayerFiles } from '../game/players/files.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -19,38 +20,31 @@ export interface Joining {
   proxy: Proxy;
 }
 
+export interface JoiningOptions {
+  store: Store;
+  servers: Servers;
+  presence: Presence;
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+  dataDir: string;
+  /** Servers are reached at names below it. */
+  publicHost: string;
+  /** Where players prove who they are. */
+  sessionServerUrl: string;
+}
+
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
-export async function openJoining(
-  { config, log, clock, onClose }: Startup,
-  { store, servers, presence }: { store: Store; servers: Servers; presence: Presence },
-): Promise<Joining> {
+export async function openJoining(options: JoiningOptions): Promise<Joining> {
+  const { store, servers, presence, clock, log, onClose, dataDir, publicHost, sessionServerUrl } = options;
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
-  const door = createDoor({ files: createPlayerFiles(config.dataDir), policies: wakePolicies, clock, store });
+  const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
   servers.checkWakes(door.wakeCap, ['JOIN']);
-  const routing = createRouting({
-    servers,
-    clock,
-    log,
-    door,
-    publicHost: config.publicHost,
-    sleepers: await listRoutes(store),
-  });
+  const routing = createRouting({ servers, clock, log, door, publicHost, sleepers: await listRoutes(store) });
   onClose(() => routing.close());
-  const { sessionServerUrl } = config;
-  const proxy = createProxy({
-    routes: routing,
-    wake: routing,
-    presence,
-    log: log.child({ room: 'proxy' }),
-    sessionServerUrl,
-  });
+  const ofProxy = log.child({ room: 'proxy' });
+  const proxy = createProxy({ routes: routing, wake: routing, presence, log: ofProxy, sessionServerUrl });
   return { publicStatuses, wakePolicies, proxy };
-}
-
-/** Lets players in. Rejects where the port cannot be had. */
-export async function listenPlayers({ config, onClose }: Startup, { proxy }: Pick<Joining, 'proxy'>): Promise<Address> {
-  onClose(() => proxy.close());
-  return proxy.listen(config.proxyHost, config.proxyPort);
 }

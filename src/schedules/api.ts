@@ -5,11 +5,11 @@ import { line, message, reply, rfc3339 } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Scope } from '../http/scopes.ts';
-import { withoutSlash } from '../insight/console-api.ts';
 import { newId } from '../kernel/ids.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { serverOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
+import { withoutSlash } from '../servers/game-console.ts';
 import { authorOf } from './authors.ts';
 import { nextRun } from './cron.ts';
 import {

@@ -1,4 +1,5 @@
 import { type Console, ConsoleError } from '../engines/console/console.ts';
+import { invalidFields } from '../http/errors.ts';
 import type { Address } from '../kernel/address.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { ServerNow } from './server-now.ts';
@@ -24,6 +25,14 @@ export async function runOnGame(access: ConsoleAccess, server: ServerNow, comman
   } catch (error) {
     throw consoleStatus(error, server);
   }
+}
+
+/** A command as the console takes it, without a player's leading slash. INVALID_ARGUMENT on `command` where it cannot be sent. */
+export function withoutSlash(given: string): string {
+  const command = given.replace(/^\//, '');
+  const description = commandProblem(command);
+  if (description !== undefined) throw invalidFields([{ field: 'command', description }]);
+  return command;
 }
 
 /** What is wrong with a command; undefined where it can be sent. */
