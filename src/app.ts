@@ -10,7 +10,7 @@ import type { Config } from './config.ts';
 import { createCoreRules } from './game/core-rules.ts';
 import { createTelemetry } from './insight/telemetry.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
-import { listenPlayers, openJoining } from './joining/joining.ts';
+import { openJoining } from './joining/joining.ts';
 import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -23,6 +23,7 @@ import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import { TABLES } from './tables.ts';
+import { createWorlds } from './worlds/worlds.ts';
 
 /** The running service. */
 export interface App {
@@ -90,14 +91,29 @@ export async function startApp(
     });
     const around = { store, cores, servers, serverEvents, engine, console, rconPassword };
     const { alerts, metrics } = openObservation(startup, { ...around, console: gameHost.console, outbox });
-    const joining = await openJoining(startup, { store, servers, presence });
+    const { publicHost, sessionServerUrl } = config;
+    const joining = await openJoining({
+      store,
+      servers,
+      presence,
+      clock,
+      log,
+      onClose,
+      dataDir,
+      publicHost,
+      sessionServerUrl,
+    });
     const { proxy } = joining;
     const joined = (serverId: string) => proxy.players(serverId);
 
     await backupRoom.recover();
     await servers.restore();
-    const { backups, worlds } = await backupRoom.open(servers, serverEvents);
+    const backups = await backupRoom.open(servers, serverEvents);
     onClose(() => backups.close());
+    const { lock } = hosting;
+    const { archives } = backupRoom;
+    const { owner } = gameHost;
+    const worlds = createWorlds({ servers, backups, archives, clock, dataDir, owner, disk: disks.quota, lock });
     onClose(
       await startReconcile({
         engine,
@@ -133,7 +149,8 @@ export async function startApp(
     onClose(() => schedules.close());
     const { checkouts, meter } = await startCharging(startup, { ...around, ...money, funds });
 
-    const players = await listenPlayers(startup, joining);
+    onClose(() => proxy.close());
+    const players = await proxy.listen(config.proxyHost, config.proxyPort);
     watchService(telemetry, startup, { store, servers, proxy, outbox, meter });
     const http = await listenHttp(startup, {
       ...installation,

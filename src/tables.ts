@@ -1,4 +1,4 @@
-import { maintenance } from './backups/maintenance-rows.ts';
+import { maintenance } from './servers/maintenance-rows.ts';
 import { backupMods } from './backups/mod-rows.ts';
 import { backupRetention, backups, savingOff } from './backups/rows.ts';
 import { checkouts } from './billing/checkout-rows.ts';

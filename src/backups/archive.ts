@@ -10,7 +10,7 @@ import { namedInArchive } from '../files/archives/names.ts';
 import type { JailFile, TreeEntry } from '../jail/jail.ts';
 import { syncDirectory } from '../kernel/atomic-file.ts';
 import { MIB } from '../kernel/units.ts';
-import { contentOf, sources } from './source.ts';
+import { contentOf, sources } from '../jail/sources.ts';
 
 type Header = Parameters<Pack['entry']>[0];
 

@@ -3,7 +3,6 @@ import type { AccountDisk } from '../disk/account-disk.ts';
 import { type FreeDisk, createFreeDisk } from '../disk/free.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
-import type { ServerEvents } from '../insight/events.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import { type Disk, unlimitedDisk } from '../jail/space.ts';
@@ -12,14 +11,13 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { listServerIds } from '../servers/rows.ts';
-import type { EffectHost } from '../servers/server-now.ts';
+import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { type Worlds, createWorlds } from '../worlds/worlds.ts';
 import { type Archives, createArchives } from './archives.ts';
 import { type Backups, createBackups } from './backups.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
-import { type Maintain, type MaintenanceOptions, createMaintenance } from './maintenance.ts';
+import { type MaintenanceOptions, createMaintenance } from './maintenance.ts';
 import { PREVIOUS, listBackupsIn, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 
@@ -47,9 +45,15 @@ export interface BackupRoomOptions {
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
   release?: MaintenanceOptions['release'];
+  jobs?: MaintenanceOptions['jobs'];
 }
 
-/** Backups and worlds, in the order in which a service comes up. */
+/** Where those who watch a server are told of its backups. */
+export interface BackupEvents {
+  publish(serverId: string, type: 'backup', data: object): void;
+}
+
+/** Backups, in the order in which a service comes up. */
 export interface BackupRoom {
   archives: Archives;
   /** For the effects of the servers. */
@@ -59,7 +63,7 @@ export interface BackupRoom {
   /** Before the servers come back to life: what the process before this one was at, and no job takes up, has failed. */
   recover(): Promise<void>;
   /** Once they are live. */
-  open(servers: Servers, events: Pick<ServerEvents, 'publish'>): Promise<{ backups: Backups; worlds: Worlds }>;
+  open(servers: Servers, events: BackupEvents): Promise<Backups>;
 }
 
 export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
@@ -69,7 +73,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   const saving = createSaving(options);
   const aside = new Set<string>();
   let backups: Backups | undefined;
-  let events: Pick<ServerEvents, 'publish'> | undefined;
+  let events: BackupEvents | undefined;
   const publish = (serverId: string, data: object) => events?.publish(serverId, 'backup', data);
   const maintain = createMaintenance({
     ...options,
@@ -108,7 +112,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     async open(servers, serverEvents) {
       events = serverEvents;
       backups = await createBackups({ ...options, servers, archives, saving, publish, aside });
-      return { backups, worlds: createWorlds({ ...options, servers, backups, archives, disk }) };
+      return backups;
     },
   };
 }

@@ -16,7 +16,7 @@ import type { Archives, Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
 import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
-import { getMaintenance } from './maintenance-rows.ts';
+import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';

@@ -1,5 +1,5 @@
 import { siblingsOf } from './files.ts';
-import { noteStep } from './maintenance-rows.ts';
+import { noteStep } from '../servers/maintenance-rows.ts';
 import type { Tools, Work } from './maintenance.ts';
 import { makeOf } from './make.ts';
 import { keepMods } from './mod-rows.ts';

@@ -6,12 +6,11 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { EffectHost } from '../servers/server-now.ts';
+import type { EffectHost, Maintain } from '../servers/effect-host.ts';
 import type { Store } from '../store/store.ts';
-import { createWorldJobs } from '../worlds/jobs.ts';
 import type { Archives } from './archives.ts';
 import { jobFailure } from './job-failure.ts';
-import { type MaintenanceRow, getMaintenance } from './maintenance-rows.ts';
+import { type MaintenanceRow, getMaintenance } from '../servers/maintenance-rows.ts';
 import { createRestoreJobs } from './restore-jobs.ts';
 import { PREVIOUS } from './rows.ts';
 
@@ -34,10 +33,9 @@ export interface MaintenanceOptions {
   onAside: (serverId: string) => void;
   /** Called between any two steps, by name: for those who have to see what a crash leaves behind. */
   at?: (step: string) => Promise<void> | void;
+  /** The jobs of other rooms, by kind, done with the tools of this one. */
+  jobs?: (tools: Tools) => Readonly<Record<string, DoJob>>;
 }
-
-/** Does a job; null once it is done, or why everything is as it was. Rejects where it is neither: then it is called again. */
-export type Maintain = (serverId: string, jobId: string, signal: AbortSignal) => Promise<Failure | null>;
 
 /** What one job works with. */
 export interface Work {
@@ -46,6 +44,9 @@ export interface Work {
   host: EffectHost;
   signal: AbortSignal;
 }
+
+/** Does a job of the machine; see `createMaintenance`. */
+export type DoJob = (work: Work) => Promise<Failure | null>;
 
 /** What all jobs work with. */
 export interface Tools extends MaintenanceOptions {
@@ -72,7 +73,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     attempt,
   };
   const { keepChanged, restore, undo } = createRestoreJobs(tools);
-  const { reset, remove } = createWorldJobs(tools);
+  const others = options.jobs?.(tools) ?? {};
 
   async function attempt(signal: AbortSignal, work: () => Promise<void>): Promise<Failure | null> {
     try {
@@ -93,14 +94,15 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     // The machine has the job, so no change begins any more; those that had begun are part of what the job finds.
     await lock.settled(serverId);
     const work: Work = { job, row: now.row, host, signal };
-    if (job.kind === 'world.reset') return await reset(work);
-    if (job.kind === 'backup.restore' && job.target !== PREVIOUS) {
+    const other = others[job.kind];
+    if (other !== undefined) return await other(work);
+    if (job.kind !== 'backup.restore') throw new Error(`nobody here does jobs of kind ${job.kind}`);
+    if (job.target !== PREVIOUS) {
       const failure = await keepChanged(work);
       if (failure !== null) return failure;
     }
     return await archives.withFilesLock(serverId, async () => {
       signal.throwIfAborted();
-      if (job.kind === 'world.delete') return await remove(work);
       return job.target === PREVIOUS ? await undo(work) : await restore(work);
     });
   };

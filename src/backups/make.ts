@@ -1,6 +1,6 @@
 import { openJail } from '../jail/jail.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import { levelNameOf } from '../worlds/folders.ts';
+import { levelNameOf } from '../game/worlds.ts';
 import { exists } from './files.ts';
 import type { ServerMake } from './rows.ts';
 

@@ -3,18 +3,18 @@ import { dirname } from 'node:path';
 import type { Failure } from '../../machines/server-types.ts';
 import { removeTree } from '../jail/remove-tree.ts';
 import type { ServerRow } from '../servers/rows.ts';
-import type { EffectHost } from '../servers/server-now.ts';
+import type { EffectHost } from '../servers/effect-host.ts';
 import { hasRunSince } from '../servers/transition-rows.ts';
 import type { Tx } from '../store/store.ts';
-import { restoredProperties } from '../worlds/folders.ts';
 import { syncDirectory } from '../kernel/atomic-file.ts';
+import { restoredProperties } from '../game/worlds.ts';
 import { treeBytesOf } from './archives.ts';
 import { filesMissing } from './errors.ts';
 import { archivePath, discard, exists, siblingsOf } from './files.ts';
 import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
-import { noteStep } from './maintenance-rows.ts';
-import type { Tools, Work } from './maintenance.ts';
+import { noteStep } from '../servers/maintenance-rows.ts';
+import type { DoJob, Tools, Work } from './maintenance.ts';
 import { makeOf } from './make.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
 import {
@@ -28,9 +28,6 @@ import {
   patchBackup,
 } from './rows.ts';
 import { markOf } from './tree-mark.ts';
-
-/** A job of the machine; see `createMaintenance`. */
-export type DoJob = (work: Work) => Promise<Failure | null>;
 
 /** The jobs that put other files in place of a server's own. */
 export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {

@@ -8,7 +8,8 @@ import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
 import { createLastCalls } from '../servers/last-call.ts';
-import type { LiveServer, LiveServers } from '../servers/live.ts';
+import type { LiveServers } from '../servers/live.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
@@ -154,7 +155,7 @@ export function createFunds(options: FundsOptions): Funds {
     });
   }
 
-  function awake(which: (server: LiveServer) => boolean): LiveServer[] {
+  function awake(which: (server: ServerNow) => boolean): ServerNow[] {
     return servers.live().filter((server) => isTagged(server.state, 'awake') && which(server));
   }
 

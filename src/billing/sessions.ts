@@ -4,7 +4,8 @@ import type { Game } from '../engines/engine.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
-import type { LiveServer, LiveStep } from '../servers/live.ts';
+import type { ServerStep } from '../people/audit/audit.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Tx } from '../store/store.ts';
 import { chargeFlat } from './flat.ts';
@@ -22,12 +23,15 @@ import { chargeNext } from './tick-rows.ts';
 import { insertWallet } from './wallet-rows.ts';
 import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
+/** What a step of a server's machine says of its session. */
+type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
+
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
 export interface Sessions {
   /** To be run in the write of every step of every server. */
-  onStep: (tx: Tx, now: LiveServer, step: LiveStep) => Promise<void>;
+  onStep: (tx: Tx, now: ServerNow, step: Step) => Promise<void>;
   /** Begins the session of a server that was found running without one. */
-  adopt: (tx: Tx, now: LiveServer) => Promise<void>;
+  adopt: (tx: Tx, now: ServerNow) => Promise<void>;
   /** What the engine has just shown of a server, before the server hears of it. */
   observed: (serverId: string, game: Game | undefined) => void;
   /** The engine answers: it shows no game of these servers, though one should run, and of the others' ends it will tell. */
@@ -62,7 +66,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     },
   };
 
-  async function onStep(tx: Tx, now: LiveServer, step: LiveStep): Promise<void> {
+  async function onStep(tx: Tx, now: ServerNow, step: Step): Promise<void> {
     const { id } = now.row;
     const { from, to, at } = step;
     if (from === to) {
@@ -100,7 +104,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     return session;
   }
 
-  async function ready(tx: Tx, { row, context }: LiveServer, at: number): Promise<void> {
+  async function ready(tx: Tx, { row, context }: ServerNow, at: number): Promise<void> {
     const readyAt = context.readyAt ?? at;
     exits.delete(row.id);
     if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
@@ -118,7 +122,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
     await chargeFlat(tx, await openSession(tx, id), prices, clock.now());
   }
 
-  async function end(tx: Tx, { row: { id }, context }: LiveServer, step: LiveStep): Promise<void> {
+  async function end(tx: Tx, { row: { id }, context }: ServerNow, step: Step): Promise<void> {
     const session = await openSession(tx, id);
     if (session === undefined) return;
     const exit = exits.get(id);
@@ -140,12 +144,12 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
   }
 
   /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
-  function provenUntil(id: string, { event, at }: LiveStep): number | undefined {
+  function provenUntil(id: string, { event, at }: Step): number | undefined {
     if (event === 'DOWN' || seenUntil === null || missing.has(id)) return undefined;
     return Math.min(steady.ofPast(at), seenUntil);
   }
 
-  async function adopt(tx: Tx, { row, context, state }: LiveServer): Promise<void> {
+  async function adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
     if (state !== 'running' || (await openSession(tx, row.id)) !== undefined) return;
     await begin(tx, row, context.cause, clock.now());
     await markReady(tx, row.id, clock.now(), steady.now());
@@ -159,7 +163,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
 }
 
 /** How a session ended, in a word. */
-function endingOf({ from, to, cause }: LiveStep): string {
+function endingOf({ from, to, cause }: Step): string {
   if (to === 'deleting') return 'deleted';
   if (from === 'starting') return to === 'start_failed' ? 'start_failed' : 'cancelled';
   if (to === 'start_failed') return 'crashed';

@@ -1,6 +1,6 @@
 import { isTagged } from '../../machines/server.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
-import type { LiveServer } from '../servers/live.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Sql } from '../store/store.ts';
 import { flatDue } from './flat.ts';
 import { spentMicrosOf } from './means.ts';
@@ -22,7 +22,7 @@ export interface Spending {
 /** The spending of an account at an instant; `live` are the awake servers of all accounts. */
 export async function spendingOf(
   db: Sql,
-  { accountId, live, prices, at }: { accountId: string; live: LiveServer[]; prices: Prices; at: number },
+  { accountId, live, prices, at }: { accountId: string; live: ServerNow[]; prices: Prices; at: number },
 ): Promise<Spending> {
   const wallet = await getWallet(db, accountId);
   const awake = live.filter(({ row, state }) => row.accountId === accountId && isTagged(state, 'billed'));

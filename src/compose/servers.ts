@@ -12,8 +12,9 @@ import { createEffects } from '../servers/effects.ts';
 import { type Presence, createPresence } from '../servers/presence.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import { type Servers, createServers } from '../servers/servers.ts';
-import { alertStep, followAlerts } from '../servers/step-alerts.ts';
+import { alertStep, followAlerts } from '../insight/alerts/step-alerts.ts';
 import type { Store } from '../store/store.ts';
+import { createWorldJobs } from '../worlds/jobs.ts';
 import type { GameHost } from './game-host.ts';
 import type { Content, Hosting } from './hosting.ts';
 import type { Money } from './money.ts';
@@ -70,6 +71,7 @@ export function openServers({ config, log, clock, onClose }: Startup, options: O
     withFilesLock,
     lock,
     release: (id) => sftp.cut(id),
+    jobs: createWorldJobs,
   });
   const presence = createPresence(steady);
   const effects = createEffects({

@@ -2,7 +2,8 @@ import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
 import { MIB } from '../kernel/units.ts';
 import { type LastCallOptions, createLastCalls } from '../servers/last-call.ts';
-import type { LiveServer, LiveServers } from '../servers/live.ts';
+import type { LiveServers } from '../servers/live.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 
 /** Sees to it that no server goes on growing beyond its disk quota. */
 export interface DiskGuard {
@@ -12,15 +13,15 @@ export interface DiskGuard {
 }
 
 export interface DiskGuardOptions extends LastCallOptions {
-  servers: LiveServers & { get(id: string): Promise<LiveServer | undefined> };
+  servers: LiveServers & { get(id: string): Promise<ServerNow | undefined> };
   quota: {
     /** 0: none. */
-    limitBytes(row: LiveServer['row']): number;
+    limitBytes(row: ServerNow['row']): number;
     /** By how much the server is over its quota; negative: it is not. */
-    overBytes(row: LiveServer['row']): number;
+    overBytes(row: ServerNow['row']): number;
   };
   /** Called when a server has come to be over its quota, or is so no longer. */
-  changed: (server: LiveServer, over: boolean) => Promise<void>;
+  changed: (server: ServerNow, over: boolean) => Promise<void>;
 }
 
 /** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
@@ -50,7 +51,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     else lastCalls.cancel(serverId);
   }
 
-  async function enforce({ row, state, context }: LiveServer): Promise<void> {
+  async function enforce({ row, state, context }: ServerNow): Promise<void> {
     const { id } = row;
     if (state === 'stopping' && !context.kill && beyond(row, KILL)) return give(id, 'KILL');
     if (isTagged(state, 'preparing')) return give(id, 'STOP');
@@ -67,7 +68,7 @@ export function createDiskGuard(options: DiskGuardOptions): DiskGuard {
     if (beyond(row, HURRY)) lastCalls.cutShort(id);
   }
 
-  function beyond(row: LiveServer['row'], { share, bytes }: typeof HURRY): boolean {
+  function beyond(row: ServerNow['row'], { share, bytes }: typeof HURRY): boolean {
     return quota.overBytes(row) > Math.max(bytes, quota.limitBytes(row) * share);
   }
 

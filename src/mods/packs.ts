@@ -13,8 +13,8 @@ import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
-import type { ServerRow } from '../servers/rows.ts';
-import { worldsIn } from '../worlds/folders.ts';
+import type { InstallPack, PackInstall } from '../servers/effect-host.ts';
+import { worldsIn } from '../game/worlds.ts';
 import { pick, versionsFor } from './choice.ts';
 import { MAX_INDEX_BYTES, type PackIndex, invalid, packPath, readPackIndex } from './pack-index.ts';
 import { type Placed, readPlaced, removeUnchanged, writePlaced } from './placed-files.ts';
@@ -29,15 +29,6 @@ export interface PacksOptions {
   /** What reads packs; default: a pool of its own. */
   workers?: WorkerPool | undefined;
 }
-
-export interface PackInstall {
-  signal: AbortSignal;
-  /** 0 to 100. */
-  progress: (percent: number) => void;
-}
-
-/** Installs the pack that a server's row names, in its folder. */
-export type InstallPack = (row: ServerRow, install: PackInstall) => Promise<PackMake>;
 
 const LIST = '.dormouse-pack.json';
 /** Within the server's folder, out of its owner's sight, and gone once it is unpacked. */

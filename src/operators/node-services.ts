@@ -16,7 +16,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { recordDeed } from '../people/audit/audit.ts';
-import type { LiveServer } from '../servers/live.ts';
+import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
@@ -135,7 +135,7 @@ export async function openNodeServices(
     });
   }
 
-  async function tellOfQuota({ row }: LiveServer, over: boolean): Promise<void> {
+  async function tellOfQuota({ row }: ServerNow, over: boolean): Promise<void> {
     const { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded } = disk.view(row);
     serverEvents.publish(row.id, 'quota', { diskUsageMb, diskQuotaEffectiveMb, quotaExceeded });
     const { id: serverId, accountId } = row;

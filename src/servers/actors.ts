@@ -2,7 +2,7 @@ import { type Actor, type InspectedSnapshotEvent, createActor } from 'xstate';
 import type { Cause, ServerEvent } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine, serverState } from '../../machines/server.ts';
 import { type StepFeed, createStepFeed, pathOf } from '../actors/machine-step.ts';
-import { setMaintenance } from '../backups/maintenance-rows.ts';
+import { setMaintenance } from './maintenance-rows.ts';
 import type { Tx } from '../store/store.ts';
 import { insertDiagnostic } from './diagnostic-rows.ts';
 import { failureIn } from './failures.ts';
@@ -11,7 +11,8 @@ import { notFound } from './refusals.ts';
 import { UNKNOWN_CAUSE, atRest, restorable, sameValue, worthStoring } from './resting.ts';
 import * as rows from './rows.ts';
 import type { ServerRow } from './rows.ts';
-import type { EffectHost, RowChange, ServerNow } from './server-now.ts';
+import type { EffectHost } from './effect-host.ts';
+import type { RowChange, ServerNow } from './server-now.ts';
 import type { Servers, ServersOptions } from './servers.ts';
 import { listServersNotAtRest, saveSnapshot } from './transition-rows.ts';
 

@@ -2,7 +2,6 @@ import { fromCallback, fromPromise } from 'xstate';
 import { HUNG } from '../../machines/server-reasons.ts';
 import type { Booted, Deadline, Failure, Finished, Maintained, ServerEvent } from '../../machines/server-types.ts';
 import type { serverMachine } from '../../machines/server.ts';
-import type { Maintain } from '../backups/maintenance.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Management } from '../engines/console/management-port.ts';
 import { type Engine, EngineError, type Game, type GameSpec, type PublishedPort } from '../engines/engine.ts';
@@ -18,18 +17,16 @@ import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
-import type { Mods } from '../mods/mods.ts';
-import type { InstallPack } from '../mods/packs.ts';
 import { setAlarm } from './alarms.ts';
 import { type DiagnoserOptions, createDiagnoser } from './diagnoser.ts';
 import { asFailure } from './effect-failure.ts';
+import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
 import { type Remains, createRemains } from './remains.ts';
 import type { ServerRow } from './rows.ts';
 import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
-import type { EffectHost } from './server-now.ts';
 
 /** The machine's named actors made real. */
 export type Effects = NonNullable<Parameters<typeof serverMachine.provide>[0]['actors']>;
@@ -60,7 +57,7 @@ export interface EffectsOptions {
   /** Another one, for a game that is about to start. Absent: it stays. */
   newRconPassword?: (serverId: string) => Promise<string>;
   /** Brings a server's mods in order before it starts, and knows packs; absent: servers have none. */
-  mods?: Pick<Mods, 'settle' | 'pack'> | undefined;
+  mods?: ServerMods | undefined;
   /** Installs mod packs; absent: the engine's image does. */
   installPack?: InstallPack | undefined;
   /** The server's ports that are given to the outside. */

@@ -2,7 +2,8 @@ import type { Cause } from '../../machines/server-types.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import type { LiveServer, LiveServers } from './live.ts';
+import type { LiveServers } from './live.ts';
+import type { ServerNow } from './server-now.ts';
 
 /** Servers that must stop, and whose players are told so beforehand. */
 export interface LastCall {
@@ -11,7 +12,7 @@ export interface LastCall {
   /** For the chat, in one line. */
   warning: string;
   /** Whom it is about. Asked again for the stop: who has come in meanwhile stops with the others. */
-  servers: () => LiveServer[];
+  servers: () => ServerNow[];
   /** Why they stop, once the grace is over; undefined: what it was for has passed. */
   cause: () => Promise<Cause | undefined>;
 }
@@ -86,7 +87,7 @@ export function createLastCalls(options: LastCallOptions): LastCalls {
 
 /** Says a line in the chat of the games that have a console. Never rejects. */
 export async function warnPlayers(
-  concerned: readonly LiveServer[],
+  concerned: readonly ServerNow[],
   warning: string,
   { console, rconPassword, log }: Pick<LastCallOptions, 'console' | 'rconPassword' | 'log'>,
 ): Promise<void> {

@@ -5,7 +5,8 @@ import type { Log } from '../kernel/log.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
 import type { Presence } from './presence.ts';
-import type { EffectHost, ServerNow } from './server-now.ts';
+import type { EffectHost } from './effect-host.ts';
+import type { ServerNow } from './server-now.ts';
 import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
 /** A running game is asked for its players this often. */

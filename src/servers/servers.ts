@@ -12,7 +12,8 @@ import type { Intervention } from './operator-events.ts';
 import { type MachineView, createServerReading } from './reading.ts';
 import { atRest, untouched } from './resting.ts';
 import { type ServerRow, insertServer } from './rows.ts';
-import type { EffectHost, RowChange, ServerNow } from './server-now.ts';
+import type { EffectHost } from './effect-host.ts';
+import type { RowChange, ServerNow } from './server-now.ts';
 import { type CheckedCommand, type WakeCheck, createWakeChecks } from './wake-checks.ts';
 
 /** Every server of the installation, each one an actor. */

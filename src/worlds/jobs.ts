@@ -1,13 +1,12 @@
 import type { Failure } from '../../machines/server-types.ts';
 import { exists, siblingsOf } from '../backups/files.ts';
 import { createKeep } from '../backups/keep-job.ts';
-import type { Tools, Work } from '../backups/maintenance.ts';
-import type { DoJob } from '../backups/restore-jobs.ts';
+import type { DoJob, Tools, Work } from '../backups/maintenance.ts';
 import { openJail } from '../jail/jail.ts';
-import { removeWorld } from './folders.ts';
+import { removeWorld } from '../game/worlds.ts';
 
-/** The jobs that remove a world. */
-export function createWorldJobs(tools: Tools): { reset: DoJob; remove: DoJob } {
+/** The jobs that remove a world, by kind: `world.delete`, and `world.reset`, which makes a backup of everything first. */
+export function createWorldJobs(tools: Tools): Record<'world.delete' | 'world.reset', DoJob> {
   const { archives, dataDir, owner, disk, at, attempt } = tools;
   const keep = createKeep(tools);
 
@@ -20,10 +19,17 @@ export function createWorldJobs(tools: Tools): { reset: DoJob; remove: DoJob } {
       if (failure !== null) return failure;
       await at('kept');
     }
-    return await archives.withFilesLock(job.serverId, () => remove(work));
+    return await remove(work);
   }
 
-  async function remove({ job: { serverId, target }, signal }: Work): Promise<Failure | null> {
+  function remove(work: Work): Promise<Failure | null> {
+    return archives.withFilesLock(work.job.serverId, async () => {
+      work.signal.throwIfAborted();
+      return await removeNow(work);
+    });
+  }
+
+  async function removeNow({ job: { serverId, target }, signal }: Work): Promise<Failure | null> {
     const { root } = siblingsOf(dataDir, serverId);
     await at('asked');
     if (await exists(root)) {
@@ -38,5 +44,5 @@ export function createWorldJobs(tools: Tools): { reset: DoJob; remove: DoJob } {
     return null;
   }
 
-  return { reset, remove };
+  return { 'world.delete': remove, 'world.reset': reset };
 }

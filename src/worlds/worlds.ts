@@ -23,7 +23,7 @@ import {
   withLevelName,
   worldBytes,
   worldsIn,
-} from './folders.ts';
+} from '../game/worlds.ts';
 
 export interface WorldsOptions {
   servers: Servers;

@@ -265,7 +265,7 @@ test('R-01 what is put aside is never a folder that has been played in, whatever
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
   await it.killAndRestart();
-  const { backups } = await it.room().open(it.servers, it.serverEvents);
+  const backups = await it.room().open(it.servers, it.serverEvents);
   t.teardown(() => backups.close());
   t.deepEqual(
     (await backups.list('lobby')).map(({ id }) => id),
@@ -367,10 +367,10 @@ test('R-03 what waits is queued over a restart, what was made has failed, and ga
   const { id: second } = await it.ok('POST', '/v1/servers/other/backups');
   t.is((await find(it, 'other', second as string))?.state, 'queued');
   await it.killAndRestart();
-  const room = await it.room().open(it.servers, it.serverEvents);
-  t.teardown(() => room.backups.close());
+  const backups = await it.room().open(it.servers, it.serverEvents);
+  t.teardown(() => backups.close());
   await it.until(() => it.games.commands.includes('lobby: save-on'));
-  const list = async (id: string, backup: unknown) => (await room.backups.list(id)).find((each) => each.id === backup);
+  const list = async (id: string, backup: unknown) => (await backups.list(id)).find((each) => each.id === backup);
   t.like(await list('lobby', first), { state: 'failed' });
   await it.until(async () => (await list('other', second))?.state === 'ready');
   saving.go();
@@ -532,7 +532,7 @@ test('R-07 a backup whose files cannot be removed goes all the same, and is list
   await rm(path, { recursive: true });
   await writeFile(path, 'an archive that the database does not know');
   await it.killAndRestart();
-  const { backups } = await it.room().open(it.servers, it.serverEvents);
+  const backups = await it.room().open(it.servers, it.serverEvents);
   t.teardown(() => backups.close());
   t.deepEqual(backups.orphans(), [{ serverId: 'lobby', backupId: backup.id, sizeBytes: 42 }]);
   t.true((await filesOf(it, 'lobby')).length === 1, 'it is the operator’s to remove');

@@ -9,6 +9,7 @@ import type { Cause } from '../../machines/server-types.ts';
 import { createBackupRoom } from '../../src/backups/backups-room.ts';
 import { createManagement } from '../../src/engines/console/management.ts';
 import { createChangeLock } from '../../src/jail/change-lock.ts';
+import { unlimitedDisk } from '../../src/jail/space.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
 import { insertAccount } from '../../src/people/rows.ts';
@@ -16,6 +17,8 @@ import { createEffects } from '../../src/servers/effects.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { createServers } from '../../src/servers/servers.ts';
 import { openStore } from '../../src/store/store.ts';
+import { createWorldJobs } from '../../src/worlds/jobs.ts';
+import { createWorlds } from '../../src/worlds/worlds.ts';
 import { steadyOf } from '../fakes/clock.ts';
 import { fakeEngine } from '../fakes/engine.ts';
 import { serverRow } from '../support/store.ts';
@@ -55,7 +58,7 @@ const at = async (step: string) => {
   await new Promise(() => {});
 };
 const lock = createChangeLock((id) => servers.jobOf(id));
-const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at });
+const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs });
 await room.recover();
 const servers = createServers({
   store,
@@ -85,7 +88,9 @@ const servers = createServers({
   }),
 });
 await servers.restore();
-const { backups, worlds } = await room.open(servers, { publish() {} });
+const backups = await room.open(servers, { publish() {} });
+const { archives } = room;
+const worlds = createWorlds({ ...quiet, servers, backups, archives, clock, disk: unlimitedDisk, lock });
 const forever = new AbortController().signal;
 const doer = { userId: '', through: 'test' };
 const newest = async (kind: string) => (await backups.list(ID)).find((each) => each.kind === kind)?.id ?? '';

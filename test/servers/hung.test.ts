@@ -3,7 +3,7 @@ import type { Notice } from '../../src/insight/alerts/body.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
-import { alertStep } from '../../src/servers/step-alerts.ts';
+import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
 import { OPEN_DOOR } from '../support/door.ts';
 import { type World, world } from '../support/world.ts';
 

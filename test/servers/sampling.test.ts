@@ -6,7 +6,8 @@ import { createLog } from '../../src/kernel/log.ts';
 import { REST_MS } from '../../src/servers/managed-players.ts';
 import { createPresence } from '../../src/servers/presence.ts';
 import { SAMPLE_MS, sampleEvery } from '../../src/servers/sampling.ts';
-import type { EffectHost, ServerNow } from '../../src/servers/server-now.ts';
+import type { EffectHost } from '../../src/servers/effect-host.ts';
+import type { ServerNow } from '../../src/servers/server-now.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { serverRow } from '../support/store.ts';
 

@@ -46,6 +46,7 @@ import { createSchedules } from '../../src/schedules/schedules.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import type { Secret } from '../../src/store/secret.ts';
+import { createWorlds } from '../../src/worlds/worlds.ts';
 import { fakeDatabases } from '../fakes/databases.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { accountUuid } from './accounts.ts';
@@ -225,7 +226,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     (id) => databases.erase(id),
     (id) => serverPorts.forget(id),
   );
-  const { backups, worlds } = await base.room().open(servers, serverEvents);
+  const backups = await base.room().open(servers, serverEvents);
+  const { archives } = base.room();
+  const worlds = createWorlds({ ...base, backups, archives, owner: undefined, disk: disk.quota });
   t.teardown(() => backups.close());
   const schedules = await createSchedules({
     store,

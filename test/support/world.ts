@@ -21,6 +21,7 @@ import type { ServerNow } from '../../src/servers/server-now.ts';
 import { type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
+import { createWorldJobs } from '../../src/worlds/jobs.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
 import { serverRow as storedRow } from './store.ts';
@@ -128,7 +129,8 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
 
   function makeRoom(): BackupRoom {
     const rest = { dataDir, owner: undefined, quotaBytes: 0, lock, rconPassword: () => 'secret' };
-    return createBackupRoom({ store, engine, console: games, clock, log, ...rest, ...options.room });
+    const jobs = createWorldJobs;
+    return createBackupRoom({ store, engine, console: games, clock, log, jobs, ...rest, ...options.room });
   }
 
   function make(): Servers {

@@ -1,7 +1,7 @@
 import { Readable, pipeline } from 'node:stream';
 import { type Pack, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
-import { openIfThere } from '../../backups/source.ts';
+import { openIfThere } from '../../jail/sources.ts';
 import type { Jail, JailFile, TreeEntry } from '../../jail/jail.ts';
 import { KIB } from '../../kernel/units.ts';
 import { inBlocks } from './blocks.ts';

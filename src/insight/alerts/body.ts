@@ -1,5 +1,5 @@
 import { MICROS_PER_USD, MINUTE_MS } from '../../kernel/units.ts';
-import { hostOf } from './webhook-url.ts';
+import { hostOf } from '../../servers/webhook-url.ts';
 
 /** What a server's webhook is told. Instants are epoch ms. */
 export type Notice =

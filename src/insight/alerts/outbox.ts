@@ -13,7 +13,7 @@ import {
   listDueMessages,
   postponeMessage,
 } from './rows.ts';
-import { checkWebhookUrl } from './webhook-url.ts';
+import { checkWebhookUrl } from '../../servers/webhook-url.ts';
 import { type Webhook, type WebhookAnswer, WebhookError } from './webhook.ts';
 
 /**

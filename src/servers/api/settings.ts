@@ -3,7 +3,7 @@ import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, int32, message, text, textMap } from '../../http/fields.ts';
 import type { Principal } from '../../http/principal.ts';
 import type { Services } from '../../http/services.ts';
-import { checkWebhookUrl } from '../../insight/alerts/webhook-url.ts';
+import { checkWebhookUrl } from '../webhook-url.ts';
 import { inProgress } from '../../jail/change-lock.ts';
 import type { ServerNow } from '../server-now.ts';
 import { Motd, checkProperties } from './fields.ts';

@@ -1,7 +1,6 @@
-import { MAX_PROPERTIES_BYTES, parseProperties } from '../game/properties/format.ts';
+import { MAX_PROPERTIES_BYTES, parseProperties } from './properties/format.ts';
 import type { Jail } from '../jail/jail.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { ServerRow } from '../servers/rows.ts';
 
 /** What games call their world unless told otherwise. */
 const DEFAULT_LEVEL = 'world';
@@ -24,7 +23,10 @@ export function isWorldName(name: string): boolean {
 }
 
 /** The active world: what its owner has set, else what the file says, else the game's own word. */
-export async function levelNameOf(row: Pick<ServerRow, 'properties'>, jail: Jail | undefined): Promise<string> {
+export async function levelNameOf(
+  row: { properties: Readonly<Record<string, string>> },
+  jail: Jail | undefined,
+): Promise<string> {
   return row.properties[PROPERTY] || (jail ? await loadedLevelName(jail) : DEFAULT_LEVEL);
 }
 

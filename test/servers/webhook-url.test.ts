@@ -1,6 +1,6 @@
 import test from 'ava';
 import * as fc from '../support/property.ts';
-import { checkWebhookUrl } from '../../src/insight/alerts/webhook-url.ts';
+import { checkWebhookUrl } from '../../src/servers/webhook-url.ts';
 import { isPublicAddress } from '../../src/kernel/public-address.ts';
 
 const bad = test.macro<[string, RegExp]>({

@@ -1,10 +1,10 @@
-import { STOP_FORCED } from '../../machines/server-reasons.ts';
-import type { WebhookOutbox } from '../insight/alerts/outbox.ts';
-import type { ServerEvents } from '../insight/events.ts';
-import type { ServerStep } from '../people/audit/audit.ts';
-import type { Tx } from '../store/store.ts';
-import type { ServerNow } from './server-now.ts';
-import type { Servers } from './servers.ts';
+import { STOP_FORCED } from '../../../machines/server-reasons.ts';
+import type { WebhookOutbox } from './outbox.ts';
+import type { ServerEvents } from '../events.ts';
+import type { ServerStep } from '../../people/audit/audit.ts';
+import type { Tx } from '../../store/store.ts';
+import type { ServerNow } from '../../servers/server-now.ts';
+import type { Servers } from '../../servers/servers.ts';
 
 /** Whether a step ends a game that hangs. */
 function isHang({ event, from, to, cause }: Pick<ServerStep, 'event' | 'from' | 'to' | 'cause'>): boolean {

@@ -1,4 +1,4 @@
-import type { JailFile, TreeEntry } from '../jail/jail.ts';
+import type { JailFile, TreeEntry } from './jail.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB, MIB } from '../kernel/units.ts';
 
