@@ -63,11 +63,6 @@ const UPWARD: Readonly<Record<string, number>> = {
   'http → templates': 1,
   'http → top': 1,
   'http → worlds': 2,
-  'web → billing': 2,
-  'web → joining': 2,
-  'web → operators': 3,
-  'web → people': 18,
-  'web → sftp': 2,
 };
 
 /** The statechart is one table and stays one; the other file is generated. */

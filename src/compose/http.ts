@@ -16,7 +16,7 @@ import { createStartLimit } from '../people/grants/start-limit.ts';
 import { authenticate } from '../people/keys/keys.ts';
 import { signUpMode } from '../people/people.ts';
 import { createMojangProfiles } from '../players/mojang.ts';
-import { createPages } from '../web/pages.ts';
+import { createPages } from './pages.ts';
 import { type ServicesOptions, createServices } from './services.ts';
 import type { Startup } from './startup.ts';
 

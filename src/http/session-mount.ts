@@ -1,7 +1,6 @@
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import { StatusError } from '../kernel/status.ts';
-import { deviceCookie, deviceOf } from '../people/device-cookie.ts';
 import { findSession } from '../people/sessions.ts';
 import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
 import { entering, routePath, sentBy } from './mount.ts';
@@ -9,6 +8,7 @@ import type { SessionPrincipal } from './principal.ts';
 import type { Services } from './services.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from './session-cookie.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
+import { deviceCookie, deviceOf } from './visitor.ts';
 
 /** The header that must bear the session's CSRF token in every change. */
 export const CSRF_HEADER = 'x-csrf-token';

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { Visitor } from '../people/sessions.ts';
 import { type Checked, type Declaration, type Declared, type Sent, declare } from './declared.ts';
 import type { Empty } from './fields.ts';
 import type { SessionPrincipal } from './principal.ts';
 import { replyOf } from './reply.ts';
 import type { Services } from './services.ts';
+import type { Visitor } from './visitor.ts';
 
 /** The browser (or what behaves like one) that calls. */
 export interface Browser extends Visitor {

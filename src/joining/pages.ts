@@ -1,14 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { isTagged } from '../../machines/server.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { PageDeps } from '../web/deps.ts';
 import { type Html, html } from '../web/html.ts';
-import { layout } from '../web/layout.ts';
+import { NOBODY, layout } from '../web/layout.ts';
 import { plainName } from '../web/text.ts';
 import { badge } from './badge.ts';
 import { motdHtml } from './motd.ts';
-import type { PublicServer } from './public-server.ts';
+import type { PublicBoard, PublicServer } from './public-server.ts';
 import { PUBLIC_CACHE } from './public-status-api.ts';
 import { stateWords } from './state-words.ts';
 
@@ -16,14 +16,21 @@ import { stateWords } from './state-words.ts';
 const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
 
-/** The same page for everybody, whoever is signed in: it may be kept by caches on the way. */
-const NOBODY = { principal: undefined, csrf: '', query: new URLSearchParams() };
+export interface StatusPages {
+  publicBoard: PublicBoard;
+  /** Where a request comes from. */
+  clientAddress: (request: IncomingMessage) => string;
+  config: {
+    /** Where browsers find the pages. */
+    baseUrl: string;
+  };
+}
 
 /**
  * What strangers see of a server whose owner shows it: a page, its icon, and a badge for other sites. The badge may be embedded
  * anywhere; the page, as all pages here, may not be framed.
  */
-export function mountStatus(router: Router, { publicBoard, clientAddress, config }: PageDeps): void {
+export function mountStatus(router: Router, { publicBoard, clientAddress, config }: StatusPages): void {
   const look = (ctx: Context) => publicBoard.look(String(ctx.params['slug']), clientAddress(ctx.req));
 
   router.get('/status/:slug', async (ctx) => {
@@ -91,7 +98,8 @@ function statusPage(server: PublicServer, baseUrl: string): Html {
       <p><code>${`[![Server status](${baseUrl}/status/${slug}/badge.svg)](${baseUrl}/status/${slug})`}</code></p>
     </details>
   </article>`;
-  return layout({ title: name, main }, { ...NOBODY, path: `/status/${slug}` });
+  // The same for everybody, whoever is signed in: it may be kept by caches on the way.
+  return layout({ title: name, main }, NOBODY);
 }
 
 function initialOf(name: string): string {

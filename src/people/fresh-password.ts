@@ -1,4 +1,5 @@
 import type { SessionPrincipal } from '../http/principal.ts';
+import type { Visitor } from '../http/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { tryPassword } from './password-tries.ts';
@@ -6,7 +7,6 @@ import { verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import { getUser } from './rows.ts';
 import { proveSession } from './session-rows.ts';
-import type { Visitor } from './sessions.ts';
 
 /** For how long a password that was given is believed in what hands out access. */
 export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;

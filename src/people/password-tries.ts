@@ -1,10 +1,10 @@
 import { addressKey } from '../http/client-address.ts';
+import type { Visitor } from '../http/visitor.ts';
 import type { Caller } from '../kernel/fair-queue.ts';
 import { networkOf } from '../kernel/ip-network.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Attempt } from './login-limits.ts';
 import type { People } from './people.ts';
-import type { Visitor } from './sessions.ts';
 import type { Familiarity } from './sign-in-places.ts';
 
 /** Whose password somebody tries. */

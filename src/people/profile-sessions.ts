@@ -1,4 +1,3 @@
-import type { PageDeps } from '../web/deps.ts';
 import { csrfField, doneNote, hidden } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Serve } from '../web/serve.ts';
@@ -6,7 +5,7 @@ import { agoText, browserText, dateText } from '../web/text.ts';
 import type { SignedInVisit } from '../web/visit.ts';
 import { profilePage } from './profile-frame.ts';
 import type { SessionRow } from './session-rows.ts';
-import { endOtherSessions, endSession, sessionsOf } from './sessions.ts';
+import { type SessionServices, endOtherSessions, endSession, sessionsOf } from './sessions.ts';
 
 const DONE: Record<string, string> = {
   ended: 'That browser is signed out.',
@@ -14,9 +13,9 @@ const DONE: Record<string, string> = {
 };
 
 /** The browsers somebody is signed in with, and how to sign them out from here. */
-export function mountSessions(serve: Serve, people: PageDeps): void {
+export function mountSessions(serve: Serve, services: SessionServices): void {
   serve.signedIn('/profile/sessions', async (visit) => {
-    const sessions = await sessionsOf(people.store, people.clock, visit.principal);
+    const sessions = await sessionsOf(services.store, services.clock, visit.principal);
     const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
       <section class="card">
         <h2>Where you are signed in</h2>
@@ -37,13 +36,13 @@ export function mountSessions(serve: Serve, people: PageDeps): void {
 
   serve.submitSignedIn('/profile/sessions/end', async (visit, form) => {
     const id = form.get('session') ?? '';
-    await endSession(people, visit.principal, id);
+    await endSession(services, visit.principal, id);
     if (id === visit.principal.sessionId) return { to: '/', session: null };
     return { to: '/profile/sessions?done=ended' };
   });
 
   serve.submitSignedIn('/profile/sessions/end-others', async (visit) => {
-    await endOtherSessions(people, visit.principal);
+    await endOtherSessions(services, visit.principal);
     return { to: '/profile/sessions?done=others' };
   });
 }

@@ -1,10 +1,10 @@
-import type { PageDeps } from '../web/deps.ts';
 import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
 import { html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import type { Page, SignedInVisit } from '../web/visit.ts';
 import { resendVerification } from './mail/verification.ts';
+import type { People } from './people.ts';
 import { profilePage } from './profile-frame.ts';
 import { PASSWORD_BYTES, changePassword, isPassword } from './users.ts';
 
@@ -14,7 +14,7 @@ const DONE: Record<string, string> = {
 };
 
 /** Who somebody is here, and their password. */
-export function mountProfile(serve: Serve, people: PageDeps): void {
+export function mountProfile(serve: Serve, people: People): void {
   serve.signedIn('/profile', (visit) => overviewPage(visit));
 
   serve.submitSignedIn('/profile/password', async (visit, form) => {

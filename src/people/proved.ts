@@ -1,8 +1,27 @@
 import type { SessionPrincipal } from '../http/principal.ts';
+import { textField } from '../web/form.ts';
+import { type Html, html } from '../web/html.ts';
+import type { Problem } from '../web/problem.ts';
 import type { Form } from '../web/serve.ts';
 import type { SignedInVisit } from '../web/visit.ts';
-import { provePassword } from './fresh-password.ts';
+import { isPasswordFresh, provePassword } from './fresh-password.ts';
 import type { People } from './people.ts';
+import { PASSWORD_BYTES } from './users.ts';
+
+/** Asks for the password once more where it was given too long ago; nothing else is to be done for it. */
+export function passwordAgain({ principal, now }: SignedInVisit, problem: Problem | undefined): Html | undefined {
+  if (isPasswordFresh(principal, now)) return undefined;
+  return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
+    ${textField({
+      name: 'password',
+      label: 'Your password, once more',
+      type: 'password',
+      autocomplete: 'current-password',
+      hint: 'As this gives access away, and you signed in a while ago.',
+      maxlength: PASSWORD_BYTES.most,
+      problem,
+    })}`;
+}
 
 /** Who is signed in, once the password that a form brought along has been looked at (`passwordAgain`). Rejects where it is wrong. */
 export async function proved(people: People, visit: SignedInVisit, form: Form): Promise<SessionPrincipal> {

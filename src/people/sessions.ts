@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
+import type { Visitor } from '../http/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
@@ -17,15 +18,6 @@ import {
   pruneSessions,
   touchSession,
 } from './session-rows.ts';
-
-/** The browser a request comes from. */
-export interface Visitor {
-  /** As `client-address.ts` tells it. */
-  address: string;
-  userAgent: string;
-  /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
-  device?: string | undefined;
-}
 
 /** A session ends when it has not been used for so long, */
 export const SESSION_IDLE_MS = 14 * DAY_MS;

@@ -1,10 +1,10 @@
+import type { Visitor } from '../http/visitor.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/ip-network.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { deviceId } from './device-cookie.ts';
 import { listSignInPlaces, putSignInPlace } from './place-rows.ts';
-import type { Visitor } from './sessions.ts';
 
 /** Of one user. */
 const MOST_PLACES = 100;

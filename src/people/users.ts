@@ -1,5 +1,6 @@
 import { addressKey } from '../http/client-address.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
+import type { Visitor } from '../http/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Secret } from '../store/secret.ts';
@@ -14,7 +15,7 @@ import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
 import { deleteOtherSessions, proveSession } from './session-rows.ts';
-import { type Visitor, openSession } from './sessions.ts';
+import { openSession } from './sessions.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 
 /** Bytes in UTF-8. */

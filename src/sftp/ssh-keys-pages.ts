@@ -1,14 +1,14 @@
+import type { People } from '../people/people.ts';
 import { profilePage } from '../people/profile-frame.ts';
-import { proved } from '../people/proved.ts';
-import type { PageDeps } from '../web/deps.ts';
-import { confirmed, csrfField, doneNote, hidden, passwordAgain, problemNote, textField } from '../web/form.ts';
+import { passwordAgain, proved } from '../people/proved.ts';
+import { confirmed, csrfField, doneNote, hidden, problemNote, textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import { agoText, dateText, plainName } from '../web/text.ts';
 import type { Page, SignedInVisit } from '../web/visit.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
-import { SSH_KEY_CHARS, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
+import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 const DONE: Record<string, string> = {
   added: 'The key is in your list.',
@@ -22,8 +22,12 @@ interface Draft {
   problem?: Problem;
 }
 
+export interface SshKeyPages extends People {
+  sftp: SshSessions;
+}
+
 /** Public keys for SFTP: the list, adding one, removing. */
-export function mountSshKeys(serve: Serve, people: PageDeps): void {
+export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
   serve.signedIn('/profile/ssh', (visit) => listPage(visit, { name: '', publicKey: '' }));
 
   serve.submitSignedIn('/profile/ssh', async (visit, form) => {

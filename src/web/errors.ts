@@ -3,7 +3,7 @@ import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { pageHeaders } from './headers.ts';
 import { html } from './html.ts';
-import { layout } from './layout.ts';
+import { NOBODY, layout } from './layout.ts';
 import { statusOf } from './problem.ts';
 
 interface Trouble {
@@ -66,10 +66,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   ctx.status = status;
   ctx.type = 'html';
   // Who is signed in is not asked for: whatever failed may be just that.
-  ctx.body = layout(
-    { title: heading, main },
-    { principal: undefined, csrf: '', path: '/', query: new URLSearchParams() },
-  ).toString();
+  ctx.body = layout({ title: heading, main }, NOBODY).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // What is left of such a body is not read, so the connection cannot be used again.
   if (status === 408 || status === 413) ctx.set('Connection', 'close');

@@ -1,8 +1,5 @@
-import { isPasswordFresh } from '../people/fresh-password.ts';
-import { PASSWORD_BYTES } from '../people/users.ts';
 import { type Html, html } from './html.ts';
 import type { Problem } from './problem.ts';
-import type { SignedInVisit } from './visit.ts';
 
 /** What shows that a form is ours. Belongs into each. */
 export function csrfField(csrf: string): Html {
@@ -50,21 +47,6 @@ export function textField({ name, label, type = 'text', value = '', hint, proble
       ${rest.more}
     />
   </div>`;
-}
-
-/** Asks for the password once more where it was given too long ago; nothing else is to be done for it. */
-export function passwordAgain({ principal, now }: SignedInVisit, problem: Problem | undefined): Html | undefined {
-  if (isPasswordFresh(principal, now)) return undefined;
-  return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
-    ${textField({
-      name: 'password',
-      label: 'Your password, once more',
-      type: 'password',
-      autocomplete: 'current-password',
-      hint: 'As this gives access away, and you signed in a while ago.',
-      maxlength: PASSWORD_BYTES.most,
-      problem,
-    })}`;
 }
 
 /** What is wrong with the form as a whole; nothing where a field says it. */

@@ -1,11 +1,13 @@
-import { signInPath } from '../people/next.ts';
 import { ASSETS } from './assets.ts';
 import { csrfField } from './form.ts';
 import { type Html, html, scriptFile } from './html.ts';
 import type { Page, Visit } from './visit.ts';
 
 /** What the frame of a page depends on. */
-type Surroundings = Pick<Visit, 'principal' | 'csrf' | 'path' | 'query'>;
+type Surroundings = Pick<Visit, 'principal' | 'csrf' | 'signIn'>;
+
+/** Where who is signed in is not asked for. */
+export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
 export function layout({ title, main, style, script }: Page, visit: Surroundings): Html {
@@ -38,12 +40,11 @@ export function layout({ title, main, style, script }: Page, visit: Surroundings
     </html> `;
 }
 
-function navigation({ principal, csrf, path, query }: Surroundings): Html {
+function navigation({ principal, csrf, signIn }: Surroundings): Html {
   if (!principal) {
-    const wanted = path.startsWith('/sign-') ? (query.get('next') ?? '') : path;
     return html`<nav aria-label="Main">
       <a href="/docs">API</a>
-      <a href="${signInPath(wanted)}">Sign in</a>
+      <a href="${signIn}">Sign in</a>
     </nav>`;
   }
   return html`<nav aria-label="Main">

@@ -3,14 +3,12 @@ import type { Context } from 'koa';
 import { readBody } from '../http/body.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
 import { clearedSessionCookie, sessionCookie } from '../http/session-cookie.ts';
+import { deviceCookie } from '../http/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
-import { deviceCookie } from '../people/device-cookie.ts';
-import { signInPath } from '../people/next.ts';
-import type { PageDeps } from './deps.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
 import { layout } from './layout.ts';
-import { type Answer, type SignedInVisit, type Visit, visitOf } from './visit.ts';
+import { type Answer, type SignedInVisit, type Visit, type VisitOptions, visitOf } from './visit.ts';
 
 /** More than any form here can fill. */
 const FORM_BYTES = 32 * KIB;
@@ -31,35 +29,35 @@ export interface Serve {
   submitSignedIn(path: string, act: (visit: SignedInVisit, form: Form) => Awaitable<Answer>): void;
 }
 
-export function createServe(router: Router, deps: PageDeps): Serve {
-  const { baseUrl } = deps.config;
+export function createServe(router: Router, options: VisitOptions): Serve {
+  const { baseUrl } = options.config;
 
   return {
     open(path, show) {
       router.get(path, async (ctx) => {
-        const visit = await visitOf(ctx, deps);
+        const visit = await visitOf(ctx, options);
         send(ctx, visit, await show(visit));
       });
     },
     signedIn(path, show) {
       router.get(path, async (ctx) => {
-        const visit = await visitOf(ctx, deps);
-        send(ctx, visit, isSignedIn(visit) ? await show(visit) : { to: signInPath(visit.path) });
+        const visit = await visitOf(ctx, options);
+        send(ctx, visit, isSignedIn(visit) ? await show(visit) : { to: visit.signIn });
       });
     },
     submit(path, act) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
-        const visit = await visitOf(ctx, deps);
+        const visit = await visitOf(ctx, options);
         send(ctx, visit, await act(visit, await formOf(ctx, visit)));
       });
     },
     submitSignedIn(path, act) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
-        const visit = await visitOf(ctx, deps);
+        const visit = await visitOf(ctx, options);
         // The session ended while the form was open.
-        if (!isSignedIn(visit)) send(ctx, visit, { to: signInPath(visit.path) });
+        if (!isSignedIn(visit)) send(ctx, visit, { to: visit.signIn });
         else send(ctx, visit, await act(visit, await formOf(ctx, visit)));
       });
     },
@@ -70,7 +68,7 @@ export function createServe(router: Router, deps: PageDeps): Serve {
       throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', { httpStatus: 415 });
     }
     const form = new URLSearchParams((await readBody(ctx.req, FORM_BYTES)).toString());
-    checkCsrfToken(deps.secret, visit.csrfOwner, form.get('csrf') ?? '');
+    checkCsrfToken(options.secret, visit.csrfOwner, form.get('csrf') ?? '');
     return form;
   }
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 import { csrfToken } from '../http/csrf.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { sessionToken } from '../http/session-cookie.ts';
-import { deviceOf } from '../people/device-cookie.ts';
-import { type Visitor, findSession } from '../people/sessions.ts';
-import type { PageDeps } from './deps.ts';
+import { type Visitor, deviceOf } from '../http/visitor.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
 
 /** Somebody asks for a page. */
@@ -17,6 +18,8 @@ export interface Visit {
   /** The path with its query. */
   path: string;
   now: number;
+  /** The page to sign in at, which leads back here. */
+  signIn: string;
   /** What forms of the page must send along. */
   csrf: string;
   /** What `csrf` belongs to: the session, or the browser of somebody not signed in. */
@@ -54,10 +57,29 @@ export type Answer = Page | Redirect;
 /** Who is not signed in has a cookie of chance, only so that a form can be told from one that another site made. */
 const VISITOR_ID = /^[\w-]{22}$/;
 
-export async function visitOf(ctx: Context, { store, clock, config, secret, clientAddress }: PageDeps): Promise<Visit> {
+/** What tells who asks for a page. */
+export interface VisitOptions {
+  config: {
+    /** Where browsers find the pages. */
+    baseUrl: string;
+  };
+  clock: Clock;
+  secret: Secret;
+  /** Where a request comes from. */
+  clientAddress: (request: IncomingMessage) => string;
+  /** Who is signed in with the token in a session's cookie; undefined: nobody. */
+  findSession: (token: string) => Promise<SessionPrincipal | undefined>;
+  /** The page to sign in at that leads on to `wanted`, where that is a page of ours. */
+  signInPath: (wanted: string) => string;
+}
+
+export async function visitOf(ctx: Context, options: VisitOptions): Promise<Visit> {
+  const { clock, config, secret, clientAddress, findSession, signInPath } = options;
   const token = sessionToken(config.baseUrl, ctx.headers.cookie);
-  const principal = token === undefined ? undefined : await findSession(store, clock, token);
+  const principal = token === undefined ? undefined : await findSession(token);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
+  const query = new URLSearchParams(ctx.querystring);
+  const path = `${ctx.path}${ctx.search}`;
   return {
     principal,
     visitor: {
@@ -65,9 +87,10 @@ export async function visitOf(ctx: Context, { store, clock, config, secret, clie
       userAgent: ctx.get('user-agent'),
       device: deviceOf(config.baseUrl, ctx.headers.cookie),
     },
-    query: new URLSearchParams(ctx.querystring),
-    path: `${ctx.path}${ctx.search}`,
+    query,
+    path,
     now: clock.now(),
+    signIn: signInPath(/^\/sign-(?:in|up)/.test(path) ? (query.get('next') ?? '') : path),
     csrf: csrfToken(secret, csrfOwner),
     csrfOwner,
   };

@@ -1,9 +1,9 @@
 import { Router } from '@koa/router';
 import test from 'ava';
+import { mountPages } from '../../src/compose/pages.ts';
 import { operations } from '../../src/http/operations.ts';
 import { sessionOperations } from '../../src/http/session-operations.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
-import { mountPages } from '../../src/web/pages.ts';
 import { openSite } from '../web/site.ts';
 
 /** Of no slug, so that what is named after it does not look like it. */

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type RequestListener, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { createPages } from '../../src/compose/pages.ts';
 import { createApi } from '../../src/http/app.ts';
 import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
-import { createPages } from '../../src/web/pages.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 /** The API and the pages at one address, as the service has them. */

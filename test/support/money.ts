@@ -24,8 +24,9 @@ import { accountOperations } from '../../src/operators/accounts-api.ts';
 import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
 import { recordDeed } from '../../src/people/audit/audit.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
+import { signInPath } from '../../src/people/next.ts';
+import { findSession } from '../../src/people/sessions.ts';
 import { mountAssets } from '../../src/web/assets.ts';
-import type { PageDeps } from '../../src/web/deps.ts';
 import { pageErrors } from '../../src/web/errors.ts';
 import { createServe } from '../../src/web/serve.ts';
 import { type ApiUnderTest, api } from './api-harness.ts';
@@ -105,8 +106,13 @@ export async function moneySite(
   mountCheckoutCallback(router, checkouts);
   const pages = new Router({ strict: true, sensitive: true });
   mountAssets(pages);
-  const deps = { ...services, config: { ...services.config, baseUrl: origin } } as unknown as PageDeps;
-  mountCheckout(createServe(pages, deps), checkouts);
+  const serving = createServe(pages, {
+    ...services,
+    config: { baseUrl: origin },
+    findSession: (token) => findSession(store, clock, token),
+    signInPath,
+  });
+  mountCheckout(serving, checkouts);
   const [showErrors, sendErrors] = [pageErrors(origin, services.log), renderErrors(services.log)];
   const [operations, shown] = [router.routes(), pages.routes()];
   serve = (ctx, next) =>

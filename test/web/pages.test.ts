@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Router } from '@koa/router';
 import test from 'ava';
-import * as fc from '../support/property.ts';
+import { mountPages } from '../../src/compose/pages.ts';
 import { sessionCookie } from '../../src/http/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { REVEAL_MS, createReveals } from '../../src/people/keys/reveal.ts';
@@ -11,9 +11,9 @@ import { LOGIN_RULES } from '../../src/people/login-limits.ts';
 import { nextPage } from '../../src/people/next.ts';
 import { pageHeaders } from '../../src/web/headers.ts';
 import { escapeHtml, html } from '../../src/web/html.ts';
-import { mountPages } from '../../src/web/pages.ts';
 import { browserText, homepageLink, plainName } from '../../src/web/text.ts';
 import { fakeClock } from '../fakes/clock.ts';
+import * as fc from '../support/property.ts';
 import { type Site, openSite } from './site.ts';
 
 const CSP =

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Router } from '@koa/router';
 import type { ExecutionContext } from 'ava';
 import Koa, { type Middleware } from 'koa';
+import { createPages } from '../../src/compose/pages.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { createMachines } from '../../src/operators/machines.ts';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
@@ -11,7 +12,6 @@ import { createGrants } from '../../src/people/grants/grants.ts';
 import { createStartLimit } from '../../src/people/grants/start-limit.ts';
 import { createGuessLimit } from '../../src/people/grants/user-codes.ts';
 import type { SignUp } from '../../src/people/people.ts';
-import { createPages } from '../../src/web/pages.ts';
 import { api } from '../support/api-harness.ts';
 
 /** What a device learns when it asks to be let in. */

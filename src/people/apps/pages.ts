@@ -1,19 +1,19 @@
-import type { PageDeps } from '../../web/deps.ts';
 import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, homepageLink, plainName } from '../../web/text.ts';
 import type { SignedInVisit } from '../../web/visit.ts';
 import { profilePage } from '../profile-frame.ts';
+import type { SessionServices } from '../sessions.ts';
 import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
 import type { ConnectedApp } from './token-rows.ts';
 
 const DONE: Record<string, string> = { revoked: 'The app is signed out: its next call is refused.' };
 
 /** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
-export function mountApps(serve: Serve, people: PageDeps): void {
+export function mountApps(serve: Serve, services: SessionServices): void {
   serve.signedIn('/profile/apps', async (visit) => {
-    const apps = await connectedAppsOf(people, visit.principal);
+    const apps = await connectedAppsOf(services, visit.principal);
     const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
       <section class="card">
         <p class="kicker">Integrations</p>
@@ -37,7 +37,7 @@ export function mountApps(serve: Serve, people: PageDeps): void {
   });
 
   serve.submitSignedIn('/profile/apps/revoke', async (visit, form) => {
-    await disconnectApp(people, visit.principal, form.get('app') ?? '');
+    await disconnectApp(services, visit.principal, form.get('app') ?? '');
     return { to: '/profile/apps?done=revoked' };
   });
 }

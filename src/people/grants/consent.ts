@@ -1,9 +1,10 @@
 import { SCOPES, isScope } from '../../http/scopes.ts';
-import { csrfField, hidden, passwordAgain, problemNote } from '../../web/form.ts';
+import { csrfField, hidden, problemNote } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Problem } from '../../web/problem.ts';
 import { agoText, homepageLink, instantText, plainName } from '../../web/text.ts';
 import type { Page, SignedInVisit } from '../../web/visit.ts';
+import { passwordAgain } from '../proved.ts';
 import type { ConsentRequest } from './grants.ts';
 
 /**

@@ -1,17 +1,24 @@
 import { StatusError } from '../../kernel/status.ts';
-import type { PageDeps } from '../../web/deps.ts';
 import { problemNote, textField } from '../../web/form.ts';
 import { html } from '../../web/html.ts';
 import { type Problem, invalid, problemOf, withProblem } from '../../web/problem.ts';
 import type { Form, Serve } from '../../web/serve.ts';
 import type { Answer, Page, SignedInVisit } from '../../web/visit.ts';
+import type { People } from '../people.ts';
 import { proved } from '../proved.ts';
 import { consentPage } from './consent.ts';
-import type { ConsentRequest } from './grants.ts';
+import type { ConsentRequest, Grants } from './grants.ts';
 import { approveGrant } from './session-api.ts';
+import type { GuessLimit } from './user-codes.ts';
+
+export interface DevicePages extends People {
+  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  /** Counts wrong user codes; to be the same one wherever codes are taken. */
+  guessLimit: GuessLimit;
+}
 
 /** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
-export function mountDevice(serve: Serve, deps: PageDeps): void {
+export function mountDevice(serve: Serve, deps: DevicePages): void {
   const { grants, guessLimit } = deps;
   serve.signedIn('/device', async (visit) => {
     const code = visit.query.get('code');

@@ -1,11 +1,12 @@
 import { SCOPES, type Scope, isScope } from '../../http/scopes.ts';
 import { DAY_MS } from '../../kernel/units.ts';
-import { csrfField, passwordAgain, problemNote, textField } from '../../web/form.ts';
+import { csrfField, problemNote, textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { type Problem, invalid } from '../../web/problem.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
 import type { SignedInVisit } from '../../web/visit.ts';
+import { passwordAgain } from '../proved.ts';
 import type { WantedKey } from './own-keys.ts';
 
 /** What was filled in. */

@@ -1,6 +1,5 @@
 import { KEY_SCOPES, SCOPES, isScope } from '../../http/scopes.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import type { PageDeps } from '../../web/deps.ts';
 import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import { problemOf } from '../../web/problem.ts';
@@ -8,6 +7,7 @@ import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, plainName } from '../../web/text.ts';
 import type { Page, SignedInVisit } from '../../web/visit.ts';
 import { listReachableServers } from '../members/owned-servers.ts';
+import type { People } from '../people.ts';
 import { profilePage } from '../profile-frame.ts';
 import { proved } from '../proved.ts';
 import { type Draft, EMPTY_DRAFT, draftOf, keyForm, wantedKey } from './key-form.ts';
@@ -24,7 +24,7 @@ interface NewKey {
 const DONE: Record<string, string> = { revoked: 'The key is revoked: no call passes with it any more.' };
 
 /** API keys: the list, making one, showing it once, revoking. */
-export function mountKeys(serve: Serve, people: PageDeps): void {
+export function mountKeys(serve: Serve, people: People): void {
   const { store } = people;
   const reveals = createReveals<NewKey>(people.clock);
 

@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { addressKey } from '../../http/client-address.ts';
 import type { Principal } from '../../http/principal.ts';
+import type { Visitor } from '../../http/visitor.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
 import { doerOf, recordDeed } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
-import type { Visitor } from '../sessions.ts';
 import { normalizeEmail } from './address.ts';
 
 /** How long a link works. */

@@ -1,13 +1,13 @@
-import type { PageDeps } from '../../web/deps.ts';
 import { csrfField, hidden, problemNote } from '../../web/form.ts';
 import { html } from '../../web/html.ts';
 import { type Problem, problemOf, withProblem } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import type { Page, Visit } from '../../web/visit.ts';
+import type { People } from '../people.ts';
 import { verifyEmail } from './verification.ts';
 
 /** Where links in letters lead. They ask for one more press, as mail programs open links on their own. */
-export function mountVerifyEmail(serve: Serve, people: PageDeps): void {
+export function mountVerifyEmail(serve: Serve, people: People): void {
   serve.open('/verify-email', (visit) => askPage(visit, visit.query.get('token') ?? ''));
 
   serve.submit('/verify-email', async (visit, form) => {

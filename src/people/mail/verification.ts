@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { addressKey } from '../../http/client-address.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
+import type { Visitor } from '../../http/visitor.ts';
 import { hashToken } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
@@ -8,7 +9,6 @@ import type { Tx } from '../../store/store.ts';
 import { recordDeed } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { type UserRow, getUser, markEmailVerified } from '../rows.ts';
-import type { Visitor } from '../sessions.ts';
 import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows.ts';
 
 /** How long a link works. */

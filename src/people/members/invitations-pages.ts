@@ -1,4 +1,3 @@
-import type { PageDeps } from '../../web/deps.ts';
 import { csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
@@ -6,6 +5,7 @@ import { dateText, plainName } from '../../web/text.ts';
 import type { SignedInVisit } from '../../web/visit.ts';
 import { profilePage } from '../profile-frame.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
+import type { MemberServices } from './members.ts';
 import type { Invitation, MemberRole } from './rows.ts';
 
 const DONE: Record<string, string> = {
@@ -20,12 +20,12 @@ const ROLES: Record<MemberRole, string> = {
 };
 
 /** Invitations to other people's servers. */
-export function mountInvitations(serve: Serve, people: PageDeps): void {
+export function mountInvitations(serve: Serve, services: MemberServices): void {
   // The address that letters name.
   serve.open('/invitations', () => ({ to: '/profile/invitations' }));
 
   serve.signedIn('/profile/invitations', async (visit) => {
-    const invitations = await invitationsOf(people.store, visit.principal);
+    const invitations = await invitationsOf(services.store, visit.principal);
     const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
       <section class="card">
         <h2>Invitations to you</h2>
@@ -49,10 +49,10 @@ export function mountInvitations(serve: Serve, people: PageDeps): void {
   serve.submitSignedIn('/profile/invitations', async (visit, form) => {
     const id = form.get('invitation') ?? '';
     if (form.get('decision') === 'accept') {
-      await acceptInvitation(people, visit.principal, id);
+      await acceptInvitation(services, visit.principal, id);
       return { to: '/profile/invitations?done=accepted' };
     }
-    await declineInvitation(people, visit.principal, id);
+    await declineInvitation(services, visit.principal, id);
     return { to: '/profile/invitations?done=declined' };
   });
 }

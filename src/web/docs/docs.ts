@@ -2,10 +2,9 @@ import type { Router } from '@koa/router';
 import { keptBytes } from '../../http/kept-bytes.ts';
 import { sessionToken } from '../../http/session-cookie.ts';
 import { ASSETS } from '../assets.ts';
-import type { PageDeps } from '../deps.ts';
 import { LIVE_PAGE_POLICY } from '../headers.ts';
 import { type Html, html } from '../html.ts';
-import { layout } from '../layout.ts';
+import { NOBODY, layout } from '../layout.ts';
 import type { Serve } from '../serve.ts';
 import { type Section, describedApi } from './described.ts';
 import { operationCard } from './operation.ts';
@@ -17,7 +16,7 @@ const PATH = '/docs';
  * The API for people, rendered from its own description: readable without a script, which adds searching and trying out.
  * It is made when somebody first asks for it, and kept as bytes for all who are not signed in.
  */
-export function mountDocs(router: Router, serve: Serve, { config: { baseUrl } }: PageDeps): void {
+export function mountDocs(router: Router, serve: Serve, baseUrl: string): void {
   let main: Html | undefined;
   const page = () => ({
     title: 'The API',
@@ -25,8 +24,7 @@ export function mountDocs(router: Router, serve: Serve, { config: { baseUrl } }:
     style: ASSETS.docsStyle,
     script: ASSETS.docsScript,
   });
-  const nobody = { principal: undefined, csrf: '', path: PATH, query: new URLSearchParams() };
-  const kept = keptBytes('html', () => layout(page(), nobody).toString());
+  const kept = keptBytes('html', () => layout(page(), NOBODY).toString());
   router.get(PATH, async (ctx, next) => {
     // The frame shows who is signed in, and where to sign in for what was asked for.
     if (sessionToken(baseUrl, ctx.headers.cookie) !== undefined || ctx.search !== '') return next();

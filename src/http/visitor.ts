@@ -1,0 +1,29 @@
+const DAY_SECONDS = 86_400;
+/** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
+const KEPT_SECONDS = 400 * DAY_SECONDS;
+
+/** The browser a request comes from. */
+export interface Visitor {
+  /** As `client-address.ts` tells it. */
+  address: string;
+  userAgent: string;
+  /** Of the cookie that it keeps past sessions; absent where it brings none. It may be anything. */
+  device?: string | undefined;
+}
+
+/** The device in a `Cookie` header, as the browser brings it; undefined where there is none. */
+export function deviceOf(baseUrl: string, header: string | undefined): string | undefined {
+  const name = `${cookieName(baseUrl)}=`;
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
+}
+
+/** The value of a `Set-Cookie` that a browser keeps past sessions. */
+export function deviceCookie(baseUrl: string, device: string): string {
+  const secure = baseUrl.startsWith('https:') ? '; Secure' : '';
+  return `${cookieName(baseUrl)}=${device}; Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+function cookieName(baseUrl: string): string {
+  return baseUrl.startsWith('https:') ? '__Host-device' : 'device';
+}
