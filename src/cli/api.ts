@@ -1,56 +1,76 @@
+import createClient, { type Client, defaultPathSerializer } from 'openapi-fetch';
 import type { Detail } from '../kernel/status.ts';
-import { type Method, type PathOf, type Reply, type Sent, type StreamPath, request } from './call.ts';
-import { type CommandError, notSignedIn, refused } from './errors.ts';
-import { type Answer, type Request, exchange, openStream } from './http.ts';
+import type { paths } from './api-types.ts';
+import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
+import { boundedFetch, retryAfter } from './http.ts';
+import { USER_AGENT } from './version.ts';
 
-/** The control API of one service, with one key. Every call throws CommandError: refused, not signed in, or unreachable. */
-export interface Api {
+/** The operations of one service, as its API describes them. A call rejects with CommandError where nobody answers it. */
+export type Operations = Client<paths>;
+
+/** The operations with one key: a call also rejects where there is none, or the service does not know it. */
+export interface Api extends Operations {
   /** Base address of the service. */
   readonly url: string;
-  /** One operation by its method and path, as the API describes it. The reply is what it ought to be: `read` checks it. */
-  call<M extends Method, P extends PathOf<M>>(method: M, path: P, sent: Sent<M, P>): Promise<Reply<M, P>>;
-  /** Undefined where the service has no such stream. */
-  stream<P extends StreamPath>(path: P, sent: Sent<'get', P>): Promise<ReadableStream<Uint8Array> | undefined>;
 }
 
-/** `key` undefined: nobody is signed in, and no call is made. `signal` ends whatever is under way. */
+/** `key` undefined: nobody is signed in, and no call is made. `signal` ends whatever is in flight. */
 export function createApi(url: string, key: string | undefined, signal: AbortSignal): Api {
-  function signed(request: Request): Request {
-    if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: npx dormouse login`);
-    return { ...request, key };
-  }
-
-  return {
-    url,
-    async call<M extends Method, P extends PathOf<M>>(method: M, path: P, sent: Sent<M, P>) {
-      const answer = await exchange(url, signed(request(method, path, sent)), signal);
-      if (answer.status >= 200 && answer.status < 300) return answer.body as Reply<M, P>;
-      throw refusal(answer, url);
+  const operations = openOperations(url, signal, { 'x-api-key': key });
+  operations.use({
+    onRequest() {
+      if (key === undefined) throw notSignedIn(`You are not signed in at ${url}. Run: npx dormouse login`);
     },
-    async stream(path, sent) {
-      const opened = await openStream(url, signed(request('get', path, sent)), signal);
-      if (opened instanceof ReadableStream) return opened;
-      // An unknown server is a 404 as well; whoever reads its log by other means will hear of it.
-      if (opened.status === 404) return undefined;
-      throw refusal(opened, url);
+    onResponse({ response }) {
+      if (response.status !== 401) return;
+      // The variable wins over whatever was signed in with.
+      const orCorrect = '(or correct DORMOUSE_KEY, where it is set)';
+      throw notSignedIn(`Your key is not valid at ${url}, or no longer. Run: npx dormouse login ${orCorrect}`);
     },
-  };
+  });
+  return { ...operations, url };
 }
 
-/** An answer that is no success, as the error it is. */
-export function refusal({ status, body, retryAfterSeconds }: Answer, url: string): CommandError {
-  const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
-  if (status === 401)
-    return notSignedIn(`Your key is not valid at ${url}, or no longer. Run: npx dormouse login${OR_CORRECT}`);
-  return refused({
-    code: typeof code === 'number' ? code : 2,
-    message: typeof message === 'string' && message !== '' ? message : `The service answered HTTP ${status}.`,
-    details: [...(Array.isArray(details) ? (details as Detail[]) : []), ...retryInfo(details, retryAfterSeconds)],
+/** The same without a key, for those that need none. */
+export function openOperations(url: string, signal: AbortSignal, headers: { 'x-api-key'?: string } = {}): Operations {
+  return createClient<paths>({
+    baseUrl: url,
+    fetch: boundedFetch(url, signal),
+    headers: { accept: 'application/json', 'user-agent': USER_AGENT, ...headers },
+    // Followed by itself, a redirect would carry the key to whomever it names.
+    redirect: 'manual',
+    pathSerializer(path, params) {
+      const { id = 'none' } = params;
+      if (/^[a-z0-9-]{1,64}$/.test(String(id))) return defaultPathSerializer(path, params);
+      throw wrongUsage(`${JSON.stringify(id)} cannot be a server's id. See them with: npx dormouse servers`);
+    },
   });
 }
 
-/** It wins over whatever was signed in with. */
-const OR_CORRECT = ' (or correct DORMOUSE_KEY, where it is set)';
+/** What a call's answer is made of: `data` where it was done, else `error`. */
+interface Answer<Reply> {
+  data?: Reply;
+  error?: unknown;
+  response: Response;
+}
+
+/** The reply to a call. It is what it ought to be: `read` checks it. Throws CommandError where the service refuses it. */
+export async function done<Reply>(call: Promise<Answer<Reply>>): Promise<Reply> {
+  const { data, error, response } = await call;
+  if (data === undefined) throw refusal(error, response);
+  return data;
+}
+
+/** The body of an answer that is no success, as the error it is. */
+export function refusal(body: unknown, response: Response): CommandError {
+  const { code, message, details } = body as { code?: unknown; message?: unknown; details?: unknown };
+  return refused({
+    code: typeof code === 'number' ? code : 2,
+    message: typeof message === 'string' && message !== '' ? message : `The service answered HTTP ${response.status}.`,
+    details: [...(Array.isArray(details) ? (details as Detail[]) : []), ...retryInfo(details, retryAfter(response))],
+  });
+}
+
 const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo';
 
 function retryInfo(details: unknown, seconds: number | undefined): Detail[] {

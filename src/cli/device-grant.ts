@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { refusal } from './api.ts';
-import { request } from './call.ts';
+import { openOperations, refusal } from './api.ts';
 import { type CommandError, failed, isTransient, unreachable } from './errors.ts';
-import { type Answer, exchange } from './http.ts';
+import { retryAfter } from './http.ts';
 import { DEVICE, DEVICE_POLL, type Device, read } from './shapes.ts';
 
 /** RFC 8628 §3.5: what `slow_down` adds, for this and all later polls. */
@@ -13,18 +12,18 @@ const MOST_LIFETIME_S = 3600;
 
 /** Asks for a grant of the command-line client's own kind: it names no client_id, and yields a key with all scopes. */
 export async function startDeviceGrant(url: string, signal: AbortSignal): Promise<Device> {
-  const answer = await exchange(url, request('post', '/v1/public/device/start', { body: {} }), signal);
-  const device = read(DEVICE, answer.body);
-  if (answer.status === 200 && device.device_code !== '' && device.user_code !== '') return device;
-  if (answer.status === 404) {
+  const { data, error, response } = await openOperations(url, signal).POST('/v1/public/device/start', { body: {} });
+  const device = read(DEVICE, data ?? {});
+  if (device.device_code !== '' && device.user_code !== '') return device;
+  if (response.status === 404) {
     throw failed('NO_DEVICE_GRANT', `${url} offers no sign-in by browser. Use a key: npx dormouse login --key`);
   }
-  if (answer.status === 429) {
-    const { retryAfterSeconds } = answer;
-    const when = retryAfterSeconds === undefined ? 'later' : `in ${Math.ceil(retryAfterSeconds / 60)} min`;
+  if (response.status === 429) {
+    const seconds = retryAfter(response);
+    const when = seconds === undefined ? 'later' : `in ${Math.ceil(seconds / 60)} min`;
     throw failed('RATE_LIMITED', `Too many sign-ins from this address. Try again ${when}.`);
   }
-  throw grantError(answer, url);
+  throw grantError(error, response, url);
 }
 
 /**
@@ -44,30 +43,35 @@ export async function pollDeviceGrant(url: string, device: Device, signal: Abort
       waitS = intervalS = Math.min(MOST_INTERVAL_S, intervalS * 2);
       continue;
     }
-    const { api_key: key, error } = read(DEVICE_POLL, answer.body);
-    if (answer.status === 200 && key !== '') return key;
-    if (answer.status >= 500 || error === 'authorization_pending') continue;
+    const { body, response } = answer;
+    const { api_key: key, error } = read(DEVICE_POLL, body);
+    if (response.ok && key !== '') return key;
+    if (response.status >= 500 || error === 'authorization_pending') continue;
     if (error === 'slow_down') waitS = intervalS += SLOW_DOWN_S;
-    else if (answer.status === 429) waitS = Math.max(intervalS, answer.retryAfterSeconds ?? 0);
+    else if (response.status === 429) waitS = Math.max(intervalS, retryAfter(response) ?? 0);
     else if (error === 'access_denied') throw failed('ACCESS_DENIED', 'The sign-in was declined in the browser.');
     else if (error === 'expired_token') break;
-    else throw grantError(answer, url);
+    else throw grantError(body, response, url);
   }
   throw failed('EXPIRED', 'The code was not confirmed in time. Get a new one with: npx dormouse login');
 }
 
 /** Undefined: no answer. */
-async function poll(url: string, code: string, signal: AbortSignal): Promise<Answer | undefined> {
+async function poll(url: string, code: string, signal: AbortSignal) {
   try {
-    return await exchange(url, request('post', '/v1/public/device/poll', { body: { device_code: code } }), signal);
+    const body = { device_code: code };
+    const { data, error, response } = await openOperations(url, signal).POST('/v1/public/device/poll', { body });
+    return { body: (data ?? error) as object, response };
   } catch (error) {
     if (isTransient(error)) return undefined;
     throw error;
   }
 }
 
-function grantError(answer: Answer, url: string): CommandError {
-  if (answer.status === 200) return unreachable(`What answers at ${url} is no Dormouse service. Check --url.`);
-  const { error } = read(DEVICE_POLL, answer.body);
-  return error === '' ? refusal(answer, url) : failed('SIGN_IN_REFUSED', `The service refuses the sign-in: ${error}.`);
+function grantError(body: unknown, response: Response, url: string): CommandError {
+  if (response.ok) return unreachable(`What answers at ${url} is no Dormouse service. Check --url.`);
+  const { error } = read(DEVICE_POLL, body as object);
+  return error === ''
+    ? refusal(body, response)
+    : failed('SIGN_IN_REFUSED', `The service refuses the sign-in: ${error}.`);
 }

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from './api.ts';
-import type { Messages, Sent } from './call.ts';
+import { type Api, done, refusal } from './api.ts';
+import type { paths } from './api-types.ts';
 import { isTransient, unreachable } from './errors.ts';
 import { unanswered } from './http.ts';
 import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';
-import { LOGS, read } from './shapes.ts';
+import { LOGS, type Messages, read } from './shapes.ts';
 import { eventData } from './sse.ts';
 import { readServer } from './waiting.ts';
 
-type Query = Sent<'get', '/v1/servers/{id}/logs'>['query'];
+type Query = paths['/v1/servers/{id}/logs']['get']['parameters']['query'];
 
 const POLL_MS = 1000;
 const ASLEEP_POLL_MS = 2000;
@@ -86,9 +86,17 @@ async function awake({ api, id, note, signal }: Follow): Promise<void> {
   }
 }
 
+/** Undefined where the service has no such stream. */
 async function open({ api, id, signal }: Follow, tail: number): Promise<AsyncGenerator<string> | undefined> {
-  const stream = await api.stream('/v1/servers/{id}/logs/stream', { path: { id }, query: { tail } });
-  return stream && eventData(unlessSilent(stream, api.url, signal));
+  const { data, error, response } = await api.GET('/v1/servers/{id}/logs/stream', {
+    params: { path: { id }, query: { tail } },
+    headers: { accept: 'text/event-stream' },
+    parseAs: 'stream',
+  });
+  // An unknown server is a 404 as well; whoever reads its log by other means will hear of it.
+  if (response.status === 404) return undefined;
+  if (!data) throw refusal(error, response);
+  return eventData(unlessSilent(data, api.url, signal));
 }
 
 /** The chunks of a stream; `unreachable` where it breaks, or says nothing for too long. */
@@ -117,10 +125,9 @@ async function* pollLog({ api, id, tail, note, signal }: Follow): AsyncGenerator
   let retryMs = LEAST_RETRY_MS;
   for (let missing = false; ; await delay(retryMs, undefined, { signal })) {
     try {
-      const reply: Messages['GetServerLogsResponse'] = await api.call('get', '/v1/servers/{id}/logs', {
-        path: { id },
-        query,
-      });
+      const reply: Messages['GetServerLogsResponse'] = await done(
+        api.GET('/v1/servers/{id}/logs', { params: { path: { id }, query } }),
+      );
       const { cursor, containerMissing } = read(LOGS, reply);
       if (cursor !== '') query = { cursor, tail: MAX_TAIL };
       yield* logLines(reply);

@@ -1,105 +1,53 @@
 import { unreachable } from './errors.ts';
-import { USER_AGENT } from './version.ts';
 
 const ANSWER_MS = 30_000;
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
-export interface Request {
-  method: 'GET' | 'POST' | 'DELETE';
-  /** With its query, from the base address on. */
-  path: string;
-  key?: string;
-  body?: object;
-}
-
-/** An answer whose body is one JSON object, whatever its status. */
-export interface Answer {
-  status: number;
-  body: object;
-  /** Of `Retry-After`; undefined where it is not said. */
-  retryAfterSeconds: number | undefined;
-}
-
 /**
- * One call. Throws an `unreachable` CommandError where nobody answers in time, or somebody who does not speak this API, and
- * the signal's reason where the caller gave up.
+ * `fetch` within bounds: the answer comes in time and is one JSON object, whatever its status, or the stream of events that was
+ * asked for. Else it rejects with an `unreachable` CommandError, or with the reason of `givenUp` where the caller gave up.
  */
-export async function exchange(base: string, request: Request, signal: AbortSignal): Promise<Answer> {
-  const timeout = AbortSignal.timeout(ANSWER_MS);
-  const response = await send(base, request, 'application/json', AbortSignal.any([signal, timeout]), signal);
-  const text = await bodyText(response, base, signal);
-  return { status: response.status, body: jsonObject(text, response, base), retryAfterSeconds: retryAfter(response) };
+export function boundedFetch(base: string, givenUp: AbortSignal): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), ANSWER_MS);
+    try {
+      const response = await fetch(request, { signal: AbortSignal.any([givenUp, late.signal]) });
+      if (response.ok && isEventStream(request, 'accept') && isEventStream(response, 'content-type')) return response;
+      const text = await bodyText(response);
+      if (text === undefined || !isJsonObject(text)) throw strange(response, base);
+      return new Response(text, response);
+    } catch (error) {
+      throw unanswered(error, base, givenUp);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
 }
 
-/** A call answered by a stream of events, or, where there is no such stream, by an ordinary answer. */
-export async function openStream(
-  base: string,
-  request: Request,
-  signal: AbortSignal,
-): Promise<ReadableStream<Uint8Array> | Answer> {
-  const opening = new AbortController();
-  const timer = setTimeout(() => opening.abort(new DOMException('no answer', 'TimeoutError')), ANSWER_MS);
-  try {
-    const response = await send(base, request, 'text/event-stream', AbortSignal.any([signal, opening.signal]), signal);
-    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream');
-    if (response.ok && isStream && response.body) return response.body;
-    const text = await bodyText(response, base, signal);
-    return { status: response.status, body: jsonObject(text, response, base), retryAfterSeconds: retryAfter(response) };
-  } finally {
-    clearTimeout(timer);
-  }
+function isEventStream({ headers }: Request | Response, header: string): boolean {
+  return headers.get(header)?.startsWith('text/event-stream') === true;
 }
 
-async function send(
-  base: string,
-  { method, path, key, body }: Request,
-  accept: string,
-  signal: AbortSignal,
-  givenUp: AbortSignal,
-): Promise<Response> {
-  try {
-    return await fetch(`${base}${path}`, {
-      method,
-      headers: {
-        accept,
-        'user-agent': USER_AGENT,
-        ...(key === undefined ? {} : { 'x-api-key': key }),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      body: body === undefined ? null : JSON.stringify(body),
-      // Followed by itself, a redirect would carry the key to whomever it names.
-      redirect: 'manual',
-      signal,
-    });
-  } catch (error) {
-    throw unanswered(error, base, givenUp);
-  }
-}
-
-async function bodyText(response: Response, base: string, givenUp: AbortSignal): Promise<string> {
+/** Undefined where it is too long. */
+async function bodyText({ body }: Response): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  try {
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      if (bytes > MAX_ANSWER_BYTES) throw strange(response, base);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw unanswered(error, base, givenUp);
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES) return undefined;
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
-function jsonObject(text: string, response: Response, base: string): object {
-  let value: unknown;
+function isJsonObject(text: string): boolean {
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
   } catch {
-    throw strange(response, base);
+    return false;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw strange(response, base);
-  return value;
 }
 
 /** What went wrong on the way, in a sentence that says what to do. What the caller's own signal caused stays as it is. */
@@ -124,7 +72,8 @@ function strange({ status, headers }: Response, base: string): Error {
   return unreachable(`What answers at ${base} is no Dormouse service (HTTP ${status}). Check --url or DORMOUSE_URL.`);
 }
 
-function retryAfter({ headers }: Response): number | undefined {
+/** The seconds of `Retry-After`; undefined where it is not said. */
+export function retryAfter({ headers }: Response): number | undefined {
   const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
 }

@@ -1,5 +1,8 @@
-import type { Messages, Reply } from './call.ts';
+import type { components, paths } from './api-types.ts';
 import { printable } from './text.ts';
+
+/** The API's messages by their names. */
+export type Messages = components['schemas'];
 
 /** What may come where `Shape` is wanted: the API's own messages, in which null is unset. */
 type Wire<Shape> = Shape extends string
@@ -89,7 +92,7 @@ export const DEVICE = {
   verification_uri_complete: '',
   expires_in: 0,
   interval: 5,
-} satisfies Partial<Reply<'post', '/v1/public/device/start'>>;
+} satisfies Partial<paths['/v1/public/device/start']['post']['responses'][200]['content']['application/json']>;
 export type Device = typeof DEVICE;
 
 /** A poll's reply: a key, or an error (RFC 8628 §3.5). */

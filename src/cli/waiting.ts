@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Api } from './api.ts';
+import { type Api, done } from './api.ts';
 import { isTransient } from './errors.ts';
 import { SERVER, type Server, read } from './shapes.ts';
 
@@ -17,7 +17,7 @@ export interface Seen {
 
 /** Reads a server. */
 export async function readServer(api: Api, id: string): Promise<Seen> {
-  const reply = await api.call('get', '/v1/servers/{id}', { path: { id } });
+  const reply = await done(api.GET('/v1/servers/{id}', { params: { path: { id } } }));
   return { reply, server: read(SERVER, reply) };
 }
 

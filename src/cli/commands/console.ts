@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { COMMAND, read } from '../shapes.ts';
 import { consoleText } from '../text.ts';
@@ -13,10 +14,8 @@ stand behind --.
 Examples: npx dormouse command lobby say Hello there
           npx dormouse command lobby tp Steve -10 64 -3`,
   async run({ api, json, document, terminal: { out } }, [id = '', ...words]) {
-    const reply = await api.call('post', '/v1/servers/{id}:command', {
-      path: { id },
-      body: { command: words.join(' ') },
-    });
+    const body = { command: words.join(' ') };
+    const reply = await done(api.POST('/v1/servers/{id}:command', { params: { path: { id } }, body }));
     if (json) return document(reply);
     const text = consoleText(read(COMMAND, reply).output).trimEnd();
     if (text !== '') out.line(text);

@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { wrongUsage } from '../errors.ts';
 import { memory, software } from '../format.ts';
@@ -24,16 +25,15 @@ export const createServer: Command = command({
   },
   details: 'Example: npx dormouse create "My Server" --type paper --version 1.21.8 --ram 2G --property difficulty=hard',
   async run({ api, json, document, terminal: { out } }, [name = ''], { type, version, ram, motd, property }) {
-    const reply = await api.call('post', '/v1/servers', {
-      body: {
-        name,
-        ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
-        ...(type === undefined ? {} : { type }),
-        ...(version === undefined ? {} : { version }),
-        ...(motd === undefined ? {} : { motd }),
-        ...(property === undefined ? {} : { properties: properties(property) }),
-      },
-    });
+    const body = {
+      name,
+      ramMb: ram === undefined ? DEFAULT_RAM_MB : ramMb(ram),
+      ...(type === undefined ? {} : { type }),
+      ...(version === undefined ? {} : { version }),
+      ...(motd === undefined ? {} : { motd }),
+      ...(property === undefined ? {} : { properties: properties(property) }),
+    };
+    const reply = await done(api.POST('/v1/servers', { body }));
     if (json) return document(reply);
     const server = read(SERVER, reply);
     out.line(`Created ${out.style('bold', server.id)}: ${software(server)}, ${memory(server.ramMb)}.`);

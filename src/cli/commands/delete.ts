@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { failed } from '../errors.ts';
 import { firstLine } from '../input.ts';
@@ -20,7 +21,7 @@ export const deleteServer: Command = command({
       if (answer.trim() !== id)
         throw failed('NOT_CONFIRMED', 'Nothing was deleted: that was not its id.', { server: id });
     }
-    const reply = await api.call('delete', '/v1/servers/{id}', { path: { id } });
+    const reply = await done(api.DELETE('/v1/servers/{id}', { params: { path: { id } } }));
     if (json) return document(reply);
     terminal.out.line(`Deleted ${id}.`);
   },

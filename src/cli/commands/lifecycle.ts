@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { failed, interrupted } from '../errors.ts';
 import { stateWord, words } from '../format.ts';
@@ -78,7 +79,7 @@ async function wake(context: Context, id: string, verb: 'start' | 'restart', wai
 }
 
 async function send({ api }: Context, id: string, verb: 'start' | 'restart' | 'stop' | 'kill'): Promise<Seen> {
-  const reply = await api.call('post', `/v1/servers/{id}:${verb}`, { path: { id }, body: {} });
+  const reply = await done(api.POST(`/v1/servers/{id}:${verb}`, { params: { path: { id } }, body: {} }));
   return { reply, server: read(SERVER, reply) };
 }
 

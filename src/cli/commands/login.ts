@@ -1,12 +1,11 @@
-import { createApi } from '../api.ts';
-import type { Messages } from '../call.ts';
+import { createApi, done } from '../api.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { pollDeviceGrant, startDeviceGrant } from '../device-grant.ts';
 import { notSignedIn, wrongUsage } from '../errors.ts';
 import { duration } from '../format.ts';
 import { secretLine } from '../input.ts';
 import { isReadableOnTheWay } from '../service-url.ts';
-import { type Device, WHO_AM_I, read } from '../shapes.ts';
+import { type Device, type Messages, WHO_AM_I, read } from '../shapes.ts';
 import { oneLine } from '../text.ts';
 
 /** The shape of an API key. The service alone can tell whether it is one. */
@@ -37,7 +36,7 @@ async function keepGiven(context: Context): Promise<void> {
   const key = typed.trim();
   if (input.isTTY) terminal.err.line('');
   if (!KEY.test(key)) throw wrongUsage('This is no API key: they begin with dmk_ and have 42 characters.');
-  const reply = await createApi(url, key, signal).call('get', '/v1/whoami', {});
+  const reply = await done(createApi(url, key, signal).GET('/v1/whoami'));
   await keep(context, key);
   signedIn(context, reply);
 }
@@ -51,7 +50,7 @@ async function keepGranted(context: Context): Promise<void> {
   const key = await showWhile(context, device, () => pollDeviceGrant(url, device, signal));
   if (!KEY.test(key)) throw notSignedIn(`${url} handed out what is no key. Sign in with: npx dormouse login --key`);
   await keep(context, key);
-  signedIn(context, await createApi(url, key, signal).call('get', '/v1/whoami', {}));
+  signedIn(context, await done(createApi(url, key, signal).GET('/v1/whoami')));
 }
 
 async function keep({ url, credentials }: Context, key: string): Promise<void> {

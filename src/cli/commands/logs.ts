@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { followLog, logLines } from '../follow.ts';
 import { wholeNumber } from '../parse.ts';
@@ -32,7 +33,7 @@ export const logs: Command = command({
       }
       return;
     }
-    const reply = await api.call('get', '/v1/servers/{id}/logs', { path: { id }, query: { tail } });
+    const reply = await done(api.GET('/v1/servers/{id}/logs', { params: { path: { id }, query: { tail } } }));
     if (json) return document(reply);
     const lines = logLines(reply);
     for (const line of lines) out.line(logLine(line, out.colours));

@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { relative, stateWord, words } from '../format.ts';
 import { wholeNumber } from '../parse.ts';
@@ -19,7 +20,7 @@ export const machine: Command = command({
   },
   async run({ api, json, document, terminal: { out } }, [id = ''], { last }) {
     const shown = wholeNumber('last', last, MOST) ?? SHOWN;
-    const reply = await api.call('get', '/v1/servers/{id}/machine', { path: { id } });
+    const reply = await done(api.GET('/v1/servers/{id}/machine', { params: { path: { id } } }));
     if (json) return document(reply);
     for (const line of machineLines(read(MACHINE, reply), shown, out)) out.line(line);
   },

@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, type Context, command } from '../command.ts';
 import { CommandError } from '../errors.ts';
 import { software, stateWord } from '../format.ts';
@@ -13,7 +14,7 @@ export const servers: Command = command({
   summary: 'List your servers, and those of others that you were let into.',
   details: 'With --json: the servers of your account.',
   async run({ api, json, document, terminal: { out } }) {
-    const reply = await api.call('get', '/v1/servers', {});
+    const reply = await done(api.GET('/v1/servers'));
     if (json) return document(reply);
     const { servers } = read({ servers: [SERVER] }, reply);
     const { my, shared } = await reachable(api);
@@ -47,7 +48,7 @@ export const servers: Command = command({
 /** Who plays where, and on whose servers, is told where it can be: an older service, or a narrow key, has no such list. */
 async function reachable(api: Context['api']): Promise<MyServers> {
   try {
-    return read(MY_SERVERS, await api.call('get', '/v1/me/servers', {}));
+    return read(MY_SERVERS, await done(api.GET('/v1/me/servers')));
   } catch (error) {
     if (error instanceof CommandError) return { my: [], shared: [] };
     throw error;

@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { VERSIONS, read } from '../shapes.ts';
 import { columns } from '../table.ts';
@@ -8,7 +9,7 @@ export const versions: Command = command({
   name: 'versions',
   summary: 'List the versions of Minecraft, newest first.',
   async run({ api, json, document, terminal: { out } }) {
-    const reply = await api.call('get', '/v1/minecraft/versions', {});
+    const reply = await done(api.GET('/v1/minecraft/versions'));
     if (json) return document(reply);
     const { versions, latest } = read(VERSIONS, reply);
     const names = versions.map((version) => oneLine(version));

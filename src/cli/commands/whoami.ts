@@ -1,3 +1,4 @@
+import { done } from '../api.ts';
 import { type Command, command } from '../command.ts';
 import { WHO_AM_I, read } from '../shapes.ts';
 import { aligned } from '../table.ts';
@@ -8,7 +9,7 @@ export const whoami: Command = command({
   name: 'whoami',
   summary: 'Tell who is signed in, and where.',
   async run({ api, json, document, terminal: { out } }) {
-    const reply = await api.call('get', '/v1/whoami', {});
+    const reply = await done(api.GET('/v1/whoami'));
     if (json) return document(reply);
     const { accountId, email, emailVerified } = read(WHO_AM_I, reply);
     const rows = [
