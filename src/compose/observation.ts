@@ -8,7 +8,7 @@ import type { ServerEvents } from '../insight/events.ts';
 import { type Metrics, createMetrics } from '../insight/metrics.ts';
 import { countServersByState } from '../insight/telemetry-rows.ts';
 import type { Telemetry } from '../insight/telemetry.ts';
-import { isPublicAddress } from '../kernel/public-address.ts';
+import { isPublicAddress } from '../kernel/ip.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';

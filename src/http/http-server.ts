@@ -1,9 +1,9 @@
 import { type Server, createServer } from 'node:http';
-import { type BlockList, type Socket, isIP } from 'node:net';
+import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 import { createCrowd } from '../kernel/crowd.ts';
-import { canonical } from '../kernel/ip-address.ts';
+import { canonical, isListed } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { errorAnswer } from './errors.ts';
 
@@ -62,7 +62,7 @@ function limitConnections(
   { trusted, mostConnections: most = MOST_CONNECTIONS, mostOfAddress = MOST_OF_ADDRESS }: HttpServerOptions,
   isBusy: (socket: Socket) => boolean,
 ): void {
-  const isShared = (address: string) => trusted?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') === true;
+  const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
   const crowd = createCrowd({ most, mostOfAddress, isShared });
   server.on('connection', (socket: Socket) => {
     const leave = crowd.enter({

@@ -1,8 +1,8 @@
 import { DEFAULT_MOTD } from '../game/properties/properties.ts';
-import { addressKey } from '../http/client-address.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
 import type { Services } from '../http/services.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { addressOf } from '../servers/api/view.ts';
 import type { ServerNow } from '../servers/server-now.ts';

@@ -1,4 +1,4 @@
-import { networkOf } from './ip-network.ts';
+import { networkOf } from './ip.ts';
 
 /** Somebody who holds a place. */
 export interface Guest {

@@ -1,7 +1,6 @@
-import { addressKey } from '../http/client-address.ts';
 import type { Visitor } from '../http/visitor.ts';
 import type { Caller } from '../kernel/fair-queue.ts';
-import { networkOf } from '../kernel/ip-network.ts';
+import { addressKey, networkOf } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Attempt } from './login-limits.ts';
 import type { People } from './people.ts';

@@ -1,6 +1,6 @@
 import type { Visitor } from '../http/visitor.ts';
 import { hashToken } from '../kernel/ids.ts';
-import { networkOf } from '../kernel/ip-network.ts';
+import { networkOf } from '../kernel/ip.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { deviceId } from './device-cookie.ts';

@@ -1,7 +1,7 @@
-import { addressKey } from '../http/client-address.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import type { Visitor } from '../http/visitor.ts';
 import { newId } from '../kernel/ids.ts';
+import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';

@@ -5,7 +5,7 @@ import { PLAYER_NAME } from '../game/players/profiles.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Services } from '../http/services.ts';
-import { canonical } from '../kernel/ip-address.ts';
+import { canonical } from '../kernel/ip.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { type ServerCall, serverOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';

@@ -1,7 +1,7 @@
 import type { Engine } from '../engines/engine.ts';
 import { kickCommand } from '../game/players/changes.ts';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
-import { canonical } from '../kernel/ip-address.ts';
+import { canonical } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ConsoleAccess, runOnGame } from '../servers/game-console.ts';
 import { playerNotOnline } from '../servers/refusals.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isPublicAddress } from '../kernel/public-address.ts';
+import { isPublicAddress } from '../kernel/ip.ts';
 
 /** Longer ones are no webhook of any chat platform. */
 const MAX_CHARS = 2_048;

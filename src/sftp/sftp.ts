@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { statfs } from 'node:fs/promises';
-import { type AddressInfo, BlockList, type Socket, createServer, isIP } from 'node:net';
+import { type AddressInfo, BlockList, type Socket, createServer } from 'node:net';
 import ssh2, { type ServerChannel } from 'ssh2';
 import type { Files } from '../files/files.ts';
-import { addressKey, clientAddress } from '../http/client-address.ts';
+import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createCrowd } from '../kernel/crowd.ts';
-import { networkOf } from '../kernel/ip-network.ts';
+import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { createPenalties } from '../kernel/penalties.ts';
 import { createAttemptLimit } from '../people/login-limits.ts';
@@ -82,7 +82,8 @@ export function createSftp(options: SftpOptions): Sftp {
   const places = createPlaces();
   const connects = createAttemptLimit(limits.connects, clock);
   const penalties = createPenalties(limits.penalties, clock);
-  const isShared = (address: string) => options.trusted?.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4') === true;
+  const { trusted } = options;
+  const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
   const doorway = createCrowd({ most: limits.signingIn, mostOfAddress: limits.signingInPerAddress, isShared });
   const handlesOfAll = { left: limits.handlesOfAll };
   const { store } = options;

@@ -13,7 +13,7 @@ import {
   type LogQuery,
 } from '../../src/engines/engine.ts';
 import type { Address } from '../../src/kernel/address.ts';
-import { canonical } from '../../src/kernel/ip-address.ts';
+import { canonical } from '../../src/kernel/ip.ts';
 import { freePort } from '../support/service.ts';
 
 /** What the program of a test does in place of a game. Absent: runs until it is asked to end. */

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { type WebhookOptions, createWebhook } from '../../src/insight/alerts/https-webhook.ts';
 import { WebhookError } from '../../src/insight/alerts/webhook.ts';
-import { isPublicAddress } from '../../src/kernel/public-address.ts';
+import { isPublicAddress } from '../../src/kernel/ip.ts';
 import { receiver } from '../support/receiver.ts';
 
 const V4 = (address: string): LookupAddress => ({ address, family: 4 });

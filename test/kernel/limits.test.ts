@@ -1,7 +1,6 @@
 import test from 'ava';
 import { createCrowd } from '../../src/kernel/crowd.ts';
 import { createFairQueue } from '../../src/kernel/fair-queue.ts';
-import { networkOf } from '../../src/kernel/ip-network.ts';
 import { createPenalties } from '../../src/kernel/penalties.ts';
 import { createTokenBuckets } from '../../src/kernel/token-buckets.ts';
 import { fakeClock } from '../fakes/clock.ts';
@@ -36,17 +35,6 @@ test('buckets: who keeps asking is not forgotten for those who come and go, and 
   t.is(buckets.take('poller'), 0, 'no more than so many are kept');
   await clock.jump(0);
   t.true(buckets.take('poller') > 0);
-});
-
-test('networks: /24 and /48, however an address is written', (t) => {
-  t.is(networkOf('198.51.100.7'), '198.51.100.0/24');
-  t.is(networkOf('::ffff:198.51.100.7'), '198.51.100.0/24');
-  t.is(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1::/48');
-  t.is(networkOf('2001:DB8:1:ffff::1'), '2001:db8:1::/48');
-  t.is(networkOf('fe80::1%eth0'), 'fe80::/48');
-  t.is(networkOf('2001:db8:1:2::1', { ipv4: 32, ipv6: 64 }), '2001:db8:1:2::/64');
-  t.is(networkOf('198.51.100.7', { ipv4: 32, ipv6: 64 }), '198.51.100.7/32');
-  t.is(networkOf(''), '');
 });
 
 test('queue: each key’s first before any key’s second, lanes in turn, and never more at once than meant', async (t) => {

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataRoot } from '../../jail/data-root.ts';
-import { canonical } from '../../kernel/ip-address.ts';
+import { canonical } from '../../kernel/ip.ts';
 import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { parseMessage, readBody } from '../../http/body.ts';
-import { addressKey } from '../../http/client-address.ts';
+import { addressKey } from '../../kernel/ip.ts';
 import { mountOAuth } from './oauth.ts';
 import {
   DEVICE_BODY_BYTES,

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { readBody } from '../../http/body.ts';
-import { addressKey } from '../../http/client-address.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
 import { parseToken } from '../../kernel/ids.ts';
+import { addressKey } from '../../kernel/ip.ts';
 import { revokeAppToken } from '../apps/app-tokens.ts';
 import { findClient } from '../apps/clients.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { addressKey } from '../../http/client-address.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { addressKey } from '../../kernel/ip.ts';
 import type { Secret } from '../../store/secret.ts';
 import { type Attempt, createAttemptLimit } from '../login-limits.ts';
 

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import { addressKey } from '../../http/client-address.ts';
 import type { Principal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/visitor.ts';
+import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';

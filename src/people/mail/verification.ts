@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { addressKey } from '../../http/client-address.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Visitor } from '../../http/visitor.ts';
 import { hashToken } from '../../kernel/ids.ts';
+import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';

@@ -1,7 +1,8 @@
 import { BlockList } from 'node:net';
 import test from 'ava';
+import { addressKey } from '../../../src/kernel/ip.ts';
 import * as fc from '../../support/property.ts';
-import { addressKey, clientAddress } from '../../../src/http/client-address.ts';
+import { clientAddress } from '../../../src/http/client-address.ts';
 import { mintToken } from '../../../src/kernel/ids.ts';
 import { StatusError } from '../../../src/kernel/status.ts';
 import { createCredentialMemory } from '../../../src/people/credential-memory.ts';

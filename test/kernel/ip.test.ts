@@ -1,0 +1,49 @@
+import { BlockList } from 'node:net';
+import test from 'ava';
+import { addressKey, canonical, isListed, networkOf } from '../../src/kernel/ip.ts';
+
+test('an address has one form, however it is written', (t) => {
+  for (const [text, form] of [
+    ['198.51.100.7', '198.51.100.7'],
+    ['::ffff:198.51.100.7', '198.51.100.7'],
+    ['0:0:0:0:0:FFFF:c633:6407', '198.51.100.7'],
+    ['2001:DB8:0:0:1:0:0:1', '2001:db8::1:0:0:1'],
+    ['2001:db8:0:1:1:1:1:1', '2001:db8:0:1:1:1:1:1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['::198.51.100.7', '::c633:6407'],
+    ['64:ff9b::198.51.100.7', '64:ff9b::c633:6407'],
+    ['::', '::'],
+    ['010.0.0.1', ''],
+    ['1', ''],
+    ['example.com', ''],
+    ['', ''],
+  ] as const) {
+    t.is(canonical(text), form, text);
+  }
+});
+
+test('networks: /24 and /48, however an address is written', (t) => {
+  t.is(networkOf('198.51.100.7'), '198.51.100.0/24');
+  t.is(networkOf('::ffff:198.51.100.7'), '198.51.100.0/24');
+  t.is(networkOf('2001:db8:1:2:3:4:5:6'), '2001:db8:1::/48');
+  t.is(networkOf('2001:DB8:1:ffff::1'), '2001:db8:1::/48');
+  t.is(networkOf('fe80::1%eth0'), 'fe80::/48');
+  t.is(networkOf('2001:db8:1:2::1', { ipv4: 32, ipv6: 64 }), '2001:db8:1:2::/64');
+  t.is(networkOf('198.51.100.7', { ipv4: 32, ipv6: 64 }), '198.51.100.7/32');
+  t.is(networkOf(''), '');
+});
+
+test('a list of networks holds addresses of both kinds', (t) => {
+  const list = new BlockList();
+  list.addSubnet('10.0.0.0', 8);
+  list.addSubnet('2001:db8::', 32, 'ipv6');
+  t.deepEqual(
+    ['10.1.2.3', '11.1.2.3', '2001:db8::1', '2001:db9::1'].map((address) => isListed(list, address)),
+    [true, false, true, false],
+  );
+});
+
+test('a limit by address counts an IPv6 one by its /64, written in full', (t) => {
+  t.is(addressKey('2001:db8::1%eth0'), '2001:db8:0:0::/64');
+  t.is(addressKey('198.51.100.7'), '198.51.100.7');
+});
