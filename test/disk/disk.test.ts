@@ -38,7 +38,7 @@ async function disks(
   { tiers = [{ ramMb: Infinity, quotaMb: 10 }] }: { tiers?: QuotaTier[] } = {},
 ) {
   const dataDir = await folder(t);
-  const store = await freshStore(t, 'sqlite::memory:');
+  const store = await freshStore(t);
   await store.write((tx) => insertServer(tx, serverRow('abc', { ramMb: 1_024 })));
   const root = join(dataDir, 'servers', 'abc');
   const clock = fakeClock();
@@ -175,7 +175,7 @@ test('F-04: a directory swapped for a link while it is measured lends nothing of
 
 test('one tenant’s huge trees hold up nobody else’s measurements', async (t) => {
   const dataDir = await folder(t);
-  const store = await freshStore(t, 'sqlite::memory:');
+  const store = await freshStore(t);
   const log = createLog({ level: 'silent' });
   const tenantOf = async (id: string) => id.split('-')[0]!;
   const usage = await openDiskUsage({ store, clock: fakeClock(), log, dataDir, tenantOf });

@@ -8,12 +8,11 @@ import { createChargeCount } from '../../src/billing/charged.ts';
 import type { TelemetrySources } from '../../src/insight/collected.ts';
 import { countServersByState } from '../../src/insight/telemetry-rows.ts';
 import { createTelemetry } from '../../src/insight/telemetry.ts';
-import { openStore } from '../../src/store/store.ts';
-import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { api } from '../support/api-harness.ts';
 import { needs } from '../support/needs.ts';
 import { KEY, STEVE, world } from '../support/world.ts';
+import { openEmptyStore } from '../support/empty-store.ts';
 
 const SOURCES: TelemetrySources = {
   serversByState: async () => [
@@ -131,7 +130,7 @@ test('starts, refusals and crashes as the machine makes them', async (t) => {
 });
 
 test('ticks are counted once each, however often and at once somebody asks', async (t) => {
-  const store = await openStore('sqlite::memory:', TABLES);
+  const store = await openEmptyStore();
   t.teardown(() => store.close());
   const clock = fakeClock();
   const charged = createChargeCount(store, clock);

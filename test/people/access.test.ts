@@ -23,6 +23,7 @@ import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { postgresUrl } from '../store/postgres.ts';
+import { openEmptyStore } from '../support/empty-store.ts';
 import { chance } from '../support/random.ts';
 import { addPerson, freshStore } from '../support/store.ts';
 
@@ -34,8 +35,8 @@ async function directory(t: ExecutionContext): Promise<string> {
   return path;
 }
 
-async function emptyStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
-  const store = await openStore(url, TABLES);
+async function emptyStore(t: ExecutionContext, url?: string): Promise<Store> {
+  const store = await (url === undefined ? openEmptyStore() : openStore(url, TABLES));
   t.teardown(() => store.close());
   return store;
 }

@@ -16,10 +16,10 @@ import { insertServer } from '../../src/servers/rows.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, type SftpOptions, createSftp } from '../../src/sftp/sftp.ts';
 import { type SftpLogin, issueSftpLogin } from '../../src/sftp/users.ts';
-import { type Store, openStore } from '../../src/store/store.ts';
-import { TABLES } from '../../src/tables.ts';
+import type { Store } from '../../src/store/store.ts';
 import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
+import { openEmptyStore } from '../support/empty-store.ts';
 
 /** SFTP on a port of its own, with one server, `lobby`, that somebody may sign in to. */
 export interface SftpUnderTest {
@@ -41,7 +41,7 @@ export async function startSftp(
   const folder = mkdtempSync(join(tmpdir(), 'dormouse-sftp-'));
   t.teardown(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   const dataDir = join(folder, 'data');
-  const store = await openStore('sqlite::memory:', TABLES);
+  const store = await openEmptyStore();
   t.teardown(() => store.close());
   const login = await store.write(async (tx) => {
     await insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 1 });

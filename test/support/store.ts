@@ -4,10 +4,13 @@ import { insertAccount, insertUser } from '../../src/people/rows.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
+import { openEmptyStore } from './empty-store.ts';
 
-/** A store of the test's own, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
-export async function freshStore(t: ExecutionContext, url = 'sqlite::memory:'): Promise<Store> {
-  const store = await openStore(url, TABLES);
+const IN_MEMORY = 'sqlite::memory:';
+
+/** A store of the test's own, on SQLite unless `url` says otherwise, with all tables and one account (`acc_test`) and user (`usr_test`); gone after the test. */
+export async function freshStore(t: ExecutionContext, url = IN_MEMORY): Promise<Store> {
+  const store = await (url === IN_MEMORY ? openEmptyStore() : openStore(url, TABLES));
   t.teardown(() => store.close());
   await addPerson(store, 'test');
   return store;

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
@@ -19,11 +18,12 @@ import { type ReconcileOptions, startReconcile } from '../../src/servers/reconci
 import type { ServerRow } from '../../src/servers/rows.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
 import { type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
-import { type Store, openStore } from '../../src/store/store.ts';
-import { TABLES } from '../../src/tables.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
 import { type FakeEngine, fakeEngine } from '../fakes/engine.ts';
+import { openEmptyStore } from './empty-store.ts';
+import { fastDir } from './fast-dir.ts';
 import { serverRow as storedRow } from './store.ts';
 
 export const KEY: Cause = { kind: 'key', id: 'key_test', note: 'test' };
@@ -89,7 +89,7 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
   t.timeout(300_000);
   const dataDir = await mkdtemp(join(await fastDir(), 'dormouse-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
-  const base = await openStore('sqlite::memory:', TABLES);
+  const base = await openEmptyStore();
   const accountId = await anAccount(base);
   const store = options.store?.(base) ?? base;
   const clock = fakeClock(START);
@@ -235,13 +235,6 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
 /** A small server of an account, created when these tests begin; its first snapshot is made with its actor. */
 export function serverRow(id: string, accountId: string, fields: Partial<ServerRow> = {}): ServerRow {
   return storedRow(id, { accountId, ramMb: 512, createdAt: START, updatedAt: START, snapshot: '', ...fields });
-}
-
-/** In memory where there is room: what is synced to a disk waits for everybody else who does so. */
-async function fastDir(): Promise<string> {
-  const memory = '/dev/shm';
-  const room = await statfs(memory).catch(() => undefined);
-  return room && room.bavail * room.bsize > 2 ** 31 ? memory : tmpdir();
 }
 
 /** Files are written in real time, which must not let the clock run away, however slow the disk is. */
