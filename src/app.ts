@@ -7,6 +7,7 @@ import { openAllowance, openMoney, startCharging } from './compose/money.ts';
 import { openObservation, openWebhooks, watchService } from './compose/observation.ts';
 import { openServers } from './compose/servers.ts';
 import type { Config } from './config.ts';
+import { enforceDiskQuotas } from './disk/enforcement.ts';
 import { createCoreRules } from './game/core-rules.ts';
 import { createTelemetry } from './insight/telemetry.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
@@ -15,13 +16,17 @@ import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
-import { openNodeServices } from './operators/node-services.ts';
+import { openNodeDrain } from './operators/node-drain.ts';
+import { openOrphans } from './operators/orphans.ts';
+import { openSuspensions } from './operators/suspensions.ts';
 import type { FirstRun } from './people/first-run.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { isOperatorAccount } from './people/rows.ts';
 import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
+import { requireEngine } from './servers/engine-check.ts';
 import { startReconcile } from './servers/reconcile.ts';
+import { INSTALLS, WAKES, readFirst } from './servers/wake-checks.ts';
 import { TABLES } from './tables.ts';
 import { createWorlds } from './worlds/worlds.ts';
 
@@ -71,7 +76,7 @@ export async function startApp(
       ...installation,
       ...gameHost,
       servers: () => servers,
-      closed: (id) => node.suspensions.of(id) !== undefined,
+      closed: (id) => suspensions.of(id) !== undefined,
     });
     const { disks, sftp, databases } = hosting;
     const money = await openMoney(startup, { store, engine, monotonicMs, live: () => servers.live() });
@@ -128,17 +133,24 @@ export async function startApp(
       }),
     );
     const { funds, accountLimits } = await openAllowance(startup, { ...around, ...money, mailer, alerts });
-    const node = await openNodeServices({
+    servers.checkWakes(
+      readFirst((row) => cores.require(row)),
+      [...WAKES, ...INSTALLS],
+    );
+    const quotas = enforceDiskQuotas({
       ...around,
       clock,
       log,
       dataDir,
-      nodeLabel,
-      disk: disks,
-      databases,
-      capacity,
+      disks,
+      events: serverEvents,
     });
-    onClose(() => node.close());
+    onClose(() => quotas.close());
+    const suspensions = await openSuspensions({ store, clock, servers });
+    const drain = await openNodeDrain({ store, nodeLabel, servers });
+    // A player is held while the engine comes back; who asks over the API is told.
+    servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
+    const orphans = await openOrphans({ store, engine, log, dataDir, databases });
     // Not before all that may refuse a start is there.
     const schedules = await createSchedules({
       store,
@@ -159,7 +171,11 @@ export async function startApp(
       ...money,
       ...content,
       ...joining,
-      ...node,
+      cores,
+      disk: quotas.quota,
+      suspensions,
+      drain,
+      orphans,
       servers,
       serverEvents,
       metrics,

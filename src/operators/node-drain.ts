@@ -1,5 +1,6 @@
-import { type Reserving, reserves } from '../billing/reservations.ts';
+import { reserves } from '../billing/reservations.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { Servers } from '../servers/servers.ts';
 import { deleteMeta, getMeta, setMeta } from '../store/meta.ts';
 import type { Store, Tx } from '../store/store.ts';
 
@@ -15,14 +16,24 @@ export interface NodeDrain {
   now(): Drained | undefined;
   /** Stores what holds from the commit on; undefined ends it. `also` runs in the same write. */
   set(drained: Drained | undefined, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Throws FAILED_PRECONDITION NODE_DRAINED for a server that would have to be started; one that is awake stays so. */
-  admit(server: Reserving): void;
+}
+
+export interface NodeDrainOptions {
+  store: Store;
+  nodeLabel: string;
+  servers: Pick<Servers, 'checkWakes'>;
 }
 
 const KEY = 'node-drain';
 
-export async function openNodeDrain(store: Store, nodeLabel: string): Promise<NodeDrain> {
+/** While the node is drained, starts are refused with FAILED_PRECONDITION NODE_DRAINED; a server that is awake stays so. */
+export async function openNodeDrain({ store, nodeLabel, servers }: NodeDrainOptions): Promise<NodeDrain> {
   let drained = JSON.parse((await getMeta(store, KEY)) ?? 'null') as Drained | null;
+  servers.checkWakes(async () => (now) => {
+    if (drained === null || reserves(now)) return;
+    const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
+    throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { node: nodeLabel } });
+  });
 
   return {
     now: () => drained ?? undefined,
@@ -33,11 +44,6 @@ export async function openNodeDrain(store: Store, nodeLabel: string): Promise<No
         await also(tx);
       });
       drained = next ?? null;
-    },
-    admit(server) {
-      if (drained === null || reserves(server)) return;
-      const message = `${nodeLabel} starts no servers now: ${drained.reason}`;
-      throw new StatusError('FAILED_PRECONDITION', 'NODE_DRAINED', message, { metadata: { node: nodeLabel } });
     },
   };
 }

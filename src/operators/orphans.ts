@@ -32,16 +32,13 @@ export interface Orphans {
    * ORPHAN_GOES for a database; UNAVAILABLE NODE_UNREACHABLE.
    */
   remove(kind: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Ends removals that an earlier run had begun. */
-  resume(): Promise<void>;
 }
 
 export interface OrphansOptions {
   store: Store;
   engine: Pick<Engine, 'list' | 'kill' | 'erase'>;
   log: Log;
-  /** Per kind the folder in which each server has one of its own, named after its id. */
-  folders: Record<string, string>;
+  dataDir: string;
   /** Databases that wait for their removal; absent where no database server is set. */
   databases?: Pick<ServerDatabases, 'orphans'> | undefined;
 }
@@ -51,7 +48,11 @@ const DATABASE = 'database';
 /** No server's id begins so. */
 const REMOVING = '.removing-';
 
-export function createOrphans({ store, engine, log, folders, databases }: OrphansOptions): Orphans {
+/** Ends removals that an earlier run had begun. */
+export async function openOrphans({ store, engine, log, dataDir, databases }: OrphansOptions): Promise<Orphans> {
+  /** Per kind the folder in which each server has one of its own, named after its id. */
+  const folders: Record<string, string> = { data: join(dataDir, 'servers'), backups: join(dataDir, 'backups') };
+
   async function listGames(known: ReadonlySet<string>): Promise<Orphan[]> {
     const games = (await engine.list()).filter(({ serverId }) => !known.has(serverId));
     return games.map(({ serverId, up, startedAt }) => ({ kind: GAME, id: serverId, up, at: startedAt }));
@@ -110,6 +111,10 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
     });
   }
 
+  for (const dir of Object.values(folders)) {
+    for (const { name } of await entriesOf(dir)) if (name.startsWith(REMOVING)) clear(join(dir, name));
+  }
+
   return {
     list,
     async remove(kind, id, also) {
@@ -130,11 +135,6 @@ export function createOrphans({ store, engine, log, folders, databases }: Orphan
         throw new StatusError('FAILED_PRECONDITION', 'ORPHAN_IN_USE', message, { metadata: { id } });
       }
       await removeFolder(dir, id, also);
-    },
-    async resume() {
-      for (const dir of Object.values(folders)) {
-        for (const { name } of await entriesOf(dir)) if (name.startsWith(REMOVING)) clear(join(dir, name));
-      }
     },
   };
 }

@@ -1,4 +1,9 @@
+import type { Cause } from '../../machines/server-types.ts';
+import { reserves } from '../billing/reservations.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { Servers } from '../servers/servers.ts';
+import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
 
@@ -9,15 +14,39 @@ export interface Suspensions {
   set(row: SuspensionRow, also: (tx: Tx) => Promise<void>): Promise<void>;
   /** Ends it; `also` runs in the same write, if there was one. */
   lift(serverId: string, also: (tx: Tx) => Promise<void>): Promise<void>;
-  /** Throws FAILED_PRECONDITION SERVER_SUSPENDED, with the reason, for a server that is suspended. */
-  admit(serverId: string): void;
-  /** The server is gone. */
-  forget(serverId: string): void;
 }
 
-export async function openSuspensions(store: Store): Promise<Suspensions> {
+export interface SuspensionsOptions {
+  store: Store;
+  clock: Clock;
+  servers: Pick<Servers, 'live' | 'send' | 'observe' | 'checkWakes'>;
+}
+
+/**
+ * Keeps suspended servers from waking and installing from now on, FAILED_PRECONDITION SERVER_SUSPENDED with the reason, and
+ * stops those that run: the process may have died between the decision and the stop.
+ */
+export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
   const suspended = new Map<string, SuspensionRow>();
   for (const row of await listSuspensions(store)) suspended.set(row.serverId, row);
+  servers.observe((id, now) => {
+    if (now === null || now.state === 'deleting') suspended.delete(id);
+  });
+  servers.checkWakes(
+    async () =>
+      ({ row: { id } }) => {
+        const found = suspended.get(id);
+        if (found !== undefined) throw isSuspended(found);
+      },
+    [...WAKES, ...INSTALLS],
+  );
+  for (const now of servers.live()) {
+    const { row, state } = now;
+    const found = suspended.get(row.id);
+    if (found === undefined || state === 'deleting' || !reserves(now)) continue;
+    const cause: Cause = { kind: 'operator', id: found.userId, note: `suspended: ${found.reason}` };
+    await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
+  }
 
   return {
     of: (serverId) => suspended.get(serverId),
@@ -34,16 +63,14 @@ export async function openSuspensions(store: Store): Promise<Suspensions> {
       });
       suspended.delete(serverId);
     },
-    admit(serverId) {
-      const found = suspended.get(serverId);
-      if (found === undefined) return;
-      const message = `The server is suspended by the operator: ${found.reason}`;
-      const violations = [{ type: 'SUSPENSION', subject: `server:${serverId}`, description: message }];
-      throw new StatusError('FAILED_PRECONDITION', 'SERVER_SUSPENDED', message, {
-        metadata: { server: serverId, reason: found.reason },
-        details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
-      });
-    },
-    forget: (serverId) => void suspended.delete(serverId),
   };
+}
+
+function isSuspended({ serverId, reason }: SuspensionRow): StatusError {
+  const message = `The server is suspended by the operator: ${reason}`;
+  const violations = [{ type: 'SUSPENSION', subject: `server:${serverId}`, description: message }];
+  return new StatusError('FAILED_PRECONDITION', 'SERVER_SUSPENDED', message, {
+    metadata: { server: serverId, reason },
+    details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
+  });
 }

@@ -11,6 +11,14 @@ import type { Servers } from './servers.ts';
  */
 export type WakeCheck = (row: ServerRow) => Promise<(now: ServerNow) => void>;
 
+/** A check that is done once all it needs is read. */
+export function readFirst(require: (row: ServerRow) => Promise<void>): WakeCheck {
+  return async (row) => {
+    await require(row);
+    return () => {};
+  };
+}
+
 /** The commands for which somebody may be asked. */
 export type CheckedCommand = 'CREATE' | 'START' | 'JOIN' | 'RESTART' | 'REINSTALL' | 'RETRY_INSTALL';
 

@@ -1,12 +1,12 @@
 import { mkdir, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { openDisks } from '../../src/disk/disks.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import type { TypedEvent } from '../../src/insight/events.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { openNodeServices } from '../../src/operators/node-services.ts';
+import { openOrphans } from '../../src/operators/orphans.ts';
+import { openSuspensions } from '../../src/operators/suspensions.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
 import { OPEN_DOOR } from '../support/door.ts';
@@ -271,30 +271,14 @@ test('a suspension survives, also a death between the decision and the stop', as
   // As far as the first write, and no further.
   const row = { reason: 'abuse', userId: 'usr_test', at: it.clock.now() };
   for (const serverId of ['bad', 'asleep']) await it.services.suspensions.set({ serverId, ...row }, async () => {});
-  const { store, clock, engine, dataDir, servers, serverEvents, games, services } = it;
-  const again = await openNodeServices({
-    store,
-    clock,
-    engine,
-    dataDir,
-    servers,
-    serverEvents,
-    log: services.log,
-    console: games,
-    disk: await openDisks({ store, clock, log: services.log, dataDir, tiers: [], servers: () => servers }),
-    nodeLabel: 'node-1',
-    rconPassword: () => 'secret',
-    capacity: services.capacity,
-    cores: services.cores,
-  });
-  t.teardown(() => again.close());
+  const again = await openSuspensions(it);
   await it.reach('bad', 'hibernated');
-  t.is(again.suspensions.of('asleep')?.reason, 'abuse');
+  t.is(again.of('asleep')?.reason, 'abuse');
   await it.command('asleep', 'DELETE');
   await it.reach('asleep', 'gone');
-  await it.until(() => again.suspensions.of('asleep') === undefined);
+  await it.until(() => again.of('asleep') === undefined);
   await it.until(async () => {
-    const rows = await store.query(`SELECT * FROM "suspensions" WHERE "serverId" = 'asleep'`);
+    const rows = await it.store.query(`SELECT * FROM "suspensions" WHERE "serverId" = 'asleep'`);
     return rows.length === 0;
   });
   t.pass();
@@ -422,7 +406,7 @@ test('a folder is an orphan’s no more once a server of its name is made, and a
   const { orphans } = it.services;
   const late = orphans.remove('data', 'lost', async () => {});
   await t.throwsAsync(late, { message: /no such orphan/ });
-  await orphans.resume();
+  await openOrphans({ ...it, log: it.services.log });
   await it.until(async () => (await readdir(join(it.dataDir, 'servers'))).join() === 'lost');
   t.pass();
 });

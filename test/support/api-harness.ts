@@ -10,6 +10,7 @@ import { createServices } from '../../src/compose/services.ts';
 import { createServerDatabases } from '../../src/databases/databases.ts';
 import type { AccountDisk } from '../../src/disk/account-disk.ts';
 import { type Disks, openDisks } from '../../src/disk/disks.ts';
+import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
 import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { type TrustedWithCode, createCoreRules } from '../../src/game/core-rules.ts';
@@ -27,7 +28,9 @@ import { hashToken } from '../../src/kernel/ids.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { createMods } from '../../src/mods/mods.ts';
 import type { ModRegistry } from '../../src/mods/registries/registry.ts';
-import { openNodeServices } from '../../src/operators/node-services.ts';
+import { openNodeDrain } from '../../src/operators/node-drain.ts';
+import { openOrphans } from '../../src/operators/orphans.ts';
+import { openSuspensions } from '../../src/operators/suspensions.ts';
 import { authenticateApp, mintAppToken } from '../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
 import { insertAppToken } from '../../src/people/apps/token-rows.ts';
@@ -43,6 +46,8 @@ import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
 import { scheduleActions } from '../../src/schedules/actions.ts';
 import { createSchedules } from '../../src/schedules/schedules.ts';
+import { requireEngine } from '../../src/servers/engine-check.ts';
+import { INSTALLS, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
 import { openHostKey } from '../../src/sftp/host-key.ts';
 import { type Sftp, createSftp } from '../../src/sftp/sftp.ts';
 import type { Secret } from '../../src/store/secret.ts';
@@ -192,22 +197,28 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { servers, engine, games } = base;
   const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
   const disk: Disks = await openDisks({ ...base, ...limits, log, servers: () => base.servers });
-  const node = await openNodeServices({
+  const cores = createCoreRules({
+    trusted: options.trusted ?? 'everybody',
+    isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
+  });
+  servers.checkWakes(
+    readFirst((row) => cores.require(row)),
+    [...WAKES, ...INSTALLS],
+  );
+  const quotas = enforceDiskQuotas({
     ...base,
-    disk,
+    disks: disk,
     log,
-    nodeLabel: 'node-1',
-    serverEvents,
     console: games,
     rconPassword: () => 'secret',
-    capacity,
-    cores: createCoreRules({
-      trusted: options.trusted ?? 'everybody',
-      isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
-    }),
+    events: serverEvents,
     usedBytes: options.usedBytes,
   });
-  t.teardown(() => node.close());
+  t.teardown(() => quotas.close());
+  const suspensions = await openSuspensions(base);
+  const drain = await openNodeDrain({ store, nodeLabel: 'node-1', servers });
+  servers.checkWakes(requireEngine('node-1', capacity), ['START', 'RESTART']);
+  const orphans = await openOrphans({ ...base, log });
   const metrics = createMetrics({
     servers,
     engine,
@@ -258,13 +269,17 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     hostKey,
     files,
     disk: disk.quota,
-    closed: (id) => node.suspensions.of(id) !== undefined,
+    closed: (id) => suspensions.of(id) !== undefined,
   });
   t.teardown(() => sftp.close());
   const services: Services = {
     ...createServices({
       ...money,
-      ...node,
+      cores,
+      disk: quotas.quota,
+      suspensions,
+      drain,
+      orphans,
       config,
       clock,
       store,
