@@ -48,7 +48,7 @@ export interface Redirect {
   to: string;
   /** The token of the session that begins; null: the one there is ends. */
   session?: string | null;
-  /** What the browser keeps past sessions (`device-cookie.ts`). */
+  /** What the browser keeps past sessions: the device of its `Visitor`. */
   device?: string;
 }
 
