@@ -186,7 +186,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.e
 export function helpText(): string {
   return Object.values(settings)
     .map(
-      ({ name, kind, fallback, help }) => `  ${name}${fallback && `=${fallback}`}\n      ${help} (${kind.expected})\n`,
+      ({ name, kind, fallback, help }) =>
+        `  ${name}${fallback && `=${fallback}`}\n      ${help} (${kind.description})\n`,
     )
     .join('');
 }
@@ -200,9 +201,9 @@ function secret<T>(name: string, kind: kind.Kind<T>, help: string): Setting<T> {
 }
 
 function read<T>({ name, kind, fallback, secret }: Setting<T>, given: string): T {
-  const value = kind.parse(given.trim() || fallback);
-  if (value !== undefined) return value;
-  throw new ConfigError(`${name} ${secret ? '' : `is ${JSON.stringify(given)}, but `}must be ${kind.expected}.`);
+  const { success, data } = kind.safeParse(given.trim() || fallback);
+  if (success) return data;
+  throw new ConfigError(`${name} ${secret ? '' : `is ${JSON.stringify(given)}, but `}must be ${kind.description}.`);
 }
 
 function addressOf(mysqlUrl: string | null): Config['mysqlAddress'] {

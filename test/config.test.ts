@@ -80,6 +80,7 @@ test(wrong, { SIGNUP_CREDIT_MICROS: '9007199254740993' }, 'SIGNUP_CREDIT_MICROS'
 test(wrong, { PRICE_PER_GB_HOUR_MICROS: '500000000001' }, 'PRICE_PER_GB_HOUR_MICROS', 'millionths', '500000000000');
 test(wrong, { PRICE_PER_GB_MONTH_MICROS: '500000000001' }, 'PRICE_PER_GB_MONTH_MICROS', '500000000000');
 test(wrong, { LOG_LEVEL: 'loud' }, 'LOG_LEVEL', 'debug');
+test(wrong, { TRUST_TENANTS: 'toString' }, 'TRUST_TENANTS', 'true or false');
 test(wrong, { CHECKOUT: 'stripe', STRIPE_SECRET_KEY: 'sk' }, 'STRIPE_WEBHOOK_SECRET');
 
 test('config: a secret never appears in an error', (t) => {

@@ -1,42 +1,33 @@
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { z } from 'zod';
 
-/** A kind of setting: how its text is read. */
-export interface Kind<T> {
-  /** Completes "must be …". */
-  expected: string;
-  /** Undefined where the text is not of this kind. Gets '' where a setting without default is not set. */
-  parse(text: string): T | undefined;
-}
+/** How a setting's text is read. The description completes "must be …". Gets '' where a setting without default is not set. */
+export type Kind<T> = z.ZodType<T, string>;
 
-export const text: Kind<string> = { expected: 'text', parse: (value) => value };
+export const text = z.string().describe('text');
+
+const path = z.string().refine((value) => !value.includes('\0'));
 
 /** An absolute path, made from the working directory. */
-export const directory: Kind<string> = {
-  expected: 'a directory',
-  parse: (value) => (value.includes('\0') ? undefined : resolve(value)),
-};
+export const directory = path.transform((value) => resolve(value)).describe('a directory');
 
 /** Absolute paths, made from the working directory. */
-export const directories: Kind<string[]> = {
-  expected: 'folders separated by colons or commas',
-  parse: (value) =>
-    value.includes('\0') ? undefined : value.split(/[:,]/).flatMap((path) => (path === '' ? [] : [resolve(path)])),
-};
+export const directories = path
+  .transform((value) => value.split(/[:,]/).flatMap((each) => (each === '' ? [] : [resolve(each)])))
+  .describe('folders separated by colons or commas');
 
 /** An address to listen on. */
 export const host = pattern(/^[0-9A-Za-z:.%-]{1,253}$/, 'an IP address or a host name');
 
 /** A host, or a host and its port. */
 export function endpoint(defaultPort: number): Kind<{ host: string; port: number }> {
-  return {
-    expected: 'host or host:port',
-    parse(value) {
-      const parts = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z.-]{1,253}))(?::(\d{1,5}))?$/.exec(value);
-      const number = Number(parts?.[3] ?? defaultPort);
-      return parts && number > 0 && number < 65_536 ? { host: parts[1] ?? parts[2] ?? '', port: number } : undefined;
-    },
-  };
+  const shape = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|([0-9A-Za-z.-]{1,253}))(?::(\d{1,5}))?$/;
+  return pattern(shape, 'host or host:port')
+    .transform((value) => shape.exec(value) ?? [])
+    .transform(([, v6, other = '', number]) => ({ host: v6 ?? other, port: Number(number ?? defaultPort) }))
+    .refine(({ port }) => port > 0 && port < 65_536)
+    .describe('host or host:port');
 }
 
 export const domain = pattern(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a host name in lower case');
@@ -49,42 +40,34 @@ export const image = pattern(/^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$/, 'the name of 
 export const port = integer(0, 65_535);
 
 /** Hosts of accounts as MySQL has them, separated by commas or blanks. */
-export const accountHosts: Kind<string[]> = {
-  expected: 'hosts of MySQL accounts such as 127.0.0.1,10.%,172.16.0.0/255.240.0.0',
-  parse(value) {
-    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
-    return all.length > 0 && all.every((entry) => /^[0-9A-Za-z.:%_/-]{1,255}$/.test(entry)) ? all : undefined;
-  },
-};
+export const accountHosts = list(/^[0-9A-Za-z.:%_/-]{1,255}$/)
+  .refine((all) => all.length > 0)
+  .describe('hosts of MySQL accounts such as 127.0.0.1,10.%,172.16.0.0/255.240.0.0');
 
 /** Both ends included. */
-export const portRange: Kind<{ from: number; to: number }> = {
-  expected: 'a range of ports such as 32000-32767',
-  parse(value) {
-    const [, from, to] = (/^(\d{1,5})-(\d{1,5})$/.exec(value) ?? []).map(Number);
-    const right = from !== undefined && to !== undefined && from > 0 && from <= to && to < 65_536;
-    return right ? { from, to } : undefined;
-  },
-};
+export const portRange = pattern(/^\d{1,5}-\d{1,5}$/, '')
+  .transform((value) => value.split('-').map(Number))
+  .transform(([from = 0, to = 0]) => ({ from, to }))
+  .refine(({ from, to }) => from > 0 && from <= to && to < 65_536)
+  .describe('a range of ports such as 32000-32767');
 
 /** Millionths of the currency. */
 export const micros = integer(0, Number.MAX_SAFE_INTEGER);
 
 /** For a GB. Times the RAM of the largest server it still fits where databases count, and a flat period into a wallet. */
-export const price: Kind<number> = {
-  ...integer(0, 500_000_000_000),
-  expected: 'a price in millionths of the currency, a whole number from 0 to 500000000000',
-};
+export const price = integer(0, 500_000_000_000).describe(
+  'a price in millionths of the currency, a whole number from 0 to 500000000000',
+);
 
 /** Null where not set. */
 export const credit = optional(micros);
 
 export const engine = oneOf('auto', 'docker', 'process');
 
-export const flag: Kind<boolean> = {
-  expected: 'true or false',
-  parse: (value) => ({ true: true, false: false })[value],
-};
+export const flag = z
+  .enum(['true', 'false'])
+  .transform((value) => value === 'true')
+  .describe('true or false');
 
 export const webUrl = url('http', 'https');
 
@@ -97,58 +80,63 @@ export const smtpUrl = optional(url('smtp', 'smtps'));
 export const mailbox = pattern(/^[^\s@<>",;]{1,64}@[A-Za-z0-9.-]{1,253}$/, 'an e-mail address');
 
 /** `postgres://…`, `sqlite:<path>`, or `sqlite::memory:` (a private database that is gone with the process). */
-export const databaseUrl: Kind<string | null> = optional({
-  expected: 'postgres://… or sqlite:<file>',
-  parse: (value) => (/^sqlite:.+/.test(value) || urlOf(value, ['postgres', 'postgresql']) ? value : undefined),
-});
+export const databaseUrl = optional(
+  z
+    .string()
+    .refine((value) => /^sqlite:.+/.test(value) || urlOf(value, ['postgres', 'postgresql']) !== undefined)
+    .describe('postgres://… or sqlite:<file>'),
+);
 
 export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent');
 
 /** Single addresses and CIDRs, separated by commas or spaces. */
-export const cidrs: Kind<BlockList> = {
-  expected: 'a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8',
-  parse(value) {
-    const list = new BlockList();
-    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
-    return all.every((entry) => addSubnet(list, entry)) ? list : undefined;
-  },
-};
+export const cidrs = list(/^/)
+  .refine((all) => all.every((entry) => addSubnet(new BlockList(), entry)))
+  .transform((all) => {
+    const subnets = new BlockList();
+    for (const entry of all) addSubnet(subnets, entry);
+    return subnets;
+  })
+  .describe('a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8');
 
 export function integer(from: number, to: number): Kind<number> {
-  return {
-    expected: `a whole number from ${from} to ${to}`,
-    parse(value) {
-      const number = /^\d{1,16}$/.test(value) ? Number(value) : NaN;
-      return number >= from && number <= to ? number : undefined;
-    },
-  };
+  return pattern(/^\d{1,16}$/, '')
+    .transform(Number)
+    .refine((number) => number >= from && number <= to)
+    .describe(`a whole number from ${from} to ${to}`);
 }
 
 export function oneOf<const T extends string>(...values: T[]): Kind<T> {
-  return {
-    expected: `one of ${values.join(', ')}`,
-    parse: (value) => values.find((candidate) => candidate === value),
-  };
+  return z.enum(values).describe(`one of ${values.join(', ')}`);
 }
 
 export function pattern(shape: RegExp, expected: string): Kind<string> {
-  return { expected, parse: (value) => (shape.test(value) ? value : undefined) };
+  return z.string().regex(shape).describe(expected);
+}
+
+/** Entries separated by commas or blanks. */
+function list(shape: RegExp): Kind<string[]> {
+  return z
+    .string()
+    .transform((value) => value.split(/[\s,]+/).filter((entry) => entry !== ''))
+    .refine((all) => all.every((entry) => shape.test(entry)));
 }
 
 /** A URL without trailing slash, query or fragment. */
 export function url(...protocols: string[]): Kind<string> {
-  return {
-    expected: `a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`,
-    parse(value) {
+  return z
+    .string()
+    .refine((value) => {
       const parsed = urlOf(value, protocols);
-      return parsed && !parsed.search && !parsed.hash ? value.replace(/\/+$/, '') : undefined;
-    },
-  };
+      return parsed && !parsed.search && !parsed.hash;
+    })
+    .transform((value) => value.replace(/\/+$/, ''))
+    .describe(`a URL that begins with ${protocols.map((protocol) => `${protocol}://`).join(' or ')}`);
 }
 
 /** The same kind, or null for a setting that may stay empty. */
 export function optional<T>(kind: Kind<T>): Kind<T | null> {
-  return { expected: `${kind.expected}, or empty`, parse: (value) => (value === '' ? null : kind.parse(value)) };
+  return z.union([z.literal('').transform(() => null), kind]).describe(`${kind.description}, or empty`);
 }
 
 function urlOf(value: string, protocols: string[]): URL | undefined {
@@ -167,28 +155,14 @@ function addSubnet(list: BlockList, entry: string): boolean {
 }
 
 /** Variables for the sandbox core, `NAME=value` separated by commas or blanks, without their prefix. */
-export const faults: Kind<Record<string, string>> = {
-  expected: 'faults of the sandbox core such as START_MS=45000,IGNORE_STOP=true',
-  parse(value) {
-    const all = value.split(/[\s,]+/).filter((entry) => entry !== '');
-    if (!all.every((entry) => /^[A-Z_]+=\w+$/.test(entry))) return undefined;
-    return Object.fromEntries(
-      all.map((entry) => entry.split('=', 2) as [string, string]).map(([k, v]) => [`SANDBOX_${k}`, v]),
-    );
-  },
-};
+export const faults = list(/^[A-Z_]+=\w+$/)
+  .transform((all) => Object.fromEntries(all.map((entry) => `SANDBOX_${entry}`.split('=', 2) as [string, string])))
+  .describe('faults of the sandbox core such as START_MS=45000,IGNORE_STOP=true');
 
 /** MB for servers of up to so much RAM, smallest first; the last one is for all above. One number is for all. */
-export const mbByRam: Kind<{ ramMb: number; quotaMb: number }[]> = {
-  expected: 'a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480',
-  parse(value) {
-    const pairs = value.split(/[\s,]+/).filter((entry) => entry !== '');
-    const all = pairs.map((pair) => /^(?:(\d{1,9}):)?(\d{1,9})$/.exec(pair));
-    const tiers = all.flatMap((match) =>
-      match ? [{ ramMb: Number(match[1] ?? Infinity), quotaMb: Number(match[2]) }] : [],
-    );
-    if (tiers.length < all.length || (all.length > 1 && tiers.some(({ ramMb }) => ramMb === Infinity)))
-      return undefined;
-    return tiers.toSorted((a, b) => a.ramMb - b.ramMb);
-  },
-};
+export const mbByRam = list(/^(?:\d{1,9}:)?\d{1,9}$/)
+  .transform((all) => all.map((pair) => pair.split(':').map(Number).toReversed()))
+  .transform((all) => all.map(([quotaMb = 0, ramMb = Infinity]) => ({ ramMb, quotaMb })))
+  .refine((tiers) => tiers.length < 2 || tiers.every(({ ramMb }) => ramMb < Infinity))
+  .transform((tiers) => tiers.toSorted((a, b) => a.ramMb - b.ramMb))
+  .describe('a number of MB, or pairs of RAM and MB such as 2048:10240,4096:20480');
