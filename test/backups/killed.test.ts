@@ -6,22 +6,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { plant, treeOf } from '../support/tree.ts';
-
-/** How the child says that everything ended. */
-interface Said {
-  state: string;
-  version: string;
-  maintained: { failure: object | null } | null;
-  backups: { kind: string; state: string; error: string; version: string }[];
-}
+import { doorless } from './doorless.ts';
 
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
 
-const begun = async (folder: string, what: string, step = ''): Promise<Said> => {
-  const { stdout } = await run(process.execPath, [CHILD, folder, what, step], { timeout: 180_000 });
-  return JSON.parse(stdout) as Said;
-};
+const child = (...given: string[]) => run(process.execPath, [CHILD, ...given], { timeout: 180_000 });
+/** Drafts of files are leftovers only to a process that began after them. */
+const nextProcess = (folder: string) => child(folder, 'look');
 const rootOf = (folder: string) => join(folder, 'servers/lobby');
 
 /** A folder of one server with a backup, that has been played on since; made once, copied for each test. */
@@ -30,7 +22,7 @@ const made = make();
 const restored = made.then(async ({ folder, ...trees }) => {
   const after = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
   await cp(folder, after, { recursive: true, preserveTimestamps: true });
-  await begun(after, 'restore');
+  await doorless(after, 'restore');
   return { folder: after, ...trees };
 });
 
@@ -39,7 +31,7 @@ async function make() {
   const region = randomBytes(3_000_000);
   await plant(rootOf(folder), { 'world/level.dat': 'backed up', 'world/region/r.mca': region, 'plugins/a.jar': 'a' });
   const saved = await treeOf(rootOf(folder));
-  await begun(folder, 'setup');
+  await doorless(folder, 'setup');
   return { folder, saved, played: await treeOf(rootOf(folder)) };
 }
 
@@ -56,7 +48,7 @@ async function copy(t: ExecutionContext, from = made): Promise<{ folder: string;
 }
 
 async function killed(t: ExecutionContext, folder: string, what: string, step: string): Promise<void> {
-  const error = await t.throwsAsync<Error & { signal?: string }>(begun(folder, what, step));
+  const error = await t.throwsAsync<Error & { signal?: string }>(child(folder, what, step));
   t.is(error?.signal, 'SIGKILL', error?.message);
 }
 
@@ -75,7 +67,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
     t.timeout(300_000);
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), saved);
     t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
     t.like(said, { state: 'hibernated', version: '1.20.4', maintained: { failure: null } });
@@ -91,7 +83,7 @@ for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
     t.timeout(300_000);
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), played);
     t.like(said, { state: 'hibernated', version: '1.21.4', maintained: { failure: null } });
     t.deepEqual(
@@ -106,7 +98,7 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
     t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), ['manual ready', 'reset ready']);
     await tidy(t, folder);
@@ -117,7 +109,7 @@ for (const step of ['stopping', 'stopped', 'swapped'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'restore-running', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.like(said, { state: 'running', version: '1.20.4', maintained: { failure: null } });
     t.is(await readFile(join(rootOf(folder), 'world/level.dat'), 'utf8'), 'backed up');
     t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'nothing is left of what was played');
@@ -129,7 +121,7 @@ for (const step of ['kept', 'swapped'])
     const { folder, saved, played } = await copy(t, restored);
     await plant(rootOf(folder), { 'world/level.dat': 'mended' });
     await killed(t, folder, 'restore', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), saved);
     t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
     t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), [
@@ -145,7 +137,7 @@ for (const step of ['asked', 'removed', 'cleaned'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'delete', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
     t.like(said, { state: 'hibernated', maintained: { failure: null } });
     await tidy(t, folder);
@@ -156,7 +148,7 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
     t.timeout(300_000);
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
-    const said = await begun(folder, 'look');
+    const said = await doorless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), played);
     t.deepEqual(
       said.backups.map(({ state }) => state),
@@ -177,7 +169,7 @@ test('R-01 what kills have left in and beside the folders of servers goes at the
   await plant(`${rootOf(folder)}.trash`, { '0/a': 'a' });
   await plant(rootOf(folder), { 'server.properties.0123456789ab.tmp': 'half of it' });
   await plant(join(folder, 'servers/gone.previous'), { a: 'whose server is not known is for an operator' });
-  await begun(folder, 'look');
+  await nextProcess(folder);
   t.deepEqual((await readdir(join(folder, 'servers'))).sort(), ['gone.previous', 'lobby', 'lobby.previous']);
   t.deepEqual(
     (await readdir(rootOf(folder))).filter((name) => name.endsWith('.tmp')),
@@ -191,6 +183,6 @@ test('R-01 what kills have left in and beside the folders of servers goes at the
   // Put aside, and on no list: no restore can ask for it.
   const { folder: other } = await copy(t);
   await plant(`${rootOf(other)}.previous`, { 'world/level.dat': 'left behind' });
-  await begun(other, 'look');
+  await nextProcess(other);
   await tidy(t, other);
 });

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import process from 'node:process';
+import type { Cause } from '../../machines/server-types.ts';
+import { createBackupRoom } from '../../src/backups/backups-room.ts';
+import { createManagement } from '../../src/engines/console/management.ts';
+import { createChangeLock } from '../../src/jail/change-lock.ts';
+import { unlimitedDisk } from '../../src/jail/space.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { sinceBoot, systemClock } from '../../src/kernel/system-clock.ts';
+import { insertAccount } from '../../src/people/rows.ts';
+import { createEffects } from '../../src/servers/effects.ts';
+import { createPresence } from '../../src/servers/presence.ts';
+import { createServers } from '../../src/servers/servers.ts';
+import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
+import { createWorldJobs } from '../../src/worlds/jobs.ts';
+import { createWorlds } from '../../src/worlds/worlds.ts';
+import { steadyOf } from '../fakes/clock.ts';
+import { fakeEngine } from '../fakes/engine.ts';
+import { serverRow } from '../support/store.ts';
+import { plant } from '../support/tree.ts';
+
+const ID = 'lobby';
+const BY: Cause = { kind: 'key', id: 'key_test', note: '' };
+
+/** How everything ended. */
+export interface Said {
+  state: string;
+  version: string;
+  maintained: { failure: object | null } | null;
+  backups: { kind: string; state: string; error: string; version: string }[];
+}
+
+/** A service without doors on a folder of one server: comes up, does what it is told, and waits until all is at rest. */
+export async function doorless(dataDir: string, what: string, dieAt = ''): Promise<Said> {
+  const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
+  const clock = systemClock;
+  const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });
+  const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  const engine = fakeEngine({ clock });
+  const halt = engine.halt.bind(engine);
+  engine.halt = async (...given) => {
+    await halt(...given);
+    await at('stopped');
+  };
+  const said: string[] = [];
+  const console = {
+    run: async (_: object, __: string, command: string) => {
+      said.push(command);
+      if (command === 'stop') {
+        await at('stopping');
+        engine.crash(ID, { code: 0 });
+      }
+      return command === 'save-all flush' ? 'Saved the game' : '';
+    },
+    release() {},
+    close() {},
+  };
+  const quiet = { dataDir, owner: undefined, rconPassword: () => 'secret', quotaBytes: 0 };
+  const at = async (step: string) => {
+    if (step !== dieAt) return;
+    process.kill(process.pid, 'SIGKILL');
+    await new Promise(() => {});
+  };
+  const lock = createChangeLock((id) => servers.jobOf(id));
+  const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs });
+  await room.recover();
+  const servers = createServers({
+    store,
+    clock,
+    steady,
+    log,
+    limits: { startMs: 60_000, stopMs: 60_000, installMs: 60_000 },
+    effects: createEffects({
+      ...quiet,
+      engine,
+      console,
+      management: createManagement(),
+      presence: createPresence(steady),
+      clock: steady,
+      log,
+      pinger: { status: async () => ({ playersOnline: 0, playersMax: 20, versionName: '', protocol: 1, raw: '{}' }) },
+      gameImage: '',
+      sandboxImage: '',
+      sandboxFaults: {},
+      idleAfterMs: 0,
+      hungAfterMs: 180_000,
+      outages: () => 0,
+      maintain: room.maintain,
+      cpusFor: () => 1,
+      portsOf: () => [],
+      erasers: [room.erase],
+    }),
+  });
+  await servers.restore();
+  const backups = await room.open(servers, { publish() {} });
+  const { archives } = room;
+  const worlds = createWorlds({ ...quiet, servers, backups, archives, clock, disk: unlimitedDisk, lock });
+  const forever = new AbortController().signal;
+  const doer = { userId: '', through: 'test' };
+  const newest = async (kind: string) => (await backups.list(ID)).find((each) => each.kind === kind)?.id ?? '';
+
+  if (what === 'setup') {
+    await store.write((tx) => insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 0 }));
+    await servers.create({ ...serverRow(ID, { snapshot: '' }), version: '1.20.4' }, BY);
+    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+    await backups.finished({ serverId: ID, id }, forever);
+    await plant(join(dataDir, 'servers', ID), { 'world/level.dat': 'played since', 'world_nether/level.dat': 'new' });
+    await servers.patch(ID, { version: '1.21.4' });
+  } else if (what === 'backup') {
+    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+    await backups.finished({ serverId: ID, id }, forever);
+  } else if (what === 'restore') await backups.restore(ID, await newest('manual'), BY, forever);
+  else if (what === 'restore-running') {
+    await servers.send(ID, { type: 'START', at: clock.now(), cause: BY });
+    await servers.until(ID, (each) => each?.state === 'running', forever);
+    await backups.restore(ID, await newest('manual'), BY, forever);
+  } else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
+  else if (what === 'delete') await worlds.remove(ID, 'world', { doer, cause: BY }, forever);
+  else if (what === 'reset') await worlds.reset(ID, { doer, cause: BY }, forever);
+
+  const isSettled = (state: string) => state === 'hibernated' || state === 'running';
+  const now = await servers.until(
+    ID,
+    (each) => each === null || (each.context.job === null && isSettled(each.state)),
+    forever,
+  );
+  const { state, context, row } = now!;
+  const list = (await backups.list(ID)).map(({ kind, state, error, version }) => ({ kind, state, error, version }));
+  await backups.close();
+  await servers.close();
+  await store.close();
+  return { state, maintained: context.maintained, version: row.version, backups: list };
+}
