@@ -2,7 +2,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { lastFlatEntry } from './ledger-rows.ts';
 import { post } from './ledger.ts';
-import { type End, shortOf } from './means.ts';
+import { type End, shortOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros } from './prices.ts';
 import { type AwakeSessionRow, listFlatSessions } from './session-rows.ts';
 import { getWallet } from './wallet-rows.ts';

@@ -14,7 +14,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
 import { insufficientFunds } from './ledger.ts';
-import { type End, capReached, shortOf, spentMicrosOf } from './means.ts';
+import { type End, capReached, shortOf, spentMicrosOf } from './rules.ts';
 import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts';
 import { openSession } from './session-rows.ts';
 import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 
 /** Millionths of the currency, for a GB (1024 MB) of RAM. */
 export interface Prices {
@@ -10,8 +10,11 @@ export interface Prices {
 
 /** A tick is a full minute awake. */
 export const TICK_MS = MINUTE_MS;
-/** MB in a GB times minutes in an hour: what price times RAM is divided by for one tick. */
-export const TICK_DIVISOR = 61_440;
+/** Ticks of a full hour, which share one entry of the ledger. */
+export const TICKS_PER_HOUR = HOUR_MS / TICK_MS;
+const MB_PER_GB = 1_024;
+/** What price times RAM is divided by for one tick. */
+export const TICK_DIVISOR = MB_PER_GB * TICKS_PER_HOUR;
 /** The flat plan's period. */
 export const PERIOD_MS = 30 * DAY_MS;
 
@@ -27,12 +30,12 @@ export function tickCeilingMicros(rateMicros: number, ramMb: number): number {
 
 /** What a server awake for an hour costs. */
 export function hourlyMicros(rateMicros: number, ramMb: number): number {
-  return chargeOf(60, rateMicros, ramMb);
+  return chargeOf(TICKS_PER_HOUR, rateMicros, ramMb);
 }
 
 /** A flat period of a server, rounded up to a micro. */
 export function flatMicros(perGbMonthMicros: number, ramMb: number): number {
-  return Number((BigInt(perGbMonthMicros) * BigInt(ramMb) + 1_023n) / 1_024n);
+  return Number((BigInt(perGbMonthMicros) * BigInt(ramMb) + BigInt(MB_PER_GB - 1)) / BigInt(MB_PER_GB));
 }
 
 /** The calendar month of an instant, UTC: `2026-11`. */

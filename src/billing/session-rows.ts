@@ -1,6 +1,8 @@
 import { EntitySchema } from 'typeorm';
 import { bigint, id, integer, maybeAt, ofAccount, text } from '../store/columns.ts';
+import { sql, statement } from '../store/sql.ts';
 import type { Sql, Tx } from '../store/writer.ts';
+import { entryRef } from './rules.ts';
 
 /** One time a server was awake, from the wish to its end. */
 export interface AwakeSessionRow {
@@ -100,11 +102,9 @@ export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
 /** Ends a session; what of its last usage entry is still open closes. */
 export async function endSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
   await tx.run('UPDATE "awake_sessions" SET "endedAt" = $1, "ending" = $2 WHERE "id" = $3', [endedAt, ending, session]);
-  await tx.run(
-    `UPDATE "ledger" SET "closedAt" = $1 WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
-       (SELECT "id" || '/' || (("ticks" - 1) / 60) FROM "awake_sessions" WHERE "id" = $2 AND "ticks" > 0)`,
-    [endedAt, session],
-  );
+  const close = sql`UPDATE "ledger" SET "closedAt" = ${endedAt} WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
+    (SELECT ${entryRef(sql`"id"`, sql`"ticks"`)} FROM "awake_sessions" WHERE "id" = ${session} AND "ticks" > 0)`;
+  await tx.run(...statement(close));
 }
 
 /** The game of one session was up until this instant of the steady clock. */

@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Sql } from '../store/store.ts';
 import { flatDue } from './flat.ts';
-import { spentMicrosOf } from './means.ts';
+import { spentMicrosOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros, hourlyMicros } from './prices.ts';
 import { type SpendCapAction, getWallet } from './wallet-rows.ts';
 

@@ -173,6 +173,21 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
   });
 }
 
+for (const dialect of ['sqlite', 'postgres'] as const) {
+  test(`${dialect}: a server that is awake for more than 24 days without a stop goes on being charged`, async (t) => {
+    const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
+    if (url === undefined) return;
+    const store = await freshStore(t, url);
+    await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
+    // The ms of so many minutes are more than 32 bits hold.
+    const ticks = 36_000;
+    await aSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
+    t.is(await store.write((tx) => chargeNext(tx, START, monthOf(START))), 1);
+    const [newest] = await listLedger(store, 'acc_test', 1);
+    t.is(newest?.ref, 'ses_abc/600');
+  });
+}
+
 test('a wallet that ends among several servers due at once falls below zero by one tick at most', async (t) => {
   const store = await freshStore(t);
   const tick = chargeOf(1, 60_000, 1_024);

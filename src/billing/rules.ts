@@ -1,0 +1,64 @@
+import { type SqlPart, sql } from '../store/sql.ts';
+import { TICKS_PER_HOUR, TICK_DIVISOR, TICK_MS, monthOf } from './prices.ts';
+import type { WalletRow } from './wallet-rows.ts';
+
+/** What an account has come to the end of. */
+export type End = 'funds' | 'spend_cap';
+
+/** What of a month's cap is used at an instant, in micros. */
+export function spentMicrosOf({ spentMonth, spentMicros }: WalletRow, at: number): number {
+  return spentMonth >= monthOf(at) ? spentMicros : 0;
+}
+
+/** Whether as much is spent as the account may spend in the month of an instant. */
+export function capReached(wallet: WalletRow, at: number): boolean {
+  return wallet.spendCapMicros > 0 && spentMicrosOf(wallet, at) >= wallet.spendCapMicros;
+}
+
+/** What keeps a wallet from paying an amount above 0 now, before it is paid; undefined: nothing. */
+export function shortOf(wallet: WalletRow | undefined, neededMicros: number, at: number): End | undefined {
+  if (wallet === undefined || wallet.balanceMicros < neededMicros) return 'funds';
+  if (wallet.spendCapMicros === 0 || wallet.spendCapAction !== 'stop') return undefined;
+  return spentMicrosOf(wallet, at) + neededMicros > wallet.spendCapMicros ? 'spend_cap' : undefined;
+}
+
+/** A constant in SQL as a 64-bit integer: 32 bits do not hold the ms of a month. */
+const whole = (value: number): SqlPart => sql`CAST(${value} AS bigint)`;
+
+/** What the next tick of session `s` comes to together with the part of a micro that was carried on, in parts of a micro. */
+const NUMERATOR = sql`(s."remainder" + s."rateMicros" * s."ramMb")`;
+
+/** The price of the next tick of session `s` in whole micros: `chargeOf(n + 1) - chargeOf(n)`. */
+export const TICK_PRICE = sql`${NUMERATOR} / ${whole(TICK_DIVISOR)}`;
+/** The part of a micro that the tick after it is to pay. */
+export const CARRIED_ON = sql`${NUMERATOR} % ${whole(TICK_DIVISOR)}`;
+
+/**
+ * Whether the next tick of session `s` is due: its full minute is proven. None is while the session may still be a false
+ * wake, or costs nothing.
+ */
+export const IS_DUE = sql`s."endedAt" IS NULL AND s."readyAt" IS NOT NULL AND s."billable" = 1 AND s."rateMicros" > 0
+  AND (s."ticks" + 1) * ${whole(TICK_MS)} <= s."awakeMs"`;
+
+/**
+ * Whether a due tick `d` may be charged: something is left in the wallet after the account's ticks before it, which with
+ * this one come to `sum`. So no wallet falls below zero by more than one tick.
+ */
+export const IS_COVERED = sql`d."balanceMicros" - d."sum" + d."amount" > 0`;
+
+/** The `ref` of the ledger entry that tick n of a session goes into: one for each hour, told by its number from 0. */
+export function entryRef(session: SqlPart, n: SqlPart): SqlPart {
+  return sql`${session} || '/' || ((${n} - 1) / ${whole(TICKS_PER_HOUR)})`;
+}
+
+/** The session of usage entry `l`. */
+export const SESSION_OF_ENTRY = sql`RTRIM(RTRIM(l."ref", '0123456789'), '/')`;
+const SINCE_ENTRY = sql`(s."ticks" - ${whole(TICKS_PER_HOUR)} * CAST(SUBSTR(l."ref", LENGTH(s."id") + 2) AS bigint))`;
+/** How many minutes of its session `s` usage entry `l` holds. */
+export const MINUTES_OF_ENTRY = sql`CASE WHEN ${SINCE_ENTRY} > ${whole(TICKS_PER_HOUR)}
+  THEN ${whole(TICKS_PER_HOUR)} ELSE ${SINCE_ENTRY} END`;
+
+/** Whether tick n begins such an entry. */
+export const opensEntry = (n: SqlPart): SqlPart => sql`(${n} - 1) % ${whole(TICKS_PER_HOUR)} = 0`;
+/** Whether tick n is the last of its entry. */
+export const closesEntry = (n: SqlPart): SqlPart => sql`${n} % ${whole(TICKS_PER_HOUR)} = 0`;
