@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { OpenFiles } from '../jail/open-files.ts';
 import { ENTRY_BYTES } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
@@ -81,8 +81,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
   const waiting = new Map<string, Asked>();
   const walking = new Map<string, Walk>();
   const listeners = new Set<(serverId: string, before: Usage | undefined) => void>();
-  const most = { mostWaiting: Infinity, mostWaitingPerTenant: Infinity };
-  const turns = createFairSemaphore({ atOnce: WALKS, atOncePerTenant: WALKS, ...most });
+  const walks = createSemaphore({ atOnce: WALKS, mostWaiting: Infinity });
   let closed = false;
   for (const { serverId, realBytes, logicalBytes, measuredAt } of await listServerDisks(store)) {
     if (realBytes === null || logicalBytes === null || measuredAt === null) continue;
@@ -130,7 +129,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
     try {
       const root = join(dataDir, 'servers', serverId);
       const { signal } = walk.abort;
-      const turn = () => turns.enter(walk.tenant, signal);
+      const turn = () => walks.enter({ key: walk.tenant }, signal);
       const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, turn);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       // Behind the walk: what is deleted during it is counted once too often, and then measured again.

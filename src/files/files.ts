@@ -9,7 +9,7 @@ import { patiently, unlessGone } from '../jail/patience.ts';
 import { createFolder } from '../jail/server-folder.ts';
 import { type Disk, type Room, enterOne, spaceOf, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { Log } from '../kernel/log.ts';
 import { type WorkerPool, createWorkerPool } from '../kernel/workers/pool.ts';
 import { formatOfName } from './archives/format.ts';
@@ -18,8 +18,8 @@ import { extract } from './extract.ts';
 import { type Listing, createListing } from './listing.ts';
 
 /** Archives that are made at once, each with its compressor; and zips that are sent, however slowly they are taken. */
-const PACKING = { atOnce: 3, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 16 };
-const ZIPPING = { atOnce: 48, atOncePerTenant: 8, mostWaiting: 256, mostWaitingPerTenant: 16 };
+const PACKING = { atOnce: 3, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 16 };
+const ZIPPING = { atOnce: 48, atOncePerKey: 8, mostWaiting: 256, mostWaitingPerKey: 16 };
 
 export interface FilesOptions {
   dataDir: string;
@@ -87,8 +87,8 @@ export interface Content {
 export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...options }: FilesOptions): Files {
   const workers = options.workers ?? createWorkerPool();
   const listing = createListing(workers);
-  const packing = createFairSemaphore(PACKING);
-  const zipping = createFairSemaphore(ZIPPING);
+  const packing = createSemaphore(PACKING);
+  const zipping = createSemaphore(ZIPPING);
 
   /** What is made in it is paid for by `room`, else as it is made. */
   async function jail(serverId: string, room?: Room): Promise<Jail> {
@@ -169,7 +169,7 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
       try {
         const entry = await files.stat(path);
         if (entry.kind === 'directory') {
-          const leave = await unlessGone(signal, () => zipping.enter(tenant, signal));
+          const leave = await unlessGone(signal, () => zipping.enter({ key: tenant }, signal));
           const paths = packedPaths(files, [joinNames(parsePath(path))]);
           const zip = archiveStream('zip', paths, () => (leave(), void files.close()));
           return { entry, zip };
@@ -187,7 +187,7 @@ export function createFiles({ dataDir, owner, disk, lock, openFiles, log, ...opt
       const { signal, tenant = serverId } = patience;
       const format = formatOfName(to);
       const reservedBytes = spaceOf(0);
-      const leave = await unlessGone(signal, () => packing.enter(tenant, signal));
+      const leave = await unlessGone(signal, () => packing.enter({ key: tenant }, signal));
       try {
         return await growing(serverId, reservedBytes, async (files, room) => {
           const sources = paths.map((path) => joinNames(parsePath(path)));

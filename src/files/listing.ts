@@ -1,6 +1,6 @@
 import type { Entry, Jail } from '../jail/jail.ts';
 import { unlessGone } from '../jail/patience.ts';
-import { createFairSemaphore } from '../kernel/fair-semaphore.ts';
+import { createSemaphore } from '../kernel/limits/semaphore.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
 import { listDirectory } from './listing-job.ts';
 
@@ -13,7 +13,7 @@ export type Listing = { entries: Entry[] } | { json: Buffer; release: () => void
 /** Up to here a directory costs others nothing that they would notice. */
 const FEW = 1_000;
 /** Replies of large directories that are made or being sent; each has up to 32 MiB. */
-const LARGE = { atOnce: 8, atOncePerTenant: 2, mostWaiting: 256, mostWaitingPerTenant: 32 };
+const LARGE = { atOnce: 8, atOncePerKey: 2, mostWaiting: 256, mostWaitingPerKey: 32 };
 const MEMORY_MB = 256;
 const CPU_MS = 20_000;
 
@@ -26,12 +26,12 @@ export type ListDirectory = (
 
 /** Large directories are listed by a worker, few at a time: each would take 100 MB and seconds of the one thread. */
 export function createListing(workers: Pick<WorkerPool, 'stream'>): ListDirectory {
-  const slots = createFairSemaphore(LARGE);
+  const slots = createSemaphore(LARGE);
   return async function list(jail, path, { tenant, signal }) {
     const entries = await fewIn(jail, path);
     if (entries) return { entries: entries.sort(byName) };
     return await unlessGone(signal, async () => {
-      const release = await slots.enter(tenant, signal);
+      const release = await slots.enter({ key: tenant }, signal);
       try {
         await using directory = await jail.directory(path);
         const { guarded, descriptor } = directory;

@@ -2,7 +2,7 @@ import { type Server, createServer } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
-import { createCrowd } from '../kernel/crowd.ts';
+import { createCrowd } from '../kernel/limits/crowd.ts';
 import { canonical, isListed } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { errorAnswer } from './errors.ts';

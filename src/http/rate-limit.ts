@@ -1,6 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type BucketRule, createTokenBuckets } from '../kernel/token-buckets.ts';
+import { type BucketRule, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
 
 /** `burst` calls at once, `perSecond` in the long run. */
 export type RateLimit = BucketRule;
@@ -20,9 +20,9 @@ export function createRateLimit(
   clock: Clock,
   of: 'credential' | 'address' = 'credential',
 ): (key: string) => void {
-  const buckets = createTokenBuckets(rate, clock, KEPT_BUCKETS);
+  const limiter = createRateLimiter(rate, clock, KEPT_BUCKETS);
   return function take(key) {
-    const waitMs = buckets.take(key);
+    const { waitMs } = limiter.take(key);
     if (waitMs === 0) return;
     throw new StatusError(
       'RESOURCE_EXHAUSTED',

@@ -1,3 +1,4 @@
+import { createPlaces } from '../kernel/limits/places.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Principal, credentialId } from './principal.ts';
 
@@ -26,31 +27,20 @@ export interface StreamSlots {
 }
 
 export function createStreamSlots({ perKey, perAccount }: StreamLimits = STREAM_LIMITS): StreamSlots {
-  const open = new Map<string, number>();
-
-  function free(holder: string): void {
-    const left = (open.get(holder) ?? 0) - 1;
-    if (left > 0) open.set(holder, left);
-    else open.delete(holder);
-  }
-
+  const places = createPlaces();
   return {
     take(principal, kind) {
-      const holders = [
+      const most: Record<string, number> = {};
+      for (const [subject, limit] of [
         [`credential:${credentialId(principal)}`, perKey],
         [`account:${principal.accountId}`, perAccount],
-      ] as const;
-      const slots = holders.map(([subject, most]) => {
-        const holder = `${kind} ${subject}`;
-        if ((open.get(holder) ?? 0) >= most) throw tooMany(subject, most);
-        return holder;
-      });
-      for (const holder of slots) open.set(holder, (open.get(holder) ?? 0) + 1);
-      return () => {
-        for (const holder of slots.splice(0)) free(holder);
-      };
+      ] as const) {
+        if (places.taken(`${kind} ${subject}`) >= limit) throw tooMany(subject, limit);
+        most[`${kind} ${subject}`] = limit;
+      }
+      return places.take(most) ?? (() => {});
     },
-    taken: () => [...open.values()].reduce((sum, count) => sum + count, 0),
+    taken: () => places.total(),
   };
 }
 

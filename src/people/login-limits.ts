@@ -1,16 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type BucketRule, createTokenBuckets } from '../kernel/token-buckets.ts';
+import { type BucketRule, type RateLimiter, createRateLimiter } from '../kernel/limits/rate-limiter.ts';
 import { SECOND_MS } from '../kernel/units.ts';
-
-/** How fast something may be tried: freely at first, then after a wait that doubles with each try, up to a longest one. */
-export interface AttemptRule {
-  free: number;
-  firstWaitMs: number;
-  longestWaitMs: number;
-  /** Tries older than this are forgotten. */
-  windowMs: number;
-}
 
 /** Counts tries by key. There is no lock: after the wait anybody may try again, so that nobody can shut others out. */
 export interface AttemptLimit {
@@ -41,8 +32,6 @@ export interface LoginLimits {
 }
 
 const HOUR_SECONDS = 3_600;
-/** Keys are the caller's to choose, so there is a bound; the one tried longest ago is forgotten first. */
-const KEPT_KEYS = 50_000;
 
 const perHour = (burst: number, count: number): BucketRule => ({ burst, perSecond: count / HOUR_SECONDS });
 
@@ -60,7 +49,8 @@ export const LOGIN_RULES: Record<keyof LoginLimits, BucketRule> = {
 };
 
 export function createLoginLimits(clock: Clock, rules: Partial<typeof LOGIN_RULES> = {}): LoginLimits {
-  const limit = (name: keyof LoginLimits) => createBucketLimit(rules[name] ?? LOGIN_RULES[name], clock);
+  const limit = (name: keyof LoginLimits) =>
+    createAttemptLimit(createRateLimiter(rules[name] ?? LOGIN_RULES[name], clock));
   return {
     own: limit('own'),
     network: limit('network'),
@@ -71,48 +61,15 @@ export function createLoginLimits(clock: Clock, rules: Partial<typeof LOGIN_RULE
   };
 }
 
-/** Tries by token buckets: a burst of them, then one by one. */
-export function createBucketLimit(rule: BucketRule, clock: Pick<Clock, 'now'>): AttemptLimit {
-  const buckets = createTokenBuckets(rule, clock, KEPT_KEYS);
+/** Tries counted by a limiter. */
+export function createAttemptLimit(limiter: RateLimiter): AttemptLimit {
   return {
     take(key) {
-      const waitMs = buckets.take(key);
+      const { waitMs, giveBack } = limiter.take(key);
       if (waitMs > 0) throw tooMany(waitMs);
-      return { forgive: () => buckets.giveBack(key) };
+      return { forgive: giveBack };
     },
   };
-}
-
-export function createAttemptLimit(rule: AttemptRule, clock: Clock): AttemptLimit {
-  const tries = new Map<string, number[]>();
-
-  return {
-    take(key) {
-      const now = clock.now();
-      const recent = (tries.get(key) ?? []).filter((at) => Math.abs(now - at) < rule.windowMs);
-      const waitMs = (recent.at(-1) ?? -Infinity) + waitAfter(recent.length, rule) - now;
-      if (waitMs > 0) throw tooMany(waitMs);
-      recent.push(now);
-      // Taken out first, so that the map stays in the order of last use.
-      tries.delete(key);
-      tries.set(key, recent);
-      const [oldest] = tries.keys();
-      if (oldest !== undefined && tries.size > KEPT_KEYS) tries.delete(oldest);
-      return { forgive: () => forget(key, now) };
-    },
-  };
-
-  function forget(key: string, at: number): void {
-    const recent = tries.get(key);
-    const index = recent?.indexOf(at) ?? -1;
-    if (!recent || index < 0) return;
-    recent.splice(index, 1);
-    if (recent.length === 0) tries.delete(key);
-  }
-}
-
-function waitAfter(count: number, { free, firstWaitMs, longestWaitMs }: AttemptRule): number {
-  return count < free ? 0 : Math.min(longestWaitMs, firstWaitMs * 2 ** (count - free));
 }
 
 function tooMany(waitMs: number): StatusError {

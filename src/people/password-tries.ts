@@ -1,5 +1,5 @@
 import type { Visitor } from '../http/visitor.ts';
-import type { Caller } from '../kernel/fair-queue.ts';
+import type { Caller } from '../kernel/limits/semaphore.ts';
 import { addressKey, networkOf } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Attempt } from './login-limits.ts';

@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2';
-import { type Caller, createFairQueue } from '../kernel/fair-queue.ts';
+import { type Caller, createSemaphore } from '../kernel/limits/semaphore.ts';
 import { StatusError } from '../kernel/status.ts';
 
 /** argon2id (the library's default) with 19 MiB, 2 passes, 1 lane: OWASP Password Storage Cheat Sheet. */
@@ -13,9 +13,10 @@ const LONGEST_BYTES = 1_024;
 /** Who has no network: the service itself. */
 const SERVICE: Caller = { lane: 'known', key: 'service' };
 
-const inTurn = createFairQueue({
+const hashing = createSemaphore({
   atOnce: AT_ONCE,
   mostWaiting: MOST_WAITING,
+  makesRoom: true,
   full: () =>
     new StatusError('UNAVAILABLE', 'BUSY', 'Too many people are signing in just now. Try again in a few seconds.', {
       retryAfterSeconds: 5,
@@ -26,7 +27,7 @@ let decoy: Promise<string> | undefined;
 /** A PHC string. Rejects with RangeError for a password beyond 1024 bytes, UNAVAILABLE BUSY where too many wait. */
 export async function hashPassword(password: string, caller: Caller = SERVICE): Promise<string> {
   if (Buffer.byteLength(password) > LONGEST_BYTES) throw new RangeError('A password has at most 1024 bytes.');
-  return inTurn(caller, () => hash(password, COST));
+  return withPlace(caller, () => hash(password, COST));
 }
 
 /** Whether a stored hash was made more cheaply than hashes are made now. */
@@ -44,6 +45,15 @@ export async function verifyPassword(
   if (Buffer.byteLength(password) > LONGEST_BYTES) return false;
   decoy ??= hash('a password nobody has', COST);
   const compared = passwordHash ?? (await decoy);
-  const matches = await inTurn(caller, () => verify(compared, password));
+  const matches = await withPlace(caller, () => verify(compared, password));
   return matches && passwordHash !== undefined;
+}
+
+async function withPlace<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+  const leave = await hashing.enter(caller);
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
 }

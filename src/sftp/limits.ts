@@ -1,6 +1,6 @@
-import type { PenaltyRule } from '../kernel/penalties.ts';
+import type { PenaltyRule } from '../kernel/limits/penalties.ts';
+import type { BackoffRule } from '../kernel/limits/sliding-log.ts';
 import { MIB, MINUTE_MS, SECOND_MS } from '../kernel/units.ts';
-import type { AttemptRule } from '../people/login-limits.ts';
 
 /** What strangers and clients may take. */
 export interface SftpLimits {
@@ -20,15 +20,15 @@ export interface SftpLimits {
   tries: number;
   refusalDelayMs: number;
   /** New connections from an address in which nobody signs in. */
-  connects: AttemptRule;
+  connects: BackoffRule;
   /**
    * Connections that end before anybody has signed in: what one is worth that was silent until its time was up, and one that
    * broke off, in sum by source (an address, or the /48 of an IPv6 one).
    */
   penalties: PenaltyRule & { silentMs: number; brokenMs: number };
   /** Wrong passwords, by address and by name. */
-  address: AttemptRule;
-  name: AttemptRule;
+  address: BackoffRule;
+  name: BackoffRule;
   /** Open files and directories, of a session and of all. */
   handles: number;
   handlesOfAll: number;

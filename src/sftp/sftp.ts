@@ -6,11 +6,12 @@ import type { Files } from '../files/files.ts';
 import { clientAddress } from '../http/client-address.ts';
 import type { Disk } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createCrowd } from '../kernel/crowd.ts';
+import { createCrowd } from '../kernel/limits/crowd.ts';
 import { addressKey, isListed, networkOf } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
-import { createPenalties } from '../kernel/penalties.ts';
-import { createAttemptLimit } from '../people/login-limits.ts';
+import { createPenalties } from '../kernel/limits/penalties.ts';
+import { createPlaces } from '../kernel/limits/places.ts';
+import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import type { Store } from '../store/store.ts';
 import { createCommands } from './commands.ts';
 import { Connection, type Link } from './connection.ts';
@@ -18,10 +19,9 @@ import { createHandles } from './handles.ts';
 import type { HostKey } from './host-key.ts';
 import { SFTP_LIMITS, type SftpLimits } from './limits.ts';
 import { createOutbox } from './outbox.ts';
-import { createPlaces } from './places.ts';
 import type { Space } from './replies.ts';
 import { serveSession } from './session.ts';
-import { createSignIn, tryAttempt } from './sign-in.ts';
+import { createSignIn } from './sign-in.ts';
 import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
 import { findSftpServer } from './users.ts';
 
@@ -71,7 +71,7 @@ const NO_PROXY = new BlockList();
 /** Of whom penalties are: an address, or what a customer is given of IPv6. */
 const SOURCE = { ipv4: 32, ipv6: 48 };
 /** Of who is not counted. */
-const NO_ATTEMPT = { forgive: () => {} };
+const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
 /** Longer than any connection lasts: the library's own way to see whether somebody is there would outlive its mistakes. */
 const NEVER_MS = 2 ** 31 - 1;
 
@@ -80,7 +80,7 @@ export function createSftp(options: SftpOptions): Sftp {
   const limits = { ...SFTP_LIMITS, ...given };
   const connections = new Map<string, Connection>();
   const places = createPlaces();
-  const connects = createAttemptLimit(limits.connects, clock);
+  const connects = createSlidingLog(backoff(limits.connects), clock);
   const penalties = createPenalties(limits.penalties, clock);
   const { trusted } = options;
   const isShared = (address: string) => trusted !== undefined && isListed(trusted, address);
@@ -112,17 +112,17 @@ export function createSftp(options: SftpOptions): Sftp {
     const shared = isShared(from);
     const address = addressKey(from);
     const source = networkOf(from, SOURCE);
-    const attempt = shared ? NO_ATTEMPT : tryAttempt(connects, address);
+    const attempt = shared ? NOT_COUNTED : connects.take(address);
     const mostOfAddress = shared ? limits.connections : limits.connectionsPerAddress;
     const place =
-      attempt && !penalties.isEnforced(source)
+      attempt.waitMs === 0 && !penalties.isEnforced(source)
         ? places.take({ all: limits.connections, [`from ${address}`]: mostOfAddress })
         : undefined;
     const held = [place];
     socket.once('close', () => {
       for (const release of held) release?.();
     });
-    if (!attempt || !place || connections.has(peer)) return void socket.destroy();
+    if (!place || connections.has(peer)) return void socket.destroy();
 
     const leaveDoorway = doorway.enter({
       address: from,
@@ -137,7 +137,7 @@ export function createSftp(options: SftpOptions): Sftp {
       if (!seat) return false;
       held.push(seat);
       leaveDoorway?.();
-      attempt.forgive();
+      attempt.giveBack();
       log.info({ server: serverId, sshKey: keyId }, 'somebody signed in over SFTP');
       if (keyId !== undefined) noteUse(keyId);
       return true;

@@ -1,8 +1,7 @@
 import type { AuthContext, AuthenticationType, PasswordAuthContext, PublicKeyAuthContext } from 'ssh2';
 import type { Clock } from '../kernel/clock.ts';
+import { backoff, createSlidingLog } from '../kernel/limits/sliding-log.ts';
 import { sleep } from '../kernel/sleep.ts';
-import { StatusError } from '../kernel/status.ts';
-import { type Attempt, type AttemptLimit, createAttemptLimit } from '../people/login-limits.ts';
 import type { SftpLimits } from './limits.ts';
 import { readSshKey, sshFingerprint } from './ssh-keys.ts';
 import type { SftpLogin } from './users.ts';
@@ -38,8 +37,8 @@ export interface Guest {
  * Gives what answers one guest; it rejects where the passwords cannot be read.
  */
 export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOptions) {
-  const byAddress = createAttemptLimit(limits.address, clock);
-  const byName = createAttemptLimit(limits.name, clock);
+  const byAddress = createSlidingLog(backoff(limits.address), clock);
+  const byName = createSlidingLog(backoff(limits.name), clock);
 
   return function answering(guest: Guest): (context: AuthContext) => Promise<void> {
     let answers = 0;
@@ -81,22 +80,12 @@ export function createSignIn({ findServer, findKeyed, clock, limits }: SignInOpt
 
     async function serverOf({ username, password }: PasswordAuthContext): Promise<string | undefined> {
       const claimed = NAME.exec(username)?.[1];
-      const attempts = [tryAttempt(byAddress, guest.address), claimed && tryAttempt(byName, username)];
-      if (claimed === undefined || attempts.includes(undefined)) return undefined;
+      const attempts = [byAddress.take(guest.address), ...(claimed === undefined ? [] : [byName.take(username)])];
+      if (claimed === undefined || attempts.some(({ waitMs }) => waitMs > 0)) return undefined;
       guest.claim(claimed);
       if ((await findServer({ username, password })) !== claimed) return undefined;
-      for (const attempt of attempts) if (attempt) attempt.forgive();
+      for (const { giveBack } of attempts) giveBack();
       return claimed;
     }
   };
-}
-
-/** Counts a try; undefined where it comes too soon. */
-export function tryAttempt(limit: AttemptLimit, key: string): Attempt | undefined {
-  try {
-    return limit.take(key);
-  } catch (error) {
-    if (error instanceof StatusError) return undefined;
-    throw error;
-  }
 }

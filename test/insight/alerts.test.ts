@@ -7,7 +7,7 @@ import { incidentStep } from '../../src/insight/alerts/tps-incident.ts';
 import { type Webhook, type WebhookAnswer, type WebhookCall, WebhookError } from '../../src/insight/alerts/webhook.ts';
 import { type TypedEvent, createServerEvents } from '../../src/insight/events.ts';
 import { createMetrics } from '../../src/insight/metrics.ts';
-import { createCallLimit } from '../../src/kernel/call-limit.ts';
+import { atMost, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { world } from '../support/world.ts';
@@ -138,7 +138,8 @@ test('P-06 text of users mentions nobody, formats nothing and is evaluated by no
 
 test('a call limit counts each key in the span that ends now, and forgets', async (t) => {
   const clock = fakeClock();
-  const take = createCallLimit({ most: 2, spanMs: 1_000, clock });
+  const limiter = createSlidingLog(atMost(2, 1_000), clock);
+  const take = (key: string) => limiter.take(key).waitMs === 0;
   t.deepEqual([take('a'), take('a'), take('a'), take('b')], [true, true, false, true]);
   await clock.advance(600);
   t.false(take('a'));

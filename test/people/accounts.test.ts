@@ -8,6 +8,7 @@ import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/htt
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { recordDeed, recordStep } from '../../src/people/audit/audit.ts';
+import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/people/login-limits.ts';
 import { normalizeEmail } from '../../src/people/mail/address.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
@@ -95,7 +96,9 @@ test('e-mail: one writing of each address, and nothing that breaks a letter’s 
 
 test('tries: free at first, then after growing waits, and never a lock', async (t) => {
   const clock = fakeClock(0);
-  const limit = createAttemptLimit({ free: 3, firstWaitMs: 1_000, longestWaitMs: 8_000, windowMs: MINUTE_MS }, clock);
+  const limit = createAttemptLimit(
+    createSlidingLog(backoff({ free: 3, firstWaitMs: 1_000, longestWaitMs: 8_000, windowMs: MINUTE_MS }), clock),
+  );
   const wait = () => {
     try {
       limit.take('a');

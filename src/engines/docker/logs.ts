@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
 import type { ContainerInspectInfo } from 'dockerode';
-import { Pace } from '../../kernel/pace.ts';
+import { Pace } from '../../kernel/limits/pace.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';
 import { ARCHIVED_LINES, type LogArchive } from './archive.ts';

@@ -1,4 +1,4 @@
-import { createCallLimit } from '../../kernel/call-limit.ts';
+import { atMost, createSlidingLog } from '../../kernel/limits/sliding-log.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
@@ -58,8 +58,8 @@ type Outcome = { taken: true } | { taken: false; why: string; final: boolean; af
 
 /** Looks for due messages every two seconds until closed. One process of an installation may do so. */
 export function createWebhookOutbox({ store, clock, log, webhook, record }: WebhookOutboxOptions): WebhookOutbox {
-  const takeOfServer = createCallLimit({ most: CALLS_A_MINUTE.server, spanMs: MINUTE_MS, clock });
-  const takeOfHost = createCallLimit({ most: CALLS_A_MINUTE.host, spanMs: MINUTE_MS, clock });
+  const ofServer = createSlidingLog(atMost(CALLS_A_MINUTE.server, MINUTE_MS), clock);
+  const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
   let closed = false;
   let looking: Promise<void> | undefined;
   let cancel = clock.at(clock.now() + LOOK_MS, beat);
@@ -86,7 +86,7 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   async function handle(message: DueMessage): Promise<void> {
     const { id, serverId, url, tries } = message;
     if (url === '') return store.write((tx) => deleteMessage(tx, id));
-    if (!takeOfServer(serverId) || !takeOfHost(URL.parse(url)?.hostname ?? ''))
+    if (ofServer.take(serverId).waitMs > 0 || ofHost.take(URL.parse(url)?.hostname ?? '').waitMs > 0)
       return store.write((tx) => postponeMessage(tx, id, clock.now() + FULL_MS, tries));
     const outcome = await attempt(message);
     if (outcome.taken) return store.write((tx) => deleteMessage(tx, id));

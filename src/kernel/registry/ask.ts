@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { retryAfterMs } from '../retry-after.ts';
-import { createGate } from '../semaphore.ts';
+import { createSemaphore } from '../limits/semaphore.ts';
 import { sleep } from '../sleep.ts';
 import { StatusError } from '../status.ts';
 
@@ -49,7 +49,7 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
   const base = new URL(options.baseUrl);
   /** By origin: its files may come from elsewhere than its answers. */
   const busyUntil = new Map<string, number>();
-  const gate = createGate({
+  const questions = createSemaphore({
     atOnce: AT_ONCE,
     mostWaiting: MOST_WAITING,
     full: () => unavailable('has too many questions waiting', FIRST_PAUSE_MS),
@@ -101,7 +101,7 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
     accept: string,
   ): Promise<Response | { why: string; pauseMs: number; busy?: boolean; cause?: unknown }> {
     let response: Response;
-    const leave = await gate.enter(signal);
+    const leave = await questions.enter({ key: '' }, signal);
     try {
       // Somebody further ahead in the line has been told to wait.
       if (busyMs(url) > 0) return { why: BUSY, pauseMs: busyMs(url) };

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { createFairSemaphore } from '../fair-semaphore.ts';
+import { createSemaphore } from '../limits/semaphore.ts';
 import { StatusError } from '../status.ts';
 import { MINUTE_MS } from '../units.ts';
 import { WorkerEnded, converse, watchWorker } from './conversation.ts';
@@ -62,7 +62,7 @@ interface Worker {
   exited: Promise<void>;
 }
 
-const WAITING = { mostWaiting: 256, mostWaitingPerTenant: 32 };
+const WAITING = { mostWaiting: 256, mostWaitingPerKey: 32 };
 const CPU_MS = 5_000;
 const MEMORY_MB = 128;
 /** What Node takes before it does anything. */
@@ -79,7 +79,7 @@ export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
   const workers = createWorkers(idleMs, modules);
   return {
     async run<Input, Output>(job: Job<Input, Output>, input: Input, options: JobOptions): Promise<Awaited<Output>> {
-      const leave = await forRuns.enter(options.tenant, options.signal);
+      const leave = await forRuns.enter({ key: options.tenant }, options.signal);
       try {
         for await (const result of perform(workers, job, input, options, false)) return result as Awaited<Output>;
         throw new Error(`${job.name} gave no result`);
@@ -88,7 +88,7 @@ export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
       }
     },
     async *stream<Input, Item>(job: Job<Input, AsyncIterable<Item>>, input: Input, options: JobOptions) {
-      const leave = await (options.brief ? forRuns : forStreams).enter(options.tenant, options.signal);
+      const leave = await (options.brief ? forRuns : forStreams).enter({ key: options.tenant }, options.signal);
       try {
         yield* perform(workers, job, input, options, true) as AsyncGenerator<Item, void>;
       } finally {
@@ -100,7 +100,7 @@ export function createWorkerPool(options: WorkerPoolOptions = {}): WorkerPool {
 }
 
 function slots(atOnce: number) {
-  return createFairSemaphore({ atOnce, atOncePerTenant: Math.max(1, atOnce - 1), ...WAITING });
+  return createSemaphore({ atOnce, atOncePerKey: Math.max(1, atOnce - 1), ...WAITING });
 }
 
 /** Has a worker do a job: its items as they come, or its one result. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { atMost } from '../../kernel/limits/sliding-log.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { HOUR_MS } from '../../kernel/units.ts';
 import type { Sql, Store } from '../../store/store.ts';
@@ -31,14 +32,16 @@ const KEPT = 100_000;
  */
 export function createStartLimit(options: StartLimitOptions): StartLimit {
   const { store, clock, limit = 20, windowMs = HOUR_MS, kept = KEPT } = options;
+  const rule = atMost(limit, windowMs);
   let taken = 0;
 
   async function require(db: Sql, address: string, now: number): Promise<number[]> {
     const starts = await listGrantStarts(db, address, now - windowMs);
     // What lies ahead was written before somebody set the clock back.
-    const counted = starts.filter((at) => at < now + windowMs).slice(-limit);
-    if (counted.length < limit) return counted;
-    throw rateLimited(Math.min(windowMs, (counted[0] ?? now) + windowMs - now));
+    const counted = starts.filter((at) => at < now + windowMs);
+    const waitMs = rule.waitMs(counted, now);
+    if (waitMs > 0) throw rateLimited(waitMs);
+    return counted;
   }
 
   return {

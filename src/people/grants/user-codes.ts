@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { addressKey } from '../../kernel/ip.ts';
+import { backoff, createSlidingLog } from '../../kernel/limits/sliding-log.ts';
 import type { Secret } from '../../store/secret.ts';
 import { type Attempt, createAttemptLimit } from '../login-limits.ts';
 
@@ -53,7 +54,9 @@ const WINDOW_MS = 600_000;
 /** Ten minutes without a try are forgotten. Kept in memory and bounded; after a restart counting begins anew. */
 export function createGuessLimit(clock: Clock): GuessLimit {
   const limit = (free: number) =>
-    createAttemptLimit({ free, firstWaitMs: WINDOW_MS, longestWaitMs: WINDOW_MS, windowMs: WINDOW_MS }, clock);
+    createAttemptLimit(
+      createSlidingLog(backoff({ free, firstWaitMs: WINDOW_MS, longestWaitMs: WINDOW_MS, windowMs: WINDOW_MS }), clock),
+    );
   const [session, account, address] = [limit(FREE.session), limit(FREE.account), limit(FREE.address)];
   return {
     take(guesser) {

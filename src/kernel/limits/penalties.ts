@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock.ts';
 
 export interface PenaltyRule {
   /** What is less than this in sum is not enforced: everybody breaks off now and then. */

@@ -1,4 +1,5 @@
-import { networkOf } from './ip.ts';
+import { networkOf } from '../ip.ts';
+import { createPlaces } from './places.ts';
 
 /** Somebody who holds a place. */
 export interface Guest {
@@ -32,8 +33,8 @@ const ADDRESS = { ipv4: 32, ipv6: 64 };
 interface Place {
   guest: Guest;
   index: number;
-  address: string;
   network: string;
+  free: () => void;
 }
 
 /**
@@ -42,22 +43,22 @@ interface Place {
  */
 export function createCrowd({ most, mostOfAddress, isShared, random = Math.random }: CrowdOptions): Crowd {
   const places: Place[] = [];
-  const held = new Map<string, number>();
+  const held = createPlaces();
 
   return {
     enter(guest) {
       const address = networkOf(guest.address, ADDRESS);
       const network = networkOf(guest.address);
-      if (!isShared?.(guest.address) && countOf(address) >= mostOfAddress) return undefined;
+      if (!isShared?.(guest.address) && held.taken(address) >= mostOfAddress) return undefined;
       if (places.length >= most) {
-        const gone = whoGoes(countOf(network));
+        const gone = whoGoes(held.taken(network));
         if (!gone) return undefined;
         release(gone);
         gone.guest.leave();
       }
-      const place: Place = { guest, index: places.length, address, network };
+      const free = held.take({ [address]: Infinity, [network]: Infinity }) ?? (() => {});
+      const place: Place = { guest, index: places.length, network, free };
       places.push(place);
-      for (const key of [address, network]) held.set(key, countOf(key) + 1);
       return () => release(place);
     },
   };
@@ -69,7 +70,7 @@ export function createCrowd({ most, mostOfAddress, isShared, random = Math.rando
     for (let n = 0; n < Math.min(LOOKED_AT, places.length * 2); n++) {
       const place = places[Math.floor(random() * places.length)]!;
       const state = place.guest.state();
-      const holds = countOf(place.network);
+      const holds = held.taken(place.network);
       if (state === 'busy' || (state === 'waiting' && holds < own + 2)) continue;
       // Idle ones first.
       const candidate = state === 'idle' ? most + holds : holds;
@@ -86,14 +87,6 @@ export function createCrowd({ most, mostOfAddress, isShared, random = Math.rando
       last.index = place.index;
     }
     place.index = -1;
-    for (const key of [place.address, place.network]) {
-      const left = countOf(key) - 1;
-      if (left > 0) held.set(key, left);
-      else held.delete(key);
-    }
-  }
-
-  function countOf(key: string): number {
-    return held.get(key) ?? 0;
+    place.free();
   }
 }

@@ -1,44 +1,64 @@
 import test from 'ava';
-import { createCrowd } from '../../src/kernel/crowd.ts';
-import { createFairQueue } from '../../src/kernel/fair-queue.ts';
-import { createPenalties } from '../../src/kernel/penalties.ts';
-import { createTokenBuckets } from '../../src/kernel/token-buckets.ts';
-import { fakeClock } from '../fakes/clock.ts';
+import { createCrowd } from '../../../src/kernel/limits/crowd.ts';
+import { type Caller, type SemaphoreOptions, createSemaphore } from '../../../src/kernel/limits/semaphore.ts';
+import { createPlaces } from '../../../src/kernel/limits/places.ts';
+import { atMost, backoff, createSlidingLog } from '../../../src/kernel/limits/sliding-log.ts';
+import { createPenalties } from '../../../src/kernel/limits/penalties.ts';
+import { type Taken, createRateLimiter } from '../../../src/kernel/limits/rate-limiter.ts';
+import { fakeClock } from '../../fakes/clock.ts';
 
 test('a bucket: a burst at once, then one by one, and what is refused takes nothing', async (t) => {
   const clock = fakeClock(0);
-  const buckets = createTokenBuckets({ burst: 3, perSecond: 0.1 }, clock);
-  const take = () => buckets.take('a');
+  const buckets = createRateLimiter({ burst: 3, perSecond: 0.1 }, clock);
+  const taken: Taken[] = [];
+  const take = () => {
+    const use = buckets.take('a');
+    if (use.waitMs === 0) taken.push(use);
+    return use.waitMs;
+  };
   t.deepEqual([take(), take(), take(), take(), take()], [0, 0, 0, 10_000, 10_000]);
-  t.is(buckets.take('b'), 0, 'of each key');
+  t.is(buckets.take('b').waitMs, 0, 'of each key');
   await clock.advance(9_999);
   t.is(take(), 1);
   await clock.advance(1);
   t.deepEqual([take(), take()], [0, 10_000]);
-  buckets.giveBack('a');
+  taken.pop()?.giveBack();
   t.deepEqual([take(), take()], [0, 10_000]);
   await clock.advance(3_600_000);
   t.deepEqual([take(), take(), take(), take()], [0, 0, 0, 10_000], 'never more than the burst');
-  buckets.giveBack('never taken');
-  t.is(buckets.take('never taken'), 0);
+  buckets.take('a').giveBack();
+  t.is(take(), 10_000, 'what was not counted is not given back');
 });
 
 test('buckets: who keeps asking is not forgotten for those who come and go, and a clock set back lets nobody in', async (t) => {
   const clock = fakeClock(1_000_000);
-  const buckets = createTokenBuckets({ burst: 1, perSecond: 0.001 }, clock, 10);
-  t.is(buckets.take('poller'), 0);
+  const buckets = createRateLimiter({ burst: 1, perSecond: 0.001 }, clock, 10);
+  t.is(buckets.take('poller').waitMs, 0);
   for (let n = 0; n < 100; n++) {
     buckets.take(`passer-by ${n}`);
-    t.true(buckets.take('poller') > 0);
+    t.true(buckets.take('poller').waitMs > 0);
   }
   for (let n = 0; n < 11; n++) buckets.take(`flood ${n}`);
-  t.is(buckets.take('poller'), 0, 'no more than so many are kept');
+  t.is(buckets.take('poller').waitMs, 0, 'no more than so many are kept');
   await clock.jump(0);
-  t.true(buckets.take('poller') > 0);
+  t.true(buckets.take('poller').waitMs > 0);
 });
 
-test('queue: each key’s first before any key’s second, lanes in turn, and never more at once than meant', async (t) => {
-  const run = createFairQueue({ atOnce: 2, mostWaiting: 100, full: () => new Error('full') });
+/** Runs work with a place. */
+function runner(options: SemaphoreOptions) {
+  const semaphore = createSemaphore(options);
+  return async <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
+    const leave = await semaphore.enter(caller);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
+}
+
+test('semaphore: each key’s first before any key’s second, lanes in turn, and never more at once than meant', async (t) => {
+  const run = runner({ atOnce: 2, mostWaiting: 100, makesRoom: true, full: () => new Error('full') });
   const order: string[] = [];
   const open: (() => void)[] = [];
   let [running, most] = [0, 0];
@@ -67,8 +87,8 @@ test('queue: each key’s first before any key’s second, lanes in turn, and ne
   t.is(await run({ lane: 'known', key: 'z' }, async () => 'free again'), 'free again');
 });
 
-test('queue: whoever fills it gives way to who has less in it', async (t) => {
-  const run = createFairQueue({ atOnce: 1, mostWaiting: 4, full: () => new Error('full') });
+test('semaphore: whoever fills it gives way to who has less in it', async (t) => {
+  const run = runner({ atOnce: 1, mostWaiting: 4, makesRoom: true, full: () => new Error('full') });
   const held = Promise.withResolvers<void>();
   const first = run({ lane: 'x', key: 'holder' }, () => held.promise);
   const told = (key: string, lane = 'x') =>
@@ -85,6 +105,79 @@ test('queue: whoever fills it gives way to who has less in it', async (t) => {
   t.deepEqual((await Promise.all(flood)).filter((outcome) => outcome === 'done').length, 1);
   t.is(await late, 'done');
   t.is(await last, 'full', 'four with one each leave nothing to take away');
+});
+
+test('semaphore: no key holds all of it, and who has waited too long or goes away leaves their place', async (t) => {
+  const limits = { atOnce: 2, atOncePerKey: 1, mostWaiting: 3, mostWaitingPerKey: 2 };
+  const semaphore = createSemaphore(limits);
+  const entered: string[] = [];
+  const enter = (name: string, signal?: AbortSignal) =>
+    semaphore.enter({ key: name[0]! }, signal).then((leave) => {
+      entered.push(name);
+      return leave;
+    });
+  const call = new AbortController();
+  const leaveFirst = await enter('a1');
+  const second = enter('a2', call.signal);
+  const third = enter('a3');
+  await t.throwsAsync(enter('a4'), { message: /Try again/ }, 'two of a key wait');
+  const leaveOther = await enter('b1');
+  const last = enter('b2');
+  await t.throwsAsync(enter('c1'), { message: /Try again/ }, 'three wait in all');
+  call.abort(new Error('gone'));
+  await t.throwsAsync(second, { message: 'gone' });
+  await t.throwsAsync(enter('c2', call.signal), { message: 'gone' });
+  t.deepEqual(entered, ['a1', 'b1']);
+  leaveFirst();
+  leaveFirst();
+  const leaveThird = await third;
+  t.deepEqual(entered, ['a1', 'b1', 'a3'], 'left twice, it is free once');
+  leaveOther();
+  leaveThird();
+  for (const leave of [await last, await enter('c3')]) leave();
+  t.deepEqual(entered, ['a1', 'b1', 'a3', 'b2', 'c3']);
+});
+
+test('places: under each key no more than meant, all or none, and freed once', (t) => {
+  const places = createPlaces();
+  const first = places.take({ all: 2, one: 1 });
+  t.is(places.take({ all: 2, one: 1 }), undefined);
+  t.is(places.taken('all'), 1, 'none is taken where one is full');
+  t.not(places.take({ all: 2, other: 1 }), undefined);
+  t.is(places.total(), 4);
+  first?.();
+  first?.();
+  t.deepEqual([places.taken('all'), places.taken('one'), places.taken('other')], [1, 0, 1]);
+});
+
+test('a sliding log: no span holds more than meant, and what is given back does not count', async (t) => {
+  const clock = fakeClock(0);
+  const log = createSlidingLog(atMost(2, 1_000), clock);
+  const wait = (key = 'a') => log.take(key).waitMs;
+  t.is(wait(), 0);
+  await clock.advance(400);
+  const second = log.take('a');
+  t.deepEqual([wait(), wait('b')], [600, 0]);
+  second.giveBack();
+  second.giveBack();
+  t.deepEqual([wait(), wait()], [0, 600]);
+  await clock.advance(600);
+  t.deepEqual([wait(), wait()], [0, 400]);
+  await clock.jump(-5_000);
+  t.is(wait(), 0, 'a clock set back keeps nobody out');
+});
+
+test('a sliding log keeps so many keys, of which the one used longest ago goes first', async (t) => {
+  const clock = fakeClock(0);
+  const log = createSlidingLog(backoff({ free: 1, firstWaitMs: 500, longestWaitMs: 900, windowMs: 1_000 }), clock, 2);
+  const wait = (key: string) => log.take(key).waitMs;
+  t.deepEqual([wait('a'), wait('b'), wait('a')], [0, 0, 500]);
+  await clock.advance(500);
+  t.deepEqual([wait('a'), wait('a')], [0, 900]);
+  t.is(wait('c'), 0);
+  t.is(wait('b'), 0, 'forgotten');
+  await clock.advance(1_000);
+  t.is(wait('a'), 0);
 });
 
 test('penalties: enforced from a sum on, until their time is up, never for longer than the most', async (t) => {

@@ -1,0 +1,145 @@
+import { StatusError } from '../status.ts';
+
+/** Who wants a place: callers of one key take turns with those of others, and so do lanes. */
+export interface Caller {
+  /** Whom others are not to wait for: an account, a server, a network. */
+  key: string;
+  /** However many wait in one lane, they keep nobody in another waiting. Default: one lane for all. */
+  lane?: string;
+}
+
+/** Lets so much work go on at once; further work waits. */
+export interface Semaphore {
+  /**
+   * Resolves with what has to be called at the end (a second time does nothing). Rejects with `full()` where too many wait, and
+   * with its reason when `signal` fires.
+   */
+  enter(caller: Caller, signal?: AbortSignal): Promise<() => void>;
+}
+
+/** What a semaphore allows. */
+export interface SemaphoreOptions {
+  /** How much work is done at once. */
+  atOnce: number;
+  /** Of one key. Less than `atOnce`, so that nobody holds all of it. Default: as much as of all. */
+  atOncePerKey?: number;
+  /** How many may wait in each lane. */
+  mostWaiting: number;
+  /** Of one key. Default: as many as of all. */
+  mostWaitingPerKey?: number;
+  /** Where a lane is full, whoever has the most waiting in it gives up their last for a caller with fewer. Default: false. */
+  makesRoom?: boolean;
+  /** What is thrown to who is sent away. Default: UNAVAILABLE BUSY. */
+  full?: () => Error;
+}
+
+interface Waiter {
+  admit: () => void;
+  refuse: (error: Error) => void;
+}
+
+/** Waiters by key, in the order in which keys get their turn. */
+type Lane = Map<string, Set<Waiter>>;
+
+/** A semaphore that nobody alone can hold or fill: each key's first comes before any key's second. */
+export function createSemaphore(options: SemaphoreOptions): Semaphore {
+  const { atOnce, atOncePerKey = atOnce, mostWaiting, mostWaitingPerKey = mostWaiting } = options;
+  const { makesRoom = false, full = busy } = options;
+  const holders = new Map<string, number>();
+  /** In the order of turns: one that has had its turn goes to the end. */
+  const lanes = new Map<string, Lane>();
+  let inside = 0;
+
+  return {
+    async enter({ key, lane = '' }, signal) {
+      signal?.throwIfAborted();
+      if (mayEnter(key)) hold(key);
+      else await wait(lane, key, signal);
+      let isInside = true;
+      return () => {
+        if (!isInside) return;
+        isInside = false;
+        leave(key);
+      };
+    },
+  };
+
+  function mayEnter(key: string): boolean {
+    return inside < atOnce && (holders.get(key) ?? 0) < atOncePerKey;
+  }
+
+  function hold(key: string): void {
+    inside += 1;
+    holders.set(key, (holders.get(key) ?? 0) + 1);
+  }
+
+  function leave(key: string): void {
+    inside -= 1;
+    const others = (holders.get(key) ?? 0) - 1;
+    if (others > 0) holders.set(key, others);
+    else holders.delete(key);
+    admitNext();
+  }
+
+  async function wait(name: string, key: string, signal: AbortSignal | undefined): Promise<void> {
+    const lane = lanes.get(name) ?? (new Map() as Lane);
+    const own = lane.get(key) ?? new Set();
+    if (own.size >= mostWaitingPerKey || (sizeOf(lane) >= mostWaiting && !(makesRoom && makeRoom(lane, own.size))))
+      throw full();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { admit: resolve, refuse: reject };
+    lane.set(key, own.add(waiter));
+    lanes.set(name, lane);
+    const aborted = () => {
+      if (remove(name, key, waiter)) reject(signal?.reason as Error);
+    };
+    signal?.addEventListener('abort', aborted, { once: true });
+    await promise.finally(() => signal?.removeEventListener('abort', aborted));
+  }
+
+  /** Sends away the last of whoever has at least two more waiting than the caller. */
+  function makeRoom(lane: Lane, own: number): boolean {
+    const [longest = new Set<Waiter>()] = [...lane.values()].toSorted((one, other) => other.size - one.size);
+    const last = [...longest].at(-1);
+    if (longest.size < own + 2 || last === undefined) return false;
+    longest.delete(last);
+    last.refuse(full());
+    return true;
+  }
+
+  /** One place has become free, so that one caller at most may enter now who could not before. */
+  function admitNext(): void {
+    for (const [name, lane] of lanes) {
+      for (const [key, own] of lane) {
+        const [first] = own;
+        if (first === undefined || !mayEnter(key)) continue;
+        remove(name, key, first);
+        // Its next one stands behind the other keys, and its lane behind the other lanes.
+        if (lane.delete(key)) lane.set(key, own);
+        if (lanes.delete(name)) lanes.set(name, lane);
+        hold(key);
+        return first.admit();
+      }
+    }
+  }
+
+  function remove(name: string, key: string, waiter: Waiter): boolean {
+    const lane = lanes.get(name);
+    const own = lane?.get(key);
+    if (!lane || !own?.delete(waiter)) return false;
+    if (own.size === 0) lane.delete(key);
+    if (lane.size === 0) lanes.delete(name);
+    return true;
+  }
+}
+
+function sizeOf(lane: Lane): number {
+  let size = 0;
+  for (const own of lane.values()) size += own.size;
+  return size;
+}
+
+function busy(): StatusError {
+  const sentence = 'Too much work of this kind waits already. Try again in a few seconds.';
+  return new StatusError('UNAVAILABLE', 'BUSY', sentence, { retryAfterSeconds: 5 });
+}
