@@ -10,7 +10,7 @@ export interface Taken {
   /** 0: it is counted. Otherwise it came too soon by so many ms, and is not counted. */
   waitMs: number;
   /** It does not count after all. Does nothing where it was not counted. */
-  giveBack(): void;
+  giveBack: () => void;
 }
 
 /** A token bucket for each key: `burst` uses at once, `perSecond` in the long run. */

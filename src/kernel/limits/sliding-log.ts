@@ -6,7 +6,7 @@ export interface LogRule {
   /** Uses older than this are forgotten. */
   windowMs: number;
   /** How long from `now` until the next use; 0 or less: it may be now. `recent`: uses within the window, oldest first. */
-  waitMs(recent: readonly number[], now: number): number;
+  waitMs: (recent: readonly number[], now: number) => number;
 }
 
 /** How fast something may be tried: freely at first, then after a wait that doubles with each try, up to a longest one. */
