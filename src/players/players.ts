@@ -19,7 +19,7 @@ import { sleep } from '../kernel/sleep.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ConsoleAccess, hasNoConsole, rconOf, runOnGame } from '../servers/game-console.ts';
 import { notFound, playerNotOnline } from '../servers/refusals.ts';
-import { isStopped } from '../servers/resting.ts';
+import { isStopped } from '../servers/dormant.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { RowChange, ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';

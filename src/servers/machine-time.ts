@@ -4,7 +4,7 @@ import type { SteadyClock } from '../kernel/steady-clock.ts';
 /**
  * Servers' machines live by the steady clock, so that nobody sleeps, wakes or is given up because somebody sets the machine's
  * clock. What is stored and shown of them is in the wall's time, as of when it was: it lasts longer than a boot. The way from
- * one to the other is here, and `actors.ts` alone goes it.
+ * one to the other is here, and `actors.ts`, `commands.ts` and `servers.ts` go it.
  */
 export interface StoredTime {
   epoch: string;

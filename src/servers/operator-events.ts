@@ -2,7 +2,7 @@ import { getNextSnapshot } from 'xstate';
 import type { Cause, ServerCommand } from '../../machines/server-types.ts';
 import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { StatusError } from '../kernel/status.ts';
-import { worthStoring } from './resting.ts';
+import { worthStoring } from './dormant.ts';
 
 /**
  * What operators may send to a server. Of commands all but a player's JOIN, for which START stands, and KEEP_AWAKE, which is

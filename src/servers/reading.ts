@@ -1,7 +1,7 @@
 import type { Job, ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { serverMachine } from '../../machines/server.ts';
 import type { ServerActors } from './actors.ts';
-import { UNKNOWN_CAUSE, atRest, readOnly } from './resting.ts';
+import { UNKNOWN_CAUSE, dormant, readOnly } from './dormant.ts';
 import { listServersByAccount } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers, ServersOptions } from './servers.ts';
@@ -26,6 +26,7 @@ export interface MachineView {
 
 export interface ServerReadingOptions extends Pick<ServersOptions, 'store' | 'clock' | 'steady'> {
   actors: ServerActors;
+  get: Servers['get'];
 }
 
 const STATECHART = JSON.parse(JSON.stringify(serverMachine.definition)) as unknown;
@@ -45,21 +46,20 @@ const COMMANDS = [
 export function createServerReading(
   options: ServerReadingOptions,
 ): Pick<Servers, 'listByAccount' | 'inspect' | 'until'> {
-  const { store, clock, steady, actors } = options;
-  const { entries, get, observe, nowOf } = actors;
+  const { store, clock, steady, actors, get } = options;
 
   return {
     async listByAccount(accountId) {
       const all = await listServersByAccount(store, accountId);
-      const now = await Promise.all(all.map(async (row) => (entries.has(row.id) ? get(row.id) : atRest(row))));
+      const now = await Promise.all(all.map(async (row) => (actors.find(row.id) ? get(row.id) : dormant(row))));
       return now.flatMap((each) => (each === undefined || each.state === 'deleting' ? [] : [each]));
     },
     async inspect(id) {
       const now = await get(id);
       if (now === undefined) return undefined;
-      await entries.get(id)?.commit;
+      await actors.find(id)?.stored;
       const transitions = await listTransitions(store, id, 50);
-      const live = entries.get(id)?.seen;
+      const live = actors.find(id)?.snapshot;
       const snapshot = live ?? readOnly(now.row);
       const at = live === undefined ? clock.now() : steady.now();
       const { deadlineAt, keepAwakeUntil, job } = now.context;
@@ -93,12 +93,12 @@ export function createServerReading(
           leave();
           resolve(now);
         };
-        const cancel = observe(listener);
+        const cancel = actors.observe(listener);
         signal.addEventListener('abort', aborted, { once: true });
         if (signal.aborted) aborted();
         // What changed while the present state was being read would otherwise be missed.
-        const entry = entries.get(id);
-        if (entry !== undefined) listener(id, nowOf(entry));
+        const live = actors.find(id);
+        if (live !== undefined) listener(id, actors.show(live));
       });
     },
   };

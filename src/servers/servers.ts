@@ -5,15 +5,17 @@ import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { type ServerStep, recordStep } from '../people/audit/audit.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { createServerActors } from './actors.ts';
+import { changeRow, createServerActors } from './actors.ts';
 import { createServerCommands } from './commands.ts';
 import type { Effects } from './effects.ts';
 import type { Intervention } from './operator-events.ts';
 import { type MachineView, createServerReading } from './reading.ts';
-import { atRest, untouched } from './resting.ts';
+import { dormant, untouched } from './dormant.ts';
+import { inMachineTime } from './machine-time.ts';
 import { type ServerRow, insertServer } from './rows.ts';
 import type { EffectHost } from './effect-host.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
+import { listServersNotAtRest } from './transition-rows.ts';
 import { type CheckedCommand, type WakeCheck, createWakeChecks } from './wake-checks.ts';
 
 /** Every server of the installation, each one an actor. */
@@ -87,31 +89,39 @@ export interface ServersOptions {
   onRefusal?: (reason: string) => void;
 }
 
-/**
- * Servers from creation on. What is live, and how each step is stored: `server-actors.ts`; what they take, and when:
- * `commands.ts`.
- */
+/** Servers from creation on. How each step is stored: `actors.ts`; what they take, and when: `commands.ts`. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
   const { store, clock, steady, limits, audit = recordStep, onStep = async () => {} } = options;
   const actors = createServerActors({ ...options, audit, onStep });
   const wakeChecks = createWakeChecks();
-  const { send, intervene, patchAtRest } = createServerCommands({ actors, wakeChecks, onRefusal });
-  const { listByAccount, inspect, until } = createServerReading({ store, clock, steady, actors });
-  const { get, patch, tell, observe, feed, restore, live, jobOf, close } = actors;
+  const { send, intervene, patchAtRest } = createServerCommands({
+    store,
+    clock,
+    steady,
+    actors,
+    wakeChecks,
+    onRefusal,
+  });
+  const { listByAccount, inspect, until } = createServerReading({ store, clock, steady, actors, get });
+
+  async function get(id: string): Promise<ServerNow | undefined> {
+    const now = await actors.get(id);
+    return now?.state === 'deleting' ? undefined : now;
+  }
 
   return {
     async create(row, cause) {
       const stored = { ...row, snapshot: JSON.stringify(untouched(row, limits, cause)), state: 'hibernated' };
       const withPack = row.modpackPlatform !== '';
-      if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(atRest(stored));
+      if (withPack) for (const check of wakeChecks.before('CREATE', 'hibernated')) (await check(row))(dormant(stored));
       await store.write(async (tx) => {
         await insertServer(tx, stored);
         await audit(tx, stored, { at: row.createdAt, event: 'CREATE', from: '', to: stored.state, cause });
       });
-      const now = atRest(stored);
+      const now = dormant(stored);
       actors.announce(row.id, now);
       const step = { id: row.id, kind: 'server', at: row.createdAt, event: 'CREATE', cause } as const;
-      feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
+      actors.feed.tell(() => ({ ...step, from: '', to: now.state, fromPath: '', toPath: now.state }));
       if (!withPack) return now;
       try {
         return await send(row.id, { type: 'REINSTALL', at: row.createdAt, cause });
@@ -125,17 +135,21 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     listByAccount,
     send,
     intervene,
-    patch,
+    patch: (id, change, also) => changeRow(options, actors, { id, change, also }),
     patchAtRest,
     inspect,
-    tell,
-    observe,
-    follow: (listener) => feed.follow(listener),
+    tell: (id, fact) => actors.tell(id, inMachineTime(fact, steady)),
+    observe: (listener) => actors.observe(listener),
+    follow: (listener) => actors.feed.follow(listener),
     until,
     checkWakes: wakeChecks.add,
-    restore,
-    live,
-    jobOf,
-    close,
+    restore: async () => actors.restore(await listServersNotAtRest(store)),
+    live: () => actors.live(),
+    jobOf(id) {
+      const live = actors.find(id);
+      if (live !== undefined) return live.snapshot.context.job?.kind;
+      return actors.isUndone(id) ? 'the change before it' : undefined;
+    },
+    close: () => actors.close(),
   };
 }

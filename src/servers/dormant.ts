@@ -42,8 +42,8 @@ export function restorable(
   }
 }
 
-/** A sleeping server's run, read from its stored snapshot without an actor. */
-export function atRest(row: ServerRow): ServerNow {
+/** A server as its row alone shows it. */
+export function dormant(row: ServerRow): ServerNow {
   return { row, state: row.state as ServerState, context: storedSnapshot(row).context };
 }
 

@@ -1,0 +1,79 @@
+import type { AnyMachineSnapshot, EventObject, InspectionEvent, Snapshot } from 'xstate';
+import type { Tx } from '../store/store.ts';
+import type { MachineStep } from './machine-step.ts';
+
+/** The actor is not where it was when something was decided about it. Nothing has happened; `use` has it decided again. */
+export class Outdated extends Error {}
+
+/** What one kind of actors is made of. */
+export interface ActorTypes {
+  row: { id: string };
+  snapshot: AnyMachineSnapshot;
+  event: EventObject;
+  /** As others are shown one. */
+  now: unknown;
+}
+
+/** What is hosted of an XState actor. */
+export interface HostedActor<T extends ActorTypes> {
+  send(event: T['event']): void;
+  getSnapshot(): T['snapshot'];
+  getPersistedSnapshot(): Snapshot<unknown>;
+  subscribe(observer: { error: (error: unknown) => void }): unknown;
+  start(): unknown;
+  stop(): unknown;
+}
+
+/** An actor in memory. */
+export interface LiveActor<T extends ActorTypes> {
+  /** As it is stored, or will be by the writes in flight. */
+  row: T['row'];
+  readonly actor: HostedActor<T>;
+  /** Where it is, stored or not. */
+  snapshot: T['snapshot'];
+  /** Settles when `snapshot` and `row` are stored; rejects where they are not, and then neither ever was. */
+  stored: Promise<unknown>;
+  /** `gone`: passivated or undone; whoever still holds it takes no decision on it. */
+  phase: 'settled' | 'storing' | 'gone';
+  /** How many decide about it right now: it stays for them. */
+  users: number;
+  usedAt: number;
+  /** What the event being given implies, until the write that stores it takes it over. */
+  implied: ((tx: Tx, snapshot: T['snapshot']) => Promise<void>) | undefined;
+}
+
+/** One step of one actor, to be stored. */
+export interface TakenStep<T extends ActorTypes> {
+  row: T['row'];
+  before: T['snapshot'];
+  after: T['snapshot'];
+  /** One that was given, or one from what it invokes. */
+  event: EventObject;
+  persisted: () => Snapshot<unknown>;
+}
+
+/** What one step means for the database. */
+export interface StoredStep<T extends ActorTypes> {
+  /** What changes of the row with it. */
+  fields?: Partial<T['row']>;
+  /** Stores the snapshot and all that follows from it. Outdated where the row is not where the step began. */
+  save: (tx: Tx) => Promise<void>;
+  /** For the feed, once it is stored. Absent: nobody is to be told. */
+  told?: (() => MachineStep) | undefined;
+}
+
+/** What is hosted: its rows, its machine, and what of its steps is stored. */
+export interface ActorKind<T extends ActorTypes> {
+  /** For the log. */
+  name: MachineStep['kind'];
+  /** For how long an actor stays in memory after its last use, and how many do; absent: as long as it invokes something. */
+  keep?: { ms: number; most: number };
+  read(id: string): Promise<T['row'] | undefined>;
+  /** Its actor where the row has it, not yet started. Throws for a state that this version does not know. */
+  revive(row: T['row'], inspect: (inspection: InspectionEvent) => void): HostedActor<T>;
+  /** Undefined for a step that is not worth a write. */
+  step(taken: TakenStep<T>): StoredStep<T> | undefined;
+  /** What others are shown. */
+  show(row: T['row'], snapshot: T['snapshot']): T['now'];
+  showDormant(row: T['row']): T['now'];
+}

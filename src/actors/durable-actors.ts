@@ -1,0 +1,348 @@
+import type { AnyMachineSnapshot, InspectionEvent } from 'xstate';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Store, Tx } from '../store/store.ts';
+import { type ActorKind, type ActorTypes, type LiveActor, Outdated, type StoredStep } from './actor-kind.ts';
+import { type StepFeed, createStepFeed } from './machine-step.ts';
+
+export interface DurableActorsOptions<T extends ActorTypes> {
+  store: Pick<Store, 'write'>;
+  clock: Clock;
+  log: Log;
+  /** Made with the actors, whose `committed` its effects await. */
+  kind: (actors: DurableActors<T>) => ActorKind<T>;
+}
+
+type Observer<Now> = (id: string, now: Now | null) => void;
+
+/** What could not be stored is read back after this long, and again until it can be. */
+const READ_BACK_MS = 1_000;
+
+/**
+ * XState actors that outlive the process. Each is a row; it has an actor in memory only while something goes on.
+ *
+ *     dormant ── load ──▶ settled ◀─── commit ─── storing ◀┐ further events: their
+ *     (a row)   restore    │  │ └────── event ──────▶ │ └──┘ writes stand in line
+ *        ▲                 │  ▼                       ▼
+ *        └── passivation ──┘  └── actor fails ──▶  undone ── read back ──▶ settled or dormant
+ *
+ * 1. Load: the row is read once, however many ask, and again where it changes meanwhile. Restore: the actor begins at the
+ *    stored snapshot; what it invokes runs again with its stored input.
+ * 2. Event: given in the turn in which it was found to be allowed. The actor moves at once, and observers are shown that.
+ * 3. Write: the snapshot, what the step means for other rows, and what `give` implies are one write. Writes are in the order
+ *    of the events; a further event waits for none of them.
+ * 4. Commit: whoever gave the event is answered, readers (`get`) see it, the effects that it asked for are let through
+ *    `committed`, the feed is told.
+ * 5. Passivation: an actor that invokes nothing, of which all is stored and about which nobody decides, goes.
+ *
+ * A write fails: its step and all behind it have never happened. Their givers are told, the actor is stopped and with it the
+ * effects, none of which had begun; a second later the row is read back and observers are shown what is. The process dies
+ * before the commit: the same, but for the telling. It dies after: the restored actor starts the effects. It dies while an
+ * effect runs, or before the effect's result is stored: the effect runs again, so each means "make it so".
+ */
+export class DurableActors<T extends ActorTypes> {
+  /** Every step, once it is stored. */
+  readonly feed: StepFeed = createStepFeed();
+  readonly #store: Pick<Store, 'write'>;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #kind: ActorKind<T>;
+  /** In order of last use. */
+  readonly #live = new Map<string, LiveActor<T>>();
+  readonly #loading = new Map<string, { live: Promise<LiveActor<T> | undefined>; isOutdated: boolean }>();
+  /** Of which it is not known yet what is stored. */
+  readonly #undone = new Set<string>();
+  readonly #observers = new Set<Observer<T['now']>>();
+  #closed = false;
+
+  constructor({ store, clock, log, kind }: DurableActorsOptions<T>) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#kind = kind(this);
+  }
+
+  /**
+   * Has something decided about one: `act` is called with its actor, and again where it throws Outdated. Undefined where there
+   * is no such row, or no more.
+   */
+  async use<R>(id: string, act: (live: LiveActor<T>) => Promise<R>): Promise<R | undefined> {
+    // Each further round means that somebody else's event was stored, or could not be: there is a last one.
+    for (;;) {
+      const live = await this.#load(id);
+      if (live === undefined) return undefined;
+      if (live.phase === 'gone') continue;
+      this.#enter(live);
+      try {
+        return await act(live);
+      } catch (error) {
+        if (!(error instanceof Outdated)) throw error;
+      } finally {
+        live.users -= 1;
+        this.#passivate(live);
+      }
+    }
+  }
+
+  /**
+   * Gives an event in this very turn. Resolves once what it led to is stored, with what `implied` did in the same write, which
+   * there is then in any case; rejects where it could not be stored: then it was never given.
+   */
+  async give<R>(
+    live: LiveActor<T>,
+    event: T['event'],
+    implied?: (tx: Tx, snapshot: T['snapshot']) => Promise<R>,
+  ): Promise<R | undefined> {
+    let value: R | undefined;
+    live.implied = implied && (async (tx, snapshot) => void (value = await implied(tx, snapshot)));
+    live.actor.send(event);
+    if (live.implied !== undefined && live.phase !== 'gone') this.#write(live, { save: async () => {} });
+    await live.stored;
+    return value;
+  }
+
+  /** Resolves once all that it shows is stored. Outdated where it is not, or where it has moved on meanwhile. */
+  async settled(live: LiveActor<T>): Promise<void> {
+    const { stored, snapshot } = live;
+    await stored.catch(() => {});
+    requireSame(live, { stored, snapshot });
+  }
+
+  /** It is not settled before a write about it, which is no step, has ended. That must not reject. */
+  hold(live: LiveActor<T>, write: Promise<unknown>): void {
+    live.phase = 'storing';
+    live.stored = write;
+    void write.then(() => this.#settle(live, write));
+  }
+
+  /** Tells a fact and resolves once what it changed is stored; nothing happens where the row is gone. */
+  async tell(id: string, fact: T['event']): Promise<void> {
+    await this.use(id, (live) => this.give(live, fact));
+  }
+
+  /** Its row was changed by a write of its own. Shows it to the observers and gives what it is now. */
+  async changed(id: string, fields: Partial<T['row']>): Promise<T['now'] | undefined> {
+    const loading = this.#loading.get(id);
+    if (loading !== undefined) loading.isOutdated = true;
+    const live = this.#live.get(id);
+    if (live !== undefined) live.row = { ...live.row, ...fields };
+    const now = live === undefined ? await this.get(id) : this.show(live);
+    if (now !== undefined) this.announce(id, now);
+    return now;
+  }
+
+  /** As it is stored: what is not on disk yet is not shown to anybody who may rely on it. */
+  async get(id: string): Promise<T['now'] | undefined> {
+    const live = this.#live.get(id);
+    if (live === undefined) {
+      const row = await this.#kind.read(id);
+      return this.#live.has(id) ? this.get(id) : row && this.#kind.showDormant(row);
+    }
+    const now = this.show(live);
+    const { snapshot } = live;
+    await live.stored.catch(() => {});
+    return live.phase !== 'gone' && live.snapshot === snapshot ? now : this.get(id);
+  }
+
+  /** The actor in memory, for what takes effect in this turn. */
+  find(id: string): LiveActor<T> | undefined {
+    return this.#live.get(id);
+  }
+
+  /** As it is in memory, stored or not. */
+  show({ row, snapshot }: LiveActor<T>): T['now'] {
+    return this.#kind.show(row, snapshot);
+  }
+
+  /** Those in memory. */
+  live(): T['now'][] {
+    return [...this.#live.values()].map((live) => this.show(live));
+  }
+
+  /** Whether its last change could not be stored, and it is not known yet what is. */
+  isUndone(id: string): boolean {
+    return this.#undone.has(id);
+  }
+
+  /** What every effect awaits first: resolves once the snapshot that started it is stored. */
+  async committed(id: string, signal?: AbortSignal): Promise<void> {
+    // An effect is started before its step is observed, in the same turn.
+    await Promise.resolve();
+    await this.#live.get(id)?.stored;
+    signal?.throwIfAborted();
+  }
+
+  /** Calls after every change, stored or not, with null once it is gone. Returns the cancellation. */
+  observe(observer: Observer<T['now']>): () => void {
+    this.#observers.add(observer);
+    return () => this.#observers.delete(observer);
+  }
+
+  announce(id: string, now: T['now'] | null): void {
+    for (const observer of this.#observers) observer(id, now);
+  }
+
+  /** Brings these back to life; those that invoke nothing go again. */
+  async restore(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.use(id, async () => {});
+  }
+
+  /** Stops all as they are, once their last change is stored. Nobody is loaded any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const all = [...this.#live.values()];
+    await Promise.allSettled(all.map(({ stored }) => stored));
+    for (const live of all) this.#letGo(live);
+  }
+
+  async #load(id: string): Promise<LiveActor<T> | undefined> {
+    const live = this.#live.get(id);
+    if (live !== undefined) return live;
+    let loading = this.#loading.get(id);
+    if (loading === undefined) {
+      loading = { live: Promise.resolve(undefined), isOutdated: false };
+      this.#loading.set(id, loading);
+      loading.live = this.#read(id, loading).finally(() => this.#loading.delete(id));
+    }
+    return loading.live;
+  }
+
+  async #read(id: string, loading: { isOutdated: boolean }): Promise<LiveActor<T> | undefined> {
+    let row: T['row'] | undefined;
+    do {
+      loading.isOutdated = false;
+      row = await this.#kind.read(id);
+    } while (loading.isOutdated);
+    return row === undefined || this.#closed ? undefined : this.#revive(row);
+  }
+
+  #revive(row: T['row']): LiveActor<T> {
+    const actor = this.#kind.revive(row, (inspection) => this.#inspected(row.id, inspection));
+    const live: LiveActor<T> = {
+      row,
+      actor,
+      snapshot: actor.getSnapshot(),
+      stored: Promise.resolve(),
+      phase: 'settled',
+      users: 0,
+      usedAt: this.#clock.now(),
+      implied: undefined,
+    };
+    actor.subscribe({ error: (error) => this.#failed(live, error) });
+    this.#live.set(row.id, live);
+    this.#undone.delete(row.id);
+    actor.start();
+    return live;
+  }
+
+  #inspected(id: string, inspection: InspectionEvent): void {
+    const live = this.#live.get(id);
+    const actor: unknown = inspection.actorRef;
+    if (inspection.type !== '@xstate.snapshot' || live === undefined || actor !== live.actor) return;
+    const [before, after] = [live.snapshot, live.actor.getSnapshot()];
+    const status = statusOf(after);
+    if (after === before || status === 'error') return;
+    live.snapshot = after;
+    const event = inspection.event as T['event'];
+    const { row } = live;
+    const persisted = () => live.actor.getPersistedSnapshot();
+    const step = event.type === 'xstate.init' ? undefined : this.#kind.step({ row, before, after, event, persisted });
+    if (step !== undefined) this.#write(live, step);
+    this.announce(id, status === 'done' ? null : this.show(live));
+  }
+
+  #write(live: LiveActor<T>, { fields, save, told }: StoredStep<T>): void {
+    const { snapshot, implied } = live;
+    live.implied = undefined;
+    live.row = { ...live.row, ...fields };
+    live.phase = 'storing';
+    const write = this.#store.write(async (tx) => {
+      if (live.phase === 'gone') throw new Outdated('a change before this one could not be stored');
+      await save(tx);
+      await implied?.(tx, snapshot);
+    });
+    live.stored = write;
+    write.then(
+      () => {
+        if (told !== undefined) this.feed.tell(told);
+        this.#settle(live, write);
+      },
+      (error: unknown) => this.#undo(live, error, 'a change could not be stored; going back to the stored state'),
+    );
+  }
+
+  #settle(live: LiveActor<T>, write: Promise<unknown>): void {
+    if (live.stored !== write || live.phase === 'gone') return;
+    live.phase = 'settled';
+    this.#passivate(live);
+  }
+
+  #enter(live: LiveActor<T>): void {
+    live.users += 1;
+    const { keep } = this.#kind;
+    if (keep === undefined) return;
+    const { id } = live.row;
+    live.usedAt = this.#clock.now();
+    this.#live.delete(id);
+    this.#live.set(id, live);
+    for (const old of this.#live.values()) {
+      if (this.#live.size <= keep.most && Math.abs(live.usedAt - old.usedAt) < keep.ms) return;
+      this.#letGo(old);
+    }
+  }
+
+  #passivate(live: LiveActor<T>): void {
+    const isBusy = live.phase !== 'settled' || live.users > 0 || Object.keys(live.snapshot.children).length > 0;
+    if (!isBusy && this.#kind.keep === undefined) this.#letGo(live);
+  }
+
+  #letGo(live: LiveActor<T>): void {
+    live.phase = 'gone';
+    if (this.#live.get(live.row.id) === live) this.#live.delete(live.row.id);
+    live.actor.stop();
+  }
+
+  #failed(live: LiveActor<T>, error: unknown): void {
+    live.stored = Promise.reject(error);
+    live.stored.catch(() => {});
+    this.#undo(live, error, 'a machine failed; going back to the stored state');
+  }
+
+  #undo(live: LiveActor<T>, error: unknown, what: string): void {
+    if (live.phase === 'gone') return;
+    this.#letGo(live);
+    // One that is kept for a while does nothing by itself: who next asks for it reads it back.
+    if (this.#closed || this.#kind.keep !== undefined) return;
+    const { id } = live.row;
+    this.#log.error({ [this.#kind.name]: id, err: error }, what);
+    this.#undone.add(id);
+    this.#readBack(id);
+  }
+
+  #readBack(id: string): void {
+    this.#clock.at(this.#clock.now() + READ_BACK_MS, () => {
+      this.use(id, async (live) => this.show(live)).then(
+        (now) => {
+          this.#undone.delete(id);
+          if (!this.#closed) this.announce(id, now ?? null);
+        },
+        () => {
+          if (!this.#closed) this.#readBack(id);
+        },
+      );
+    });
+  }
+}
+
+/** Outdated where it is not any more as it was when it was looked at. */
+export function requireSame<T extends ActorTypes>(
+  live: LiveActor<T>,
+  was: Pick<LiveActor<T>, 'stored' | 'snapshot'>,
+): void {
+  if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
+    throw new Outdated('the actor is not where it was');
+}
+
+function statusOf({ status }: AnyMachineSnapshot): AnyMachineSnapshot['status'] {
+  return status;
+}

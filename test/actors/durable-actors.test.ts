@@ -1,0 +1,310 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import * as fc from 'fast-check';
+import { Outdated } from '../../src/actors/actor-kind.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { Disk, type Fate, type Tallies, type TallyOptions, type TallyProcess, Unheard, tallyProcess } from './tally.ts';
+
+const IDS = ['a', 'b', 'c'];
+
+function bench(options: Partial<TallyOptions> = {}) {
+  const clock = fakeClock();
+  const disk = new Disk(IDS);
+  const counted: number[] = [];
+  const count = async ({ n }: { n: number }) => void counted.push(n);
+  const process = tallyProcess({ disk, clock, count, ...options });
+  return { clock, disk, counted, process, tallies: process.tallies };
+}
+
+const add = (tallies: Tallies, id: string, n: number) =>
+  tallies.use(id, (live) => tallies.give(live, { type: 'ADD', n }));
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds(); turns++) {
+    if (turns > 100_000) throw new Error('waited in vain');
+    await turn();
+  }
+}
+
+test('an effect begins once its step is stored, and readers wait for that too', async (t) => {
+  const { process, tallies, counted } = bench();
+  const held = Promise.withResolvers<void>();
+  process.hold(held.promise);
+  const shown: (string | undefined)[] = [];
+  tallies.observe((_, now) => void shown.push(now?.state));
+  const steps: string[] = [];
+  tallies.feed.follow(({ event }) => void steps.push(event));
+  const added = add(tallies, 'a', 1);
+  await until(() => shown.includes('counting'));
+  let isRead = false;
+  const read = tallies.get('a').then((now) => ((isRead = true), now));
+  for (let turns = 0; turns < 20; turns++) await turn();
+  t.false(isRead);
+  t.deepEqual([counted, steps], [[], []]);
+  held.resolve();
+  await added;
+  t.deepEqual(steps, ['ADD']);
+  t.deepEqual((await read)?.waiting.concat((await read)?.counted ?? []), [1]);
+  await until(() => shown.at(-1) === 'idle');
+  t.deepEqual(counted, [1]);
+});
+
+test('what is not stored has not happened: its givers are told, observers are shown what is, and nothing of it begins', async (t) => {
+  const { disk, clock, tallies, counted } = bench();
+  const shown: (string | undefined)[] = [];
+  tallies.observe((id, now) => void (id === 'a' && shown.push(now?.state)));
+  disk.fates.push('undone');
+  const [first, second] = await Promise.allSettled(
+    [1, 2].map((n) =>
+      tallies.use('a', async (live) => ({
+        given: tallies.give(live, { type: 'ADD', n }).catch((error: unknown) => error),
+      })),
+    ),
+  ).then((all) => all.map((each) => (each.status === 'fulfilled' ? each.value?.given : undefined)));
+  t.regex(String(await first), /undone/);
+  t.true((await second) instanceof Outdated, 'nor has what came behind it');
+  t.true(tallies.isUndone('a'));
+  disk.unreadable = 3;
+  t.is(shown.at(-1), 'counting');
+  for (let tries = 1; disk.unreadable > 0; tries++) {
+    await clock.advance(1_000);
+    await until(() => disk.unreadable === 3 - tries && clock.pending() === 1);
+    t.true(tallies.isUndone('a'));
+  }
+  await clock.advance(1_000);
+  await until(() => !tallies.isUndone('a'));
+  t.is(shown.at(-1), 'idle');
+  t.deepEqual([counted, tallies.live(), clock.pending()], [[], [], 0]);
+  await add(tallies, 'a', 3);
+  await until(() => disk.now('a').counted.length === 1);
+  t.deepEqual(counted, [3]);
+});
+
+test('what could not be stored of a row that is gone by then: observers are shown that', async (t) => {
+  const { disk, clock, tallies } = bench();
+  const shown: (string | undefined)[] = [];
+  tallies.observe((_, now) => void shown.push(now?.state));
+  disk.fates.push('undone');
+  await t.throwsAsync(add(tallies, 'a', 1));
+  disk.rows.delete('a');
+  await clock.advance(1_000);
+  await until(() => !tallies.isUndone('a'));
+  t.deepEqual(shown, ['counting', undefined]);
+});
+
+test('who waits for its own write within `use` is given anew behind a write that failed', async (t) => {
+  const { disk, tallies } = bench();
+  disk.fates.push('undone');
+  const added = await Promise.allSettled([1, 2, 3].map((n) => add(tallies, 'a', n)));
+  t.deepEqual(
+    added.map(({ status }) => status),
+    ['rejected', 'fulfilled', 'fulfilled'],
+  );
+  await until(() => disk.now('a').state === 'idle');
+  t.deepEqual(disk.now('a').counted, [2, 3]);
+});
+
+test('what a step implies is stored with it or not at all, and where nothing changes too', async (t) => {
+  const { disk, tallies } = bench();
+  const refuse = async () => {
+    throw new Error('no room');
+  };
+  const give = (type: 'LOOK' | 'ADD', implied: () => Promise<unknown>) =>
+    tallies.use('a', (live) => tallies.give(live, type === 'LOOK' ? { type } : { type, n: 1 }, implied));
+  await t.throwsAsync(give('ADD', refuse), { message: 'no room' });
+  t.is(disk.now('a').state, 'idle');
+  await t.throwsAsync(give('LOOK', refuse), { message: 'no room' });
+  t.is(await give('LOOK', async () => 'seen'), 'seen');
+  t.is(await give('ADD', async () => 'kept'), 'kept');
+  t.deepEqual(await tallies.get('a').then((now) => now?.waiting.concat(now.counted)), [1]);
+});
+
+test('an actor is in memory while it invokes something, or somebody decides about it', async (t) => {
+  const { disk, tallies } = bench();
+  const decided = Promise.withResolvers<void>();
+  const deciding = tallies.use('a', async () => decided.promise);
+  await until(() => tallies.live().length === 1);
+  await tallies.use('a', async () => {});
+  t.is(tallies.live().length, 1);
+  decided.resolve();
+  await deciding;
+  t.deepEqual(tallies.live(), []);
+  await add(tallies, 'a', 1);
+  await until(() => disk.now('a').state === 'idle');
+  await until(() => tallies.live().length === 0);
+  t.is(await add(tallies, 'unknown', 1), undefined);
+  await tallies.restore(IDS);
+  t.deepEqual(tallies.live(), []);
+});
+
+test('kinds that are kept: so long after their last use, and so many', async (t) => {
+  const { clock, tallies } = bench({ keep: { ms: 60_000, most: 2 } });
+  const look = (id: string) => tallies.use(id, (live) => tallies.give(live, { type: 'LOOK' }));
+  await look('a');
+  await look('b');
+  t.is(tallies.live().length, 2);
+  await look('c');
+  t.deepEqual(
+    IDS.map((id) => tallies.find(id) !== undefined),
+    [false, true, true],
+  );
+  await clock.advance(59_999);
+  await look('b');
+  await clock.advance(1);
+  await look('b');
+  t.deepEqual(
+    IDS.map((id) => tallies.find(id) !== undefined),
+    [false, true, false],
+  );
+});
+
+test('a row that changes is shown at once, and is not loaded as it was', async (t) => {
+  const { disk, tallies } = bench();
+  const change = async (note: string) => {
+    disk.rows.set('a', { ...disk.rows.get('a')!, note });
+    return tallies.changed('a', { note });
+  };
+  const shown: (string | undefined)[] = [];
+  tallies.observe((_, now) => void shown.push(now?.note));
+  const loaded = tallies.use('a', async (live) => live.row.note);
+  // Its row is read by now, but has not arrived.
+  await turn();
+  t.is((await change('new'))?.note, 'new');
+  t.is(await loaded, 'new');
+  await tallies.use('a', async (live) => {
+    await change('newer');
+    t.is(live.row.note, 'newer');
+  });
+  t.deepEqual(shown, ['new', 'newer']);
+  t.is(await tallies.changed('unknown', { note: '' }), undefined);
+});
+
+test('a machine that fails goes on from what is stored', async (t) => {
+  const { clock, tallies } = bench();
+  const broken = tallies.use('a', (live) => tallies.give(live, { type: 'BREAK' }, async () => t.fail('stored')));
+  await t.throwsAsync(broken, { message: 'broken' });
+  await clock.advance(1_000);
+  await until(() => !tallies.isUndone('a'));
+  await add(tallies, 'a', 1);
+  t.deepEqual(await tallies.get('a').then((now) => now?.waiting.concat(now.counted)), [1]);
+});
+
+test('what is closed stores its last change and loads nobody', async (t) => {
+  const { disk, tallies } = bench({ count: () => new Promise(() => {}) });
+  const added = add(tallies, 'a', 1);
+  await until(() => tallies.live().length === 1);
+  await tallies.close();
+  await added;
+  t.deepEqual([disk.now('a').waiting, tallies.live(), await add(tallies, 'b', 1)], [[1], [], undefined]);
+});
+
+type Act =
+  | { do: 'add'; id: string }
+  | { do: 'wait'; turns: number }
+  | { do: 'spoil'; fate: Fate }
+  | { do: 'blind' }
+  | { do: 'advance' }
+  | { do: 'kill' };
+
+const act: fc.Arbitrary<Act> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('add' as const), id: fc.constantFrom(...IDS) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('wait' as const), turns: fc.nat(6) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('spoil' as const),
+      fate: fc.constantFrom<Fate>('stored', 'refused', 'undone', 'unheard'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.constant<Act>({ do: 'blind' }) },
+  { weight: 1, arbitrary: fc.constant<Act>({ do: 'advance' }) },
+  { weight: 2, arbitrary: fc.constant<Act>({ do: 'kill' }) },
+);
+
+/** Does it all, lets it come to rest without further mishaps, and gives what was promised and did not hold. */
+async function broken(acts: readonly Act[]): Promise<string[]> {
+  const clock = fakeClock();
+  const disk = new Disk(IDS);
+  const wrong: string[] = [];
+  /** What became of each number. Absent: whoever added it has died, or could not know. */
+  const fates = new Map<number, 'acknowledged' | 'refused'>();
+  /** Those that were acknowledged before it was added. */
+  const before = new Map<number, number[]>();
+  const begun = new Map<number, number>();
+  const shown = new Map<string, string>();
+  const count = async ({ id, n }: { id: string; n: number }) => {
+    const { state, waiting } = disk.now(id);
+    if (state !== 'counting' || waiting[0] !== n) wrong.push(`${n} begun before it was stored`);
+    if (begun.get(n) === disk.mishaps) wrong.push(`${n} begun again without a reason`);
+    begun.set(n, disk.mishaps);
+  };
+  const begin = (): TallyProcess => {
+    const begun = tallyProcess({ disk, clock, count });
+    // Nobody sees what a dead process still does in memory.
+    begun.tallies.observe((id, now) => void (begun === process && shown.set(id, JSON.stringify(now))));
+    return begun;
+  };
+  let process = begin();
+  let n = 0;
+  for (const each of acts) {
+    if (each.do === 'add') {
+      const added = n++;
+      const acknowledged = [...fates].flatMap(([other, fate]) => (fate === 'acknowledged' ? [other] : []));
+      before.set(added, acknowledged);
+      add(process.tallies, each.id, added).then(
+        () => fates.set(added, 'acknowledged'),
+        (error: unknown) => error instanceof Unheard || fates.set(added, 'refused'),
+      );
+    } else if (each.do === 'wait') for (let turns = 0; turns < each.turns; turns++) await turn();
+    else if (each.do === 'spoil') disk.fates.push(each.fate);
+    else if (each.do === 'blind') disk.unreadable += 1;
+    else if (each.do === 'advance') await clock.advance(1_000);
+    else {
+      process.die();
+      shown.clear();
+      process = begin();
+      const awake = IDS.filter((id) => disk.now(id).state !== 'idle');
+      // Where even that cannot be read, a process dies again.
+      disk.unreadable = 0;
+      await process.tallies.restore(awake);
+    }
+  }
+  disk.fates.length = 0;
+  disk.unreadable = 0;
+  for (let rounds = 0; rounds < 20 + 4 * n; rounds++) {
+    await clock.advance(1_000);
+    for (let turns = 0; turns < 10; turns++) await turn();
+  }
+  for (const id of IDS) {
+    const { state, counted } = disk.now(id);
+    if (state !== 'idle') wrong.push(`${id} never came to rest`);
+    if (shown.has(id) && shown.get(id) !== JSON.stringify(disk.now(id))) wrong.push(`${id} was last shown otherwise`);
+    const isInOrder = (each: number, index: number) =>
+      counted.indexOf(each) === index && !before.get(each)?.some((other) => counted.indexOf(other) > index);
+    if (!counted.every(isInOrder)) wrong.push(`${id} counted ${counted.join(', ')}`);
+  }
+  const counted = new Set(IDS.flatMap((id) => disk.now(id).counted));
+  for (const [added, fate] of fates) {
+    if ((fate === 'acknowledged') !== counted.has(added)) wrong.push(`${added} was ${fate}`);
+    if (fate === 'refused' && begun.has(added)) wrong.push(`${added} was refused and begun`);
+  }
+  for (const each of counted) if (!begun.has(each)) wrong.push(`${each} was counted and not begun`);
+  if (process.tallies.live().length > 0) wrong.push('somebody is left in memory');
+  return wrong;
+}
+
+test('whatever is killed or fails at whatever point: nothing acknowledged is lost, no effect comes too early or twice', async (t) => {
+  t.timeout(300_000);
+  const holds = async (acts: readonly Act[]) => t.deepEqual(await broken(acts), []);
+  const {
+    failed,
+    counterexample,
+    seed,
+    counterexamplePath: path,
+  } = await fc.check(
+    fc.asyncProperty(fc.array(act, { maxLength: 40 }), async (acts) => (await broken(acts)).length === 0),
+    { numRuns: 200 },
+  );
+  if (failed) t.log({ seed, path }, JSON.stringify(counterexample));
+  await holds(counterexample?.[0] ?? []);
+});

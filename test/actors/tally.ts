@@ -1,0 +1,208 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type SnapshotFrom, assign, createActor, fromPromise, setup } from 'xstate';
+import { type ActorKind, Outdated } from '../../src/actors/actor-kind.ts';
+import { DurableActors } from '../../src/actors/durable-actors.ts';
+import { pathOf } from '../../src/actors/machine-step.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import type { Tx } from '../../src/store/store.ts';
+import type { FakeClock } from '../fakes/clock.ts';
+
+type Count = (input: { id: string; n: number }, signal: AbortSignal) => Promise<void>;
+type TallyEvent = { type: 'ADD'; n: number } | { type: 'LOOK' } | { type: 'BREAK' };
+
+/** Counts numbers one after the other, each by an effect. */
+export const tallyMachine = setup({
+  types: {
+    context: {} as { id: string; waiting: number[]; counted: number[]; looks: number },
+    events: {} as TallyEvent,
+    input: {} as { id: string },
+  },
+  actors: { count: fromPromise<void, { id: string; n: number }>(async () => {}) },
+  guards: { isLast: ({ context }) => context.waiting.length === 1 },
+  actions: {
+    add: assign(({ context }, params: { n: number }) => ({ waiting: [...context.waiting, params.n] })),
+    noteCounted: assign(({ context: { waiting, counted } }) => ({
+      waiting: waiting.slice(1),
+      counted: [...counted, ...waiting.slice(0, 1)],
+    })),
+    noteLook: assign(({ context }) => ({ looks: context.looks + 1 })),
+    break: () => {
+      throw new Error('broken');
+    },
+  },
+}).createMachine({
+  id: 'tally',
+  context: ({ input: { id } }) => ({ id, waiting: [], counted: [], looks: 0 }),
+  initial: 'idle',
+  on: { LOOK: { actions: 'noteLook' }, BREAK: { actions: 'break' } },
+  states: {
+    idle: { on: { ADD: { target: 'counting', actions: { type: 'add', params: ({ event }) => event } } } },
+    counting: {
+      invoke: {
+        src: 'count',
+        input: ({ context }) => ({ id: context.id, n: context.waiting[0] ?? -1 }),
+        onDone: [
+          { guard: 'isLast', target: 'idle', actions: 'noteCounted' },
+          { target: 'counting', reenter: true, actions: 'noteCounted' },
+        ],
+        onError: { target: 'counting', reenter: true },
+      },
+      on: { ADD: { actions: { type: 'add', params: ({ event }) => event } } },
+    },
+  },
+});
+type TallySnapshot = SnapshotFrom<typeof tallyMachine>;
+
+export interface TallyRow {
+  id: string;
+  snapshot: string;
+  note: string;
+}
+
+export interface TallyTypes {
+  row: TallyRow;
+  snapshot: TallySnapshot;
+  event: TallyEvent;
+  now: { state: string; waiting: number[]; counted: number[]; note: string };
+}
+export type Tallies = DurableActors<TallyTypes>;
+
+/** How a write ends: as it should, refused before it began, undone at its end, or stored without its caller hearing so. */
+export type Fate = 'stored' | 'refused' | 'undone' | 'unheard';
+
+/** The caller cannot know whether it was stored. */
+export class Unheard extends Error {}
+
+/** What is left when a process dies. */
+export class Disk {
+  readonly rows = new Map<string, TallyRow>();
+  /** Of the next writes; 'stored' when there are none. */
+  readonly fates: Fate[] = [];
+  /** So many next reads fail. */
+  unreadable = 0;
+  /** Writes that did not end well, and deaths. */
+  mishaps = 0;
+
+  constructor(ids: readonly string[]) {
+    for (const id of ids) {
+      const actor = createActor(tallyMachine, { input: { id } });
+      this.rows.set(id, { id, snapshot: JSON.stringify(actor.getPersistedSnapshot()), note: '' });
+    }
+  }
+
+  now(id: string): TallyTypes['now'] {
+    return dormant(this.rows.get(id)!);
+  }
+}
+
+/** One process with the tallies of a disk. */
+export interface TallyProcess {
+  tallies: Tallies;
+  /** From now on nothing of it does anything. */
+  die(): void;
+  /** Writes wait until this resolves. */
+  hold(until: Promise<void>): void;
+}
+
+export interface TallyOptions {
+  disk: Disk;
+  clock: FakeClock;
+  /** The effect, once it is let through. */
+  count: (input: { id: string; n: number }) => Promise<void>;
+  keep?: ActorKind<TallyTypes>['keep'];
+}
+
+export function tallyProcess({ disk, clock, count, keep }: TallyOptions): TallyProcess {
+  let isDead = false;
+  let line: Promise<unknown> = Promise.resolve();
+  const alive = async () => {
+    await turn();
+    if (isDead) await new Promise(() => {});
+  };
+
+  function mishap(error: Error): Error {
+    disk.mishaps += 1;
+    return error;
+  }
+
+  async function commit<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    await alive();
+    const fate = disk.fates.shift() ?? 'stored';
+    if (fate === 'refused') throw mishap(new Error('refused'));
+    const staged: TallyRow[] = [];
+    const run: Tx['run'] = async (_, [row]: unknown[] = []) => staged.push(row as TallyRow);
+    const value = await work({ run } as Tx);
+    await alive();
+    if (fate === 'undone') throw mishap(new Error('undone'));
+    for (const row of staged) disk.rows.set(row.id, row);
+    await alive();
+    if (fate === 'unheard') throw mishap(new Unheard());
+    return value;
+  }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const written = line.then(() => commit(work));
+    line = written.catch(() => {});
+    return written;
+  }
+
+  const kind = (actors: Tallies): ActorKind<TallyTypes> => ({
+    name: 'server',
+    ...(keep && { keep }),
+    async read(id) {
+      await alive();
+      const row = disk.rows.get(id);
+      await alive();
+      if (disk.unreadable > 0) {
+        disk.unreadable -= 1;
+        throw new Error('unreadable');
+      }
+      return row;
+    },
+    revive: (row, inspect) =>
+      createActor(machineOf(actors), { input: { id: row.id }, snapshot: JSON.parse(row.snapshot), inspect }),
+    step({ row, before, after, event, persisted }) {
+      if (event.type === 'LOOK') return undefined;
+      const snapshot = JSON.stringify(persisted());
+      const paths = { fromPath: pathOf(before.value), toPath: pathOf(after.value) };
+      const cause = { kind: 'system', id: '', note: '' } as const;
+      return {
+        fields: { snapshot },
+        save: async (tx) => {
+          if (disk.rows.get(row.id)?.snapshot !== row.snapshot) throw new Outdated();
+          await tx.run('', [{ ...row, snapshot }]);
+        },
+        told: () => ({ id: row.id, kind: 'server', at: 0, event: event.type, from: '', to: '', ...paths, cause }),
+      };
+    },
+    show: ({ note }, { value, context: { waiting, counted } }) => ({ state: pathOf(value), waiting, counted, note }),
+    showDormant: dormant,
+  });
+
+  const machineOf = (actors: Tallies) => {
+    const effect: Count = async (input, signal) => {
+      await actors.committed(input.id, signal);
+      await alive();
+      signal.throwIfAborted();
+      await count(input);
+      await alive();
+    };
+    return tallyMachine.provide({
+      actors: { count: fromPromise<void, { id: string; n: number }>(({ input, signal }) => effect(input, signal)) },
+    });
+  };
+
+  return {
+    tallies: new DurableActors({ store: { write }, clock, log: createLog({ level: 'silent' }), kind }),
+    die: () => {
+      isDead = true;
+      disk.mishaps += 1;
+    },
+    hold: (until) => void (line = line.then(() => until)),
+  };
+}
+
+function dormant({ snapshot, note }: TallyRow): TallyTypes['now'] {
+  const { value, context } = JSON.parse(snapshot) as TallySnapshot;
+  return { state: pathOf(value), waiting: context.waiting, counted: context.counted, note };
+}
