@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError } from '../kernel/status.ts';
+import { namesEtag } from './if-none-match.ts';
 
 /** Who takes nothing for so long has gone. */
 export const STALLED_MS = 60_000;
@@ -91,10 +92,9 @@ function wantedRange(ctx: Context, download: Download, sizeBytes: number): { sta
   });
 }
 
-/** Whether the caller has this already (RFC 9110 §13.1.2). */
+/** Whether the caller has this already. */
 function isKnown(ctx: Context, { version }: Download): boolean {
-  const tags = ctx.get('if-none-match').split(',');
-  return version !== undefined && tags.some((tag) => tag.trim().replace(/^W\//, '') === quoted(version));
+  return version !== undefined && namesEtag(ctx.get('if-none-match'), quoted(version));
 }
 
 /** Whether what the caller has a part of is what is here now. Without `If-Range` that is its own affair. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
+import { namesEtag } from './if-none-match.ts';
 
 /**
  * Answers with a text that is the same for everybody as long as this process lives: made when somebody first asks for it, and
@@ -19,12 +20,6 @@ export function keptBytes(type: string, make: () => string): Middleware {
     ctx.set({ 'Cache-Control': 'no-cache', ETag: kept.etag });
     ctx.type = type;
     ctx.body = kept.bytes;
-    // Koa's own comparison gives way to a `Cache-Control: no-cache` of the request, which some clients add to every condition.
-    if (names(ctx.get('if-none-match'), kept.etag)) ctx.status = 304;
+    if (namesEtag(ctx.get('if-none-match'), kept.etag)) ctx.status = 304;
   };
-}
-
-/** Compared weakly (RFC 9110 §13.1.2). */
-function names(ifNoneMatch: string, etag: string): boolean {
-  return ifNoneMatch.split(',').some((each) => ['*', etag].includes(each.trim().replace(/^W\//, '')));
 }

@@ -1,3 +1,5 @@
+import { createCookie } from './cookies.ts';
+
 const DAY_SECONDS = 86_400;
 /** The longest that browsers keep a cookie (RFC 6265bis §5.5). */
 const KEPT_SECONDS = 400 * DAY_SECONDS;
@@ -11,19 +13,14 @@ export interface Visitor {
   device?: string | undefined;
 }
 
+const COOKIE = createCookie('device');
+
 /** The device in a `Cookie` header, as the browser brings it; undefined where there is none. */
 export function deviceOf(baseUrl: string, header: string | undefined): string | undefined {
-  const name = `${cookieName(baseUrl)}=`;
-  const pairs = (header ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(name))?.slice(name.length);
+  return COOKIE.values(baseUrl, header)[0];
 }
 
 /** The value of a `Set-Cookie` that a browser keeps past sessions. */
 export function deviceCookie(baseUrl: string, device: string): string {
-  const secure = baseUrl.startsWith('https:') ? '; Secure' : '';
-  return `${cookieName(baseUrl)}=${device}; Path=/; Max-Age=${KEPT_SECONDS}; HttpOnly; SameSite=Lax${secure}`;
-}
-
-function cookieName(baseUrl: string): string {
-  return baseUrl.startsWith('https:') ? '__Host-device' : 'device';
+  return COOKIE.set(baseUrl, device, KEPT_SECONDS);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
+import { createCookie } from '../http/cookies.ts';
 import { csrfToken } from '../http/csrf.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { sessionToken } from '../http/session-cookie.ts';
@@ -54,7 +55,8 @@ export interface Redirect {
 
 export type Answer = Page | Redirect;
 
-/** Who is not signed in has a cookie of chance, only so that a form can be told from one that another site made. */
+/** Who is not signed in has a random cookie, only so that a form can be told from one that another site made. */
+const VISITOR = createCookie('visitor');
 const VISITOR_ID = /^[\w-]{22}$/;
 
 /** What tells who asks for a page. */
@@ -97,11 +99,9 @@ export async function visitOf(ctx: Context, options: VisitOptions): Promise<Visi
 }
 
 function visitorId(ctx: Context, baseUrl: string): string {
-  const secure = baseUrl.startsWith('https:');
-  const name = secure ? '__Host-visitor' : 'visitor';
-  const known = new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(ctx.get('cookie'))?.[1];
+  const [known] = VISITOR.values(baseUrl, ctx.headers.cookie);
   if (known !== undefined && VISITOR_ID.test(known)) return known;
   const id = randomBytes(16).toString('base64url');
-  ctx.append('Set-Cookie', `${name}=${id}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`);
+  ctx.append('Set-Cookie', VISITOR.set(baseUrl, id));
   return id;
 }

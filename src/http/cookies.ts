@@ -1,0 +1,32 @@
+/** A cookie of the pages: HttpOnly, for all paths, and of no use to requests that another site makes. */
+export interface Cookie {
+  /**
+   * What browsers call it. Over https `__Host-…`, which a browser takes only if it is Secure, from this very host and for all
+   * paths (RFC 6265bis §4.1.3.2), so that no neighbour host can plant one. Browsers keep no Secure cookie that came over plain
+   * http, so where BASE_URL is http it has no prefix.
+   */
+  name(baseUrl: string): string;
+  /** Its values in a `Cookie` header, as they are. More than one: all but one must have been planted. */
+  values(baseUrl: string, header: string | undefined): string[];
+  /** The value of a `Set-Cookie`; without `maxAgeSeconds` the browser forgets it when it is closed. */
+  set(baseUrl: string, value: string, maxAgeSeconds?: number): string;
+}
+
+export function createCookie(plainName: string): Cookie {
+  const isSecure = (baseUrl: string) => baseUrl.startsWith('https:');
+  const name = (baseUrl: string) => (isSecure(baseUrl) ? `__Host-${plainName}` : plainName);
+  return {
+    name,
+
+    values(baseUrl, header = '') {
+      const begin = `${name(baseUrl)}=`;
+      const pairs = header.split(';').map((pair) => pair.trim());
+      return pairs.filter((pair) => pair.startsWith(begin)).map((pair) => pair.slice(begin.length));
+    },
+
+    set(baseUrl, value, maxAgeSeconds) {
+      const kept = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`;
+      return `${name(baseUrl)}=${value}; Path=/${kept}; HttpOnly; SameSite=Lax${isSecure(baseUrl) ? '; Secure' : ''}`;
+    },
+  };
+}
