@@ -9,6 +9,7 @@ import { type Jail, type Staging, openJail } from '../jail/jail.ts';
 import { LOADER_FILE, guardOfName } from '../jail/secrets.ts';
 import { type Disk, withReserved } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import { bytesWithin } from '../kernel/bytes-within.ts';
 import type { RegistryFile } from '../kernel/registry/http.ts';
 import { StatusError } from '../kernel/status.ts';
 import { GIB } from '../kernel/units.ts';
@@ -179,14 +180,8 @@ async function indexIn(jail: Jail, reading: UnpackOptions): Promise<PackIndex> {
   await using archive = await jail.open(ARCHIVE);
   for await (const { path, content } of unpack(archive, { ...reading, below: INDEX })) {
     if (path !== INDEX) continue;
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of content) {
-      size += chunk.length;
-      if (size > MAX_INDEX_BYTES) throw invalid('has an index that is too large');
-      chunks.push(chunk);
-    }
-    return readPackIndex(Buffer.concat(chunks).toString());
+    const tooLarge = () => invalid('has an index that is too large');
+    return readPackIndex((await bytesWithin(MAX_INDEX_BYTES, content, tooLarge)).toString());
   }
   throw invalid(`holds no ${INDEX}`);
 }

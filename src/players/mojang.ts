@@ -3,6 +3,7 @@ import type { Profile } from '../engines/console/profile.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { createRecent } from '../kernel/recent.ts';
+import { askOnce } from '../kernel/registry/ask-once.ts';
 import { retryAfterMs } from '../kernel/retry-after.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
@@ -36,12 +37,8 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
 
   async function ask(name: string): Promise<Profile | undefined> {
     const url = `${apiUrl.replace(/\/+$/, '')}/users/profiles/minecraft/${encodeURIComponent(name)}`;
-    const response = await fetch(url, {
-      signal: AbortSignal.timeout(FETCH_MS),
-      headers: { accept: 'application/json' },
-    });
-    if (response.status === 200) return profileIn(await textOf(response));
-    await response.body?.cancel();
+    const { response, said } = await askOnce(url, Answer, { withinMs: FETCH_MS, maxBytes: MAX_BYTES, fetch });
+    if (said) return profileIn(said);
     if (response.status === 204 || response.status === 404) return undefined;
     if (response.status === 429) busyUntil = clock.now() + (retryAfterMs(response) || BUSY_MS);
     throw new Error(`accounts: HTTP ${response.status}`);
@@ -60,20 +57,8 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
   return { find: (name) => recent.find(name.toLowerCase(), () => find(name)) };
 }
 
-function profileIn(text: string): Profile {
-  const { id, name } = Answer.parse(JSON.parse(text));
+function profileIn({ id, name }: z.output<typeof Answer>): Profile {
   return { name, uuid: id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') };
-}
-
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('accounts: the answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function unavailable(busyMs: number, cause?: unknown): StatusError {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../kernel/clock.ts';
+import { askOnce } from '../../kernel/registry/ask-once.ts';
 import { HOUR_MS, MIB } from '../../kernel/units.ts';
 import type { Catalogue } from './catalogue.ts';
 
@@ -69,16 +70,9 @@ export function createCatalogue({
 }
 
 async function readManifest(fetch: typeof globalThis.fetch, url: string): Promise<Listing> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_MS), headers: { accept: 'application/json' } });
-  if (!response.ok || !response.body) throw new Error(`the version manifest answered ${response.status}`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error('the version manifest is too large');
-    chunks.push(chunk);
-  }
-  const { latest, versions } = Manifest.parse(JSON.parse(Buffer.concat(chunks).toString()));
+  const { response, said } = await askOnce(url, Manifest, { withinMs: FETCH_MS, maxBytes: MAX_BYTES, fetch });
+  if (!said) throw new Error(`the version manifest answered ${response.status}`);
+  const { latest, versions } = said;
   const releases = versions
     .filter(({ type }) => type === 'release')
     .map(({ id, releaseTime }) => ({ id, at: Date.parse(releaseTime) }))

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { bytesWithin } from '../bytes-within.ts';
 import { StatusError } from '../status.ts';
 import { withTimeout } from '../timeout.ts';
 import { GIB, MIB } from '../units.ts';
@@ -55,15 +56,8 @@ export function createRegistryHttp(options: RegistryHttpOptions): RegistryHttp {
       await response.body?.cancel();
       return undefined;
     }
-    const chunks: Uint8Array[] = [];
-    let size = 0;
     try {
-      for await (const chunk of pieces(response)) {
-        size += chunk.length;
-        if (size > maxBytes) throw new Error('the answer is too large');
-        chunks.push(chunk);
-      }
-      return parse(Buffer.concat(chunks));
+      return parse(await bytesWithin(maxBytes, pieces(response)));
     } catch (cause) {
       signal?.throwIfAborted();
       throw registry.unavailable('answers with something that is not understood', 0, cause);

@@ -1,0 +1,27 @@
+import test from 'ava';
+import { bytesWithin } from '../../src/kernel/bytes-within.ts';
+
+test('as many bytes as are allowed come in one piece; one more ends what they come from', async (t) => {
+  let ended = 0;
+  async function* chunks() {
+    try {
+      for (;;) yield Buffer.from('ab');
+    } finally {
+      ended++;
+    }
+  }
+  const limited = async function* (count: number) {
+    for await (const chunk of chunks()) {
+      if (count-- === 0) return;
+      yield chunk;
+    }
+  };
+  t.is((await bytesWithin(6, limited(3))).toString(), 'ababab');
+  t.is((await bytesWithin(0, limited(0))).length, 0);
+  await t.throwsAsync(bytesWithin(5, chunks()), { message: 'more than 5 bytes' });
+  await t.throwsAsync(
+    bytesWithin(1, chunks(), () => new RangeError('own')),
+    { instanceOf: RangeError, message: 'own' },
+  );
+  t.is(ended, 4);
+});
