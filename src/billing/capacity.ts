@@ -1,4 +1,5 @@
 import type { Engine } from '../engines/engine.ts';
+import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import type { Machine, MachineProbe } from './machine.ts';
@@ -62,7 +63,7 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
   let machine = await probe();
   let probedAt = clock.now();
   let cancel = clock.at(probedAt + PROBE_MS, again);
-  let asked: { until: number; answer: Promise<boolean> } | undefined;
+  const reached = createCache<boolean>({ most: 1, ttlMs: (reached) => (reached ? REACHABLE_MS : UNREACHABLE_MS) });
 
   async function refresh(): Promise<void> {
     machine = await probe();
@@ -90,15 +91,6 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
     };
   }
 
-  function ask(): Promise<boolean> {
-    const asking = { until: clock.now() + REACHABLE_MS, answer: answers(engine) };
-    asked = asking;
-    void asking.answer.then((reached) => {
-      if (!reached) asking.until = clock.now() + UNREACHABLE_MS;
-    });
-    return asking.answer;
-  }
-
   return {
     now,
     cpusFor,
@@ -106,9 +98,7 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
       if (clock.now() - probedAt >= PROBE_MS) await refresh();
       return now();
     },
-    reachable() {
-      return asked !== undefined && clock.now() < asked.until ? asked.answer : ask();
-    },
+    reachable: () => reached.get('', clock.now(), () => answers(engine)),
     close: () => cancel(),
   };
 }

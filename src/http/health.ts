@@ -1,4 +1,5 @@
 import type { Router } from '@koa/router';
+import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 
@@ -20,7 +21,9 @@ interface ReadyAnswer {
  * the reason, as neither asks for a credential.
  */
 export function mountHealth(router: Router, readiness: Readiness, clock: Clock): void {
-  const ready = remembered(() => checkAll(readiness, clock), clock);
+  /** One check at a time, and its answer for a while. */
+  const answers = createCache<ReadyAnswer>({ most: 1, ttlMs: () => KEPT_MS });
+  const ready = () => answers.get('', clock.now(), () => checkAll(readiness, clock));
   router.get('/healthz', (ctx) => {
     ctx.body = { status: 'ok' };
   });
@@ -47,14 +50,4 @@ async function outcome(check: () => Promise<unknown>, clock: Clock): Promise<'ok
   } catch {
     return 'unavailable';
   }
-}
-
-/** One check at a time, and its answer for a while. */
-function remembered(check: () => Promise<ReadyAnswer>, clock: Clock): () => Promise<ReadyAnswer> {
-  let answer: { at: number; value: Promise<ReadyAnswer> } | undefined;
-  return () => {
-    const now = clock.now();
-    if (!answer || Math.abs(now - answer.at) >= KEPT_MS) answer = { at: now, value: check() };
-    return answer.value;
-  };
 }

@@ -1,6 +1,7 @@
 import { DEFAULT_MOTD } from '../game/properties/properties.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
 import type { Services } from '../http/services.ts';
+import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -34,6 +35,7 @@ export interface PublicBoard {
 
 /** How old an answer may be. */
 const KEPT_MS = 3_000;
+const MOST_KEPT = 10_000;
 /** Of one address (IPv6: one /64). */
 const RATE = { perSecond: 5, burst: 60 };
 const DEFAULT_MAX_PLAYERS = 20;
@@ -47,8 +49,8 @@ export type BoardDeps = Pick<Services, 'publicStatuses' | 'wakePolicies' | 'serv
 export function createPublicBoard(deps: BoardDeps): PublicBoard {
   const { publicStatuses, servers, clock } = deps;
   const limit = createRateLimit(RATE, clock, 'address');
-  /** By slug; only of statuses that are shown, and dropped with the first look after their time. */
-  const kept = new Map<string, { at: number; server: Promise<PublicServer | undefined> }>();
+  /** By slug; only of statuses that are shown. */
+  const kept = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
 
   async function read(slug: string, id: string): Promise<PublicServer | undefined> {
     const now = await servers.get(id);
@@ -60,20 +62,11 @@ export function createPublicBoard(deps: BoardDeps): PublicBoard {
       limit(addressKey(address));
       const id = publicStatuses.find(slug);
       if (id === undefined) {
-        kept.delete(slug);
+        kept.drop(slug);
         throw notFound();
       }
-      let answer = kept.get(slug);
-      if (!answer || Math.abs(clock.now() - answer.at) >= KEPT_MS) {
-        answer = { at: clock.now(), server: read(slug, id) };
-        kept.set(slug, answer);
-        answer.server.catch(() => kept.delete(slug));
-      }
-      const server = await answer.server;
-      if (!server) {
-        kept.delete(slug);
-        throw notFound();
-      }
+      const server = await kept.get(slug, clock.now(), () => read(slug, id));
+      if (!server) throw notFound();
       // Switched only now: the address is what its owner may have thought better of.
       return publicStatuses.of(id).showAddress ? server : { ...server, address: '' };
     },

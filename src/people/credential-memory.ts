@@ -1,3 +1,4 @@
+import { createCache } from '../kernel/cache.ts';
 import type { Store } from '../store/store.ts';
 
 /** What other processes change (a row edited by hand) is noticed after this time. */
@@ -23,27 +24,12 @@ export function createCredentialMemory<Known>(): (store: Store) => CredentialMem
 }
 
 function oneMemory<Known>(): CredentialMemory<Known> {
-  const remembered = new Map<string, { known: Known; readAt: number }>();
-  let changes = 0;
-
+  const cache = createCache<Known | undefined>({
+    most: REMEMBERED,
+    ttlMs: (known) => (known === undefined ? 0 : REMEMBERED_MS),
+  });
   return {
-    async recall(hash, now, read) {
-      const entry = remembered.get(hash);
-      if (entry && Math.abs(now - entry.readAt) < REMEMBERED_MS) return entry.known;
-      remembered.delete(hash);
-      const seen = changes;
-      const known = await read();
-      // What was read may be from before a change that has meanwhile been confirmed to somebody.
-      if (seen !== changes) return this.recall(hash, now, read);
-      if (known === undefined) return undefined;
-      const [oldest] = remembered.keys();
-      if (oldest !== undefined && remembered.size >= REMEMBERED) remembered.delete(oldest);
-      remembered.set(hash, { known, readAt: now });
-      return known;
-    },
-    forget(concerned) {
-      changes++;
-      for (const [hash, { known }] of remembered) if (concerned(known)) remembered.delete(hash);
-    },
+    recall: (hash, now, read) => cache.get(hash, now, read),
+    forget: (concerned) => cache.forget((known) => known !== undefined && concerned(known)),
   };
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Profile } from '../engines/console/profile.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
+import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { createRecent } from '../kernel/recent.ts';
 import { askOnce } from '../kernel/registry/ask-once.ts';
 import { retryAfterMs } from '../kernel/retry-after.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -31,8 +31,8 @@ const Answer = z.object({ id: z.string().regex(/^[0-9a-f]{32}$/), name: z.string
 
 /** Accounts by name, as Mojang knows them: each name asked for once at a time, and remembered for an hour. */
 export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }: MojangOptions): Profiles {
-  const freshMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
-  const recent = createRecent({ clock, most: MOST_KNOWN, freshMs });
+  const ttlMs = (profile: Profile | undefined) => (profile ? FRESH_MS : UNKNOWN_FRESH_MS);
+  const profiles = createCache({ most: MOST_KNOWN, ttlMs });
   let busyUntil = -Infinity;
 
   async function ask(name: string): Promise<Profile | undefined> {
@@ -46,7 +46,7 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
 
   async function find(name: string): Promise<Profile | undefined> {
     const busyMs = busyUntil - clock.now();
-    if (busyMs > 0 || recent.asking() >= MOST_ASKED) throw unavailable(busyMs);
+    if (busyMs > 0 || profiles.inFlight() >= MOST_ASKED) throw unavailable(busyMs);
     try {
       return await ask(name);
     } catch (error) {
@@ -54,7 +54,7 @@ export function createMojangProfiles({ apiUrl, clock, fetch = globalThis.fetch }
     }
   }
 
-  return { find: (name) => recent.find(name.toLowerCase(), () => find(name)) };
+  return { find: (name) => profiles.get(name.toLowerCase(), clock.now(), () => find(name)) };
 }
 
 function profileIn({ id, name }: z.output<typeof Answer>): Profile {

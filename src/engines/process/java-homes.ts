@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { createCache } from '../../kernel/cache.ts';
 import { findProgram } from '../../kernel/find-program.ts';
 import { KIB } from '../../kernel/units.ts';
 import { EngineError, type JavaRange } from '../engine.ts';
@@ -42,7 +43,7 @@ const MAX_OUTPUT_BYTES = 64 * KIB;
 /** Finds Javas in these places: homes first, then the command, then the roots. */
 export function createJavas({ homes = [], command, searchPath = '', roots = [] }: JavaPlaces): Javas {
   /** By program: its version as of a change of its file. */
-  const known = new Map<string, { changed: number; major: number | undefined }>();
+  const versions = createCache<number | undefined>({ most: MOST_HOMES, ttlMs: () => Infinity });
 
   async function all(): Promise<Java[]> {
     const inRoots = await Promise.all(
@@ -68,11 +69,8 @@ export function createJavas({ homes = [], command, searchPath = '', roots = [] }
     try {
       await access(file, constants.X_OK);
       const { mtimeMs: changed } = await stat(file);
-      const before = known.get(file);
-      if (before?.changed === changed) return [{ file, major: before.major }];
-      const major = (await majorInRelease(file)) ?? (await majorBySaying(file));
-      known.set(file, { changed, major });
-      return [{ file, major }];
+      const read = async () => (await majorInRelease(file)) ?? (await majorBySaying(file));
+      return [{ file, major: await versions.get(file, 0, read, String(changed)) }];
     } catch {
       return [];
     }

@@ -1,3 +1,5 @@
+import { createCache } from '../../kernel/cache.ts';
+import { abortable } from '../../kernel/timeout.ts';
 import { type MojangVersionsOptions, openMojangVersions } from './mojang-versions.ts';
 
 /** The Java that a version of the game was made for, by Mojang's version data; undefined where that does not tell or cannot be had. */
@@ -9,28 +11,24 @@ const PATIENCE_MS = 5_000;
 const RETRY_MS = 300_000;
 const MOST_KEPT = 1_000;
 
+interface Answer {
+  major: number | undefined;
+  isKnown: boolean;
+}
+
 /** Asks once for each version and remembers it. Rejects only with the reason of `signal`. */
 export function createJavaVersions(options: MojangVersionsOptions): JavaOfVersion {
   const { clock } = options;
   const mojang = openMojangVersions(options);
-  const known = new Map<string, { major: number | undefined; until: number }>();
+  const known = createCache<Answer>({ most: MOST_KEPT, ttlMs: ({ isKnown }) => (isKnown ? Infinity : RETRY_MS) });
 
-  async function ask(version: string, signal: AbortSignal): Promise<{ major: number | undefined; until: number }> {
-    try {
-      const details = await mojang.details(version, AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]));
-      return { major: details?.javaVersion?.majorVersion, until: details ? Infinity : clock.now() + RETRY_MS };
-    } catch {
-      signal.throwIfAborted();
-      return { major: undefined, until: clock.now() + RETRY_MS };
-    }
+  async function ask(version: string): Promise<Answer> {
+    const details = await mojang.details(version, AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined);
+    return { major: details?.javaVersion?.majorVersion, isKnown: details !== undefined };
   }
 
   return async function javaOf(version, signal) {
-    const before = known.get(version);
-    if (before && clock.now() < before.until) return before.major;
-    const answer = await ask(version, signal);
-    if (known.size >= MOST_KEPT) known.clear();
-    known.set(version, answer);
-    return answer.major;
+    const asked = known.get(version, clock.now(), () => ask(version));
+    return (await abortable(asked, signal)).major;
   };
 }

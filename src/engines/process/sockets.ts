@@ -1,4 +1,5 @@
 import { readFile, readdir, readlink } from 'node:fs/promises';
+import { createCache } from '../../kernel/cache.ts';
 import type { PublishedPort } from '../engine.ts';
 import { familyOf } from './family.ts';
 import { processTable } from './table.ts';
@@ -23,6 +24,7 @@ const REACHED = new Set([
   '0000000000000000FFFF000000000000',
   '00000000000000000000000000000000',
 ]);
+const MOST_PORTS = 64;
 const LISTENING = '0A';
 
 /** Whether this system tells whose a socket is. Where it does not, no port leads into a game. */
@@ -33,15 +35,10 @@ export const TELLS_OWNERS = process.platform === 'linux';
  * started. False where nobody answers, or where it cannot be known. What is found out holds for a second.
  */
 export function socketsOf(game: () => Leader | undefined): (target: Target) => Promise<boolean> {
-  const answers = new Map<string, { at: number; isOwn: Promise<boolean> }>();
+  const answers = createCache<boolean>({ most: MOST_PORTS, ttlMs: () => GOOD_FOR_MS });
   return async function isOwn(target) {
-    const key = `${target.containerPort}/${target.proto}`;
-    const at = performance.now();
-    const known = answers.get(key);
-    if (known && at - known.at < GOOD_FOR_MS) return known.isOwn;
-    const answer = { at, isOwn: answersAt(target, game()).catch(() => false) };
-    answers.set(key, answer);
-    return answer.isOwn;
+    const look = () => answersAt(target, game()).catch(() => false);
+    return await answers.get(`${target.containerPort}/${target.proto}`, performance.now(), look);
   };
 }
 

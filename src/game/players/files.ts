@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dataRoot } from '../../jail/data-root.ts';
+import { createCache } from '../../kernel/cache.ts';
 import { canonical } from '../../kernel/ip.ts';
 import { readPlain } from '../plain-files.ts';
 import { MAX_PROPERTIES_BYTES, parseProperties } from '../properties/format.ts';
@@ -43,19 +44,13 @@ export interface Entry {
   reason: string;
 }
 
-interface Kept {
-  /** Tells one content of the file from the next. */
-  mark: string;
-  content: unknown;
-}
-
-/** Files kept in memory; the one asked for longest ago goes first. */
+/** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function createPlayerFiles(dataDir: string): PlayerFiles {
-  const files = new Map<string, Kept>();
+  const files = createCache<unknown>({ most: MOST_FILES, ttlMs: () => Infinity });
 
   async function read<T>(
     serverId: string,
@@ -65,14 +60,12 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
     maxBytes?: number,
   ): Promise<T> {
     const path = join(dataRoot(dataDir, serverId), name);
-    const mark = await markOf(path);
-    const known = files.get(path);
-    files.delete(path);
-    if (mark === undefined) return empty;
-    const kept = known?.mark === mark ? known : { mark, content: await contentOf(path, parse, empty, maxBytes) };
-    files.set(path, kept);
-    if (files.size > MOST_FILES) files.delete(files.keys().next().value ?? '');
-    return kept.content as T;
+    const fingerprint = await fingerprintOf(path);
+    if (fingerprint === undefined) {
+      files.drop(path);
+      return empty;
+    }
+    return (await files.get(path, 0, () => contentOf(path, parse, empty, maxBytes), fingerprint)) as T;
   }
 
   const list = (serverId: string, name: string) => read(serverId, name, entriesIn, []);
@@ -99,13 +92,17 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       if (player.uuid === null || !UUID.test(player.uuid)) return false;
       const level = (await properties(serverId)).get('level-name') || 'world';
       if (level.includes('/') || level.startsWith('.')) return false;
-      return (await markOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !== undefined;
+      return (
+        (await fingerprintOf(join(dataRoot(dataDir, serverId), level, 'playerdata', `${player.uuid}.dat`))) !==
+        undefined
+      );
     },
     property: async (serverId, name) => (await properties(serverId)).get(name) ?? '',
   };
 }
 
-async function markOf(path: string): Promise<string | undefined> {
+/** Tells one content of a file from the next; undefined where there is none. */
+async function fingerprintOf(path: string): Promise<string | undefined> {
   try {
     const { ino, mtimeMs, ctimeMs, size } = await lstat(path);
     return [ino, mtimeMs, ctimeMs, size].join(' ');

@@ -1,5 +1,5 @@
+import { createCache } from '../../kernel/cache.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { createRecent } from '../../kernel/recent.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { createCurseForge } from './curseforge.ts';
 import { createModrinth } from './modrinth.ts';
@@ -25,6 +25,9 @@ export function openModRegistries(settings: ModRegistrySettings, clock: Clock): 
 
 /** What was searched for a moment ago is not asked again: for everybody, so nobody's going away ends it. */
 function rememberingSearches(registry: ModRegistry, clock: Clock): ModRegistry {
-  const recent = createRecent<ModProject[]>({ clock, most: MOST_SEARCHES, freshMs: () => SEARCHED_MS });
-  return { ...registry, search: (query) => recent.find(JSON.stringify(query), () => registry.search(query)) };
+  const searches = createCache<ModProject[]>({ most: MOST_SEARCHES, ttlMs: () => SEARCHED_MS });
+  return {
+    ...registry,
+    search: (query) => searches.get(JSON.stringify(query), clock.now(), () => registry.search(query)),
+  };
 }
