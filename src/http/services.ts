@@ -3,12 +3,10 @@ import type { Backups } from '../backups/backups.ts';
 import type { Prices } from '../billing/prices.ts';
 import type { Config } from '../config.ts';
 import type { ServerDatabases } from '../databases/databases.ts';
-import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import type { Files } from '../files/files.ts';
 import type { Catalogue } from '../game/catalogue/catalogue.ts';
-import type { CoreRules } from '../game/core-rules.ts';
 import type { ServerEvents } from '../insight/events.ts';
 import type { LogStreams } from '../insight/log-streams.ts';
 import type { Metrics } from '../insight/metrics.ts';
@@ -19,9 +17,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type Turns, createTurns } from '../kernel/mutex.ts';
 import type { Mods } from '../mods/mods.ts';
 import type { Machines } from '../operators/machines.ts';
-import type { NodeDrain } from '../operators/node-drain.ts';
-import type { Orphans } from '../operators/orphans.ts';
-import type { Suspensions } from '../operators/suspensions.ts';
+import type { NodeServices } from '../operators/node-services.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { type GuessLimit, createGuessLimit } from '../people/grants/user-codes.ts';
 import { createLoginLimits } from '../people/login-limits.ts';
@@ -46,12 +42,7 @@ export type ApiConfig = Pick<
   Pick<People['config'], 'signup'>;
 
 /** What handlers work with. */
-export interface Services extends People, MoneyServices {
-  disk: DiskQuota;
-  suspensions: Suspensions;
-  drain: NodeDrain;
-  orphans: Orphans;
-  cores: CoreRules;
+export interface Services extends People, MoneyServices, NodeServices {
   config: ApiConfig;
   prices: Prices;
   servers: Servers;

@@ -2,7 +2,7 @@ import type { Exit } from '../engines/engine.ts';
 import { type Diagnosis, type DiagnosisContext, diagnose, diagnoseJob } from '../game/diagnosis/diagnosis.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { WorkerPool } from '../kernel/workers/pool.ts';
-import type { Remains } from './remains.ts';
+import type { CrashArtefacts } from './crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
 
 export interface DiagnoserOptions {
@@ -12,7 +12,7 @@ export interface DiagnoserOptions {
 }
 
 /** What there is to judge by, and how the game ended; null: it has not. */
-export interface Evidence extends Remains {
+export interface Evidence extends CrashArtefacts {
   exit: Exit | null;
   phase: DiagnosisContext['phase'];
 }

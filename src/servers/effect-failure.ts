@@ -4,7 +4,7 @@ import { contentFailure } from '../game/diagnosis/content-failure.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type Diagnose, withoutHostPaths } from './diagnoser.ts';
 import { GameEnded } from './readiness.ts';
-import type { Remains } from './remains.ts';
+import type { CrashArtefacts } from './crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
 
 const TITLES: Partial<Record<EngineError['code'], string>> = {
@@ -20,17 +20,17 @@ const TITLES: Partial<Record<EngineError['code'], string>> = {
 export interface FailedEffect {
   phase: 'install' | 'start';
   row: ServerRow;
-  remains: Remains;
+  artefacts: CrashArtefacts;
   diagnose: Diagnose;
   dataDir: string;
 }
 
 /** What an effect rejected with, as its owner can read it. Never rejects. */
 export async function asFailure(error: unknown, of: FailedEffect): Promise<Failure> {
-  const { phase, row, remains, diagnose, dataDir } = of;
-  if (error instanceof GameEnded) return diagnose(row, { ...remains, lines: error.lines, exit: error.exit, phase });
+  const { phase, row, artefacts, diagnose, dataDir } = of;
+  if (error instanceof GameEnded) return diagnose(row, { ...artefacts, lines: error.lines, exit: error.exit, phase });
   if (error instanceof EngineError && error.code === 'install_failed')
-    return diagnose(row, { ...remains, exit: null, phase });
+    return diagnose(row, { ...artefacts, exit: null, phase });
   if (error instanceof EngineError) {
     const { code, message, suggestion } = error;
     return { code, summary: `${TITLES[code] ?? 'Engine error'}: ${message}`, suggestion, raw: '' };

@@ -23,7 +23,7 @@ import { asFailure } from './effect-failure.ts';
 import type { EffectHost, InstallPack, Maintain, ServerMods } from './effect-host.ts';
 import type { Presence } from './presence.ts';
 import { GameEnded, untilReady } from './readiness.ts';
-import { type Remains, createRemains } from './remains.ts';
+import { type CrashArtefacts, createCrashArtefacts } from './crash-artefacts.ts';
 import type { ServerRow } from './rows.ts';
 import { lastPosition, linesBehind } from './run-log.ts';
 import { sampleEvery } from './sampling.ts';
@@ -68,7 +68,7 @@ export interface EffectsOptions {
   mayRun?: ((row: ServerRow) => Promise<void>) | undefined;
   /** How often the engine has come back after it was out of reach. */
   outages: () => number;
-  /** Jobs on the files of a server that rests. Absent: none is ever asked for. */
+  /** Jobs on the files of a dormant server. Absent: none is ever asked for. */
   maintain?: (host: EffectHost) => Maintain;
   /** What else goes with a deleted server, in this order. Each may be run again, and rejects where it is not done. */
   erasers: readonly ((id: string) => Promise<void>)[];
@@ -94,7 +94,7 @@ const ENGINE_LOOKS = 3;
  */
 export function createEffects(options: EffectsOptions): (host: EffectHost) => Effects {
   const { engine, console, management, clock, log, dataDir } = options;
-  const remains = createRemains(options);
+  const artefacts = createCrashArtefacts(options);
   const diagnose = createDiagnoser(options);
 
   return (host) => {
@@ -120,16 +120,16 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
     }
 
     async function findingsOf({ id, phase }: NonNullable<Deadline['of']>): Promise<Failure> {
-      const { lines, report } = await remainsOf(id);
+      const { lines, report } = await artefactsOf(id);
       return diagnose(rowOf(id), { lines, report, exit: null, phase });
     }
 
     async function failed(error: unknown, phase: 'install' | 'start', row: ServerRow): Promise<Failure> {
-      return asFailure(error, { phase, row, remains: await remainsOf(row.id), diagnose, dataDir });
+      return asFailure(error, { phase, row, artefacts: await artefactsOf(row.id), diagnose, dataDir });
     }
 
-    function remainsOf(id: string): Promise<Remains> {
-      return remains.read(id, clock.wallOf(host.now(id)?.context.wokenAt ?? clock.now()));
+    function artefactsOf(id: string): Promise<CrashArtefacts> {
+      return artefacts.read(id, clock.wallOf(host.now(id)?.context.wokenAt ?? clock.now()));
     }
 
     async function install(row: ServerRow, signal: AbortSignal): Promise<void> {
@@ -158,7 +158,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       const { row, context } = host.now(id) ?? { row: rowOf(id), context: undefined };
       let rconPassword = options.rconPassword(id);
       const since = context?.wokenAt ?? clock.now();
-      const { before, last } = await remains.begin(id);
+      const { before, last } = await artefacts.begin(id);
       if (before === undefined || !before.up) {
         await options.mayRun?.(row);
         rconPassword = (await options.newRconPassword?.(id)) ?? rconPassword;
@@ -185,7 +185,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       if (build === undefined) await keepBuild(row);
       // A game that already ran when it was found says nothing of how long a cold start takes.
       if (!before?.up) noteColdStart(row, at - since);
-      return { at, address: game.game, rcon: game.rcon, logAfter: remains.logAfter(id) };
+      return { at, address: game.game, rcon: game.rcon, logAfter: artefacts.logAfter(id) };
     }
 
     /** So that later starts run the same build, however many newer ones there are by then. This one is none the worse without. */
@@ -266,7 +266,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await host.committed(id, signal);
         const row = rowOf(id);
         try {
-          await remains.begin(id);
+          await artefacts.begin(id);
           await options.mayRun?.(row);
           await prepareDataRoot(dataDir, row, options.rconPassword(id), options.owner);
           await forgetBuild(dataRoot(dataDir, id), options.owner);
@@ -315,7 +315,7 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
         await engine.erase(id);
         for (const eraser of options.erasers) await eraser(id);
         await eraseDataRoot(dataDir, id);
-        remains.forget(id);
+        artefacts.forget(id);
         return { at: clock.now() };
       }),
 

@@ -69,7 +69,7 @@ export async function hasRunSince(db: Sql, serverId: string, at: number): Promis
 
 /**
  * Servers whose machine may have something to do, in `deleting` too: at boot they need their actors at once. Those whose
- * install or start failed are among them, since what failed may still have to be cleared away, and those that rest for a job.
+ * install or start failed are among them, since what failed may still have to be cleared away, and those that lie dormant for a job.
  */
 export async function listServersNotAtRest(db: Sql): Promise<string[]> {
   const sql = `SELECT "id" FROM "servers" WHERE "state" <> 'hibernated'
@@ -90,8 +90,8 @@ async function append(tx: Tx, serverId: string, added: NewTransition[]): Promise
 }
 
 /**
- * Which transitions enter a state as its owner sees it, in SQL on "transitions" `t`: a job on a resting server's files begins and
- * ends with the wire state that it rests in.
+ * Which transitions enter a state as its owner sees it, in SQL on "transitions" `t`: a job on a dormant server's files begins and
+ * ends with the wire state of its dormancy.
  */
 export const ENTERS = `(t."from" <> t."to" OR t."event" IN ('MAINTAIN', 'xstate.done.actor.maintain'))`;
 

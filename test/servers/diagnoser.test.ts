@@ -11,8 +11,8 @@ const lines = [
   'Error: Unable to access jarfile /srv/games/dormouse/servers/abc/server.jar',
   'java.io.IOException: /srv/games/dormouse/cores/paper-1.21.1.jar',
 ];
-const remains = { lines, report: ['/srv/games/dormouse/servers/abc/mods'] };
-const evidence = { ...remains, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
+const artefacts = { lines, report: ['/srv/games/dormouse/servers/abc/mods'] };
+const evidence = { ...artefacts, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
 
 test('a log is read by a worker, and what it shows names no folder of the machine', async (t) => {
   const workers = createWorkerPool();
@@ -45,7 +45,7 @@ test('an error that nobody foresaw names no folder of the machine either', async
   const error = new Error(
     `EACCES: permission denied, open '${dataDir}/servers/abc/server.properties' of ${dataDir}/run`,
   );
-  const of = { phase: 'start', row, remains, diagnose: createDiagnoser({ dataDir }), dataDir } as const;
+  const of = { phase: 'start', row, artefacts, diagnose: createDiagnoser({ dataDir }), dataDir } as const;
   const { summary } = await asFailure(error, of);
   t.is(summary, "Unexpected error: EACCES: permission denied, open '/data/server.properties' of …/run");
 });

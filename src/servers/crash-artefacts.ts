@@ -3,25 +3,25 @@ import { newestCrashReport } from '../game/diagnosis/crash-reports.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { lastPosition, linesBehind, sinceReady } from './run-log.ts';
 
-/** What an installation or a start left to judge it by. */
-export interface Remains {
+/** What an installation or a start that failed left behind, to diagnose it by. */
+export interface CrashArtefacts {
   lines: string[];
   /** The game's own report of its crash. */
   report: string[];
 }
 
 /** Knows, of each server, what belongs to the installation or start that has begun last. */
-export interface RemainsReader {
+export interface CrashArtefactReader {
   /** To be called before it begins: gives what runs until then, and where the log ends. Rejects where the engine cannot say. */
   begin(id: string): Promise<{ before: Game | undefined; last: string | null }>;
   /** Where the log ended before it; null: it has all that is kept, or that is not known. */
   logAfter(id: string): string | null;
   /** Never rejects. `since`: when it was asked for. */
-  read(id: string, since: number): Promise<Remains>;
+  read(id: string, since: number): Promise<CrashArtefacts>;
   forget(id: string): void;
 }
 
-export function createRemains({ engine, dataDir }: { engine: Engine; dataDir: string }): RemainsReader {
+export function createCrashArtefacts({ engine, dataDir }: { engine: Engine; dataDir: string }): CrashArtefactReader {
   const begun = new Map<string, string | null>();
   return {
     async begin(id) {
