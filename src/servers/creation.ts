@@ -1,0 +1,120 @@
+import type { Cause } from '../../machines/server-types.ts';
+import { quotaExceeded } from '../http/errors.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { slugify } from '../kernel/ids.ts';
+import type { WithKeyLock } from '../kernel/mutex.ts';
+import { StatusError } from '../kernel/status.ts';
+import type { ServerRow } from './rows.ts';
+import type { ServerNow } from './server-now.ts';
+import type { Servers } from './servers.ts';
+
+/** How often a name that is taken gets another number behind it. */
+const NAMES_TRIED = 50;
+const SLUG_LENGTH = 40;
+
+type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
+
+/** A server that is wanted, each field checked by itself. Of its names, those that are '' are derived. */
+export type NewServer = Names &
+  Pick<ServerRow, 'accountId' | 'name' | 'type' | 'version' | 'ramMb' | 'plan' | 'region' | 'motd' | 'properties'> &
+  Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion'>;
+
+/** What may refuse a new server. */
+export interface Creation {
+  servers: Pick<Servers, 'listByAccount' | 'create'>;
+  clock: Clock;
+  /** Rejects for a server that may not run what it is made of. */
+  cores: { require(wanted: NewServer): Promise<void> };
+  /** 0: any number. */
+  accountLimits: { of(accountId: string): { maxServers: number } };
+  /** Undefined while the node takes new servers. */
+  drain: { now(): { reason: string } | undefined };
+  /** One creation of an account after the other: each counts those before it. */
+  withAccountLock: WithKeyLock;
+}
+
+/**
+ * Stores a new server under the first of its names that is free. FAILED_PRECONDITION REGION_UNAVAILABLE on a drained node;
+ * RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; what refuses its core, or the
+ * installation of its pack.
+ */
+export async function createNewServer(creation: Creation, wanted: NewServer, cause: Cause): Promise<ServerNow> {
+  const { servers, clock, cores, accountLimits, withAccountLock } = creation;
+  const { accountId } = wanted;
+  requireActive(wanted.region, creation);
+  await cores.require(wanted);
+  const { maxServers } = accountLimits.of(accountId);
+  return withAccountLock(accountId, async () => {
+    const { length } = await servers.listByAccount(accountId);
+    if (maxServers > 0 && length >= maxServers) {
+      throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
+        limit: String(maxServers),
+      });
+    }
+    return createFirstFree(names(wanted), (name) => servers.create(newRow(wanted, name, clock.now()), cause));
+  });
+}
+
+/** A region whose only node is drained has none. */
+function requireActive(region: string, { drain }: Creation): void {
+  const drained = drain.now();
+  if (drained === undefined) return;
+  const message = `Region ${region} takes no new servers now: ${drained.reason}`;
+  throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });
+}
+
+/** The names a server may get, best first: the ones asked for, or derived ones with a number where they are taken. */
+function* names({ id, name, hostname, container }: NewServer): Generator<Names> {
+  const derived = id || slugify(name);
+  yield { id: derived, hostname: hostname || derived, container: container || derived };
+  if (id !== '' || hostname !== '') return;
+  for (let number = 2; number <= NAMES_TRIED; number++) {
+    const numbered = `${derived.slice(0, SLUG_LENGTH - 3).replace(/-$/, '')}-${number}`;
+    yield { id: numbered, hostname: numbered, container: container || numbered };
+  }
+}
+
+async function createFirstFree(
+  candidates: Generator<Names>,
+  create: (names: Names) => Promise<ServerNow>,
+): Promise<ServerNow> {
+  let taken: unknown;
+  for (const candidate of candidates) {
+    try {
+      return await create(candidate);
+    } catch (error) {
+      if (!(error instanceof StatusError) || error.code !== 'ALREADY_EXISTS') throw error;
+      taken = error;
+    }
+  }
+  throw taken;
+}
+
+function newRow(wanted: NewServer, names: Names, at: number): ServerRow {
+  const { accountId, name, type, version, ramMb, plan, region, motd, properties } = wanted;
+  const { modpackPlatform, modpackRef, modpackVersion } = wanted;
+  return {
+    ...names,
+    name,
+    accountId,
+    type,
+    version,
+    ramMb,
+    plan,
+    region,
+    motd,
+    properties,
+    idleTimeoutMinutes: 0,
+    alertWebhookUrl: '',
+    sftpEnabled: false,
+    modpackPlatform,
+    modpackRef,
+    modpackVersion,
+    createdAt: at,
+    updatedAt: at,
+    coldStartsMs: [],
+    lastStatus: '',
+    snapshot: '',
+    state: 'hibernated',
+  };
+}
