@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
-import { type Service, runningGames } from '../support/service.ts';
+import { runningGames } from '../support/running-games.ts';
+import type { Service } from '../support/service.ts';
 
 /** What must be so whatever was under way when the service died. Each sentence names something that is not. */
 export async function brokenInvariants(service: Service): Promise<string[]> {

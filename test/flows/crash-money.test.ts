@@ -12,7 +12,8 @@ import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { chance } from '../support/random.ts';
-import { type ServerRecord, type Service, runningGames, startService } from '../support/service.ts';
+import { runningGames } from '../support/running-games.ts';
+import { type ServerRecord, type Service, startService } from '../support/service.ts';
 import { type Books, SERVERS, customers } from './customers.ts';
 
 /** `npm run test:crash` asks for more. */

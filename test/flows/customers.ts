@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { pay } from '../support/payment-page.ts';
 import type { Random } from '../support/random.ts';
-import { type ServerRecord, type Service, runningGames } from '../support/service.ts';
+import { runningGames } from '../support/running-games.ts';
+import type { ServerRecord, Service } from '../support/service.ts';
 
 /** Servers that are there all the time; others come and go. */
 export const SERVERS = ['a', 'b', 'c'];

@@ -1,6 +1,7 @@
 /**
  * The service as `src/main.ts` starts it, but for its time, which passes some times as fast as the machine's, and goes on
- * while it is dead: `node hurried-main.ts <epoch ms> <times>`, the instant at which both clocks show the same.
+ * while it is dead: `node hurried-main.ts <epoch ms> <times> [shown]`. At that instant of the machine's clock, its own shows
+ * `shown` (epoch ms), by default the same.
  */
 import process from 'node:process';
 import { startApp } from '../../src/app.ts';
@@ -8,9 +9,9 @@ import { loadConfig } from '../../src/config.ts';
 import { createLog } from '../../src/kernel/log.ts';
 
 const MAX_DELAY_MS = 2 ** 31 - 1;
-const [begun = 0, speed = 1] = process.argv.slice(2).map(Number);
+const [begun = 0, speed = 1, shown = begun] = process.argv.slice(2).map(Number);
 
-const now = () => Math.floor(begun + (Date.now() - begun) * speed);
+const now = () => Math.floor(shown + (Date.now() - begun) * speed);
 const clock = {
   now,
   at(at: number, fire: () => void) {

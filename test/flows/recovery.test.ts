@@ -13,7 +13,8 @@ import { until } from '../conformance/engine.ts';
 import { joinRaw, pingStatus } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 import { privateEngine } from '../support/private-engine.ts';
-import { type Service, runningGames, startService } from '../support/service.ts';
+import { runningGames } from '../support/running-games.ts';
+import { type Service, startService } from '../support/service.ts';
 import { chance } from '../support/random.ts';
 
 const run = promisify(execFile);

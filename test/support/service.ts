@@ -46,22 +46,30 @@ export interface Service {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
+const LEASH = join(import.meta.dirname, 'leash.ts');
+/** Longer than a service takes to end what it does, on the busiest machine. */
+const ENDING_MS = 60_000;
 
-/** `program` is what Node runs, with its arguments; by default the service itself. */
+/**
+ * `program` is what Node runs, with its arguments; by default the service itself. `furnish` fills the data folder before the
+ * first start, and gives the key of who may call.
+ */
 export async function startService(
   t: ExecutionContext,
   env: Record<string, string> = {},
   program: string[] = ['src/main.ts'],
+  furnish: (dataDir: string) => Promise<string> = async () => '',
 ): Promise<Service> {
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
   const [httpPort, playersPort, sftpPort, extra] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   let child: ChildProcess | undefined;
+  let over = false;
 
   const service: Service = {
     dataDir,
     playersPort,
     baseUrl: `http://127.0.0.1:${httpPort}`,
-    apiKey: '',
+    apiKey: await furnish(dataDir),
     log: [],
     async call<Reply>(method: string, path: string, body?: unknown): Promise<Reply> {
       const response = await fetch(`${service.baseUrl}${path}`, {
@@ -98,7 +106,8 @@ export async function startService(
       return code;
     },
     async start(settings = env) {
-      child = spawn(process.execPath, program, {
+      if (over) throw new Error('the test is over');
+      child = spawn(process.execPath, ['--import', LEASH, ...program], {
         cwd: ROOT,
         env: {
           PATH: process.env['PATH'],
@@ -119,7 +128,8 @@ export async function startService(
           LOG_LEVEL: 'debug',
           ...settings,
         },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        // Held open by this process alone: see `leash.ts`.
+        stdio: ['pipe', 'pipe', 'pipe'],
       });
       let complaint = '';
       child.stderr?.on('data', (chunk: Buffer) => (complaint += chunk.toString()));
@@ -149,7 +159,11 @@ export async function startService(
       .catch(() => ({ servers: [] }));
     for (const { id } of servers) await service.call('DELETE', `/v1/servers/${id}`).catch(() => undefined);
     for (let i = 0; i < 300 && (await erasing(service)); i++) await delay(100);
+    // Whatever a test that ran out of time still does, it starts nothing any more.
+    over = true;
+    const late = setTimeout(() => void service.kill(), ENDING_MS);
     await service.stop();
+    clearTimeout(late);
     await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
   return service;
@@ -157,26 +171,6 @@ export async function startService(
 
 function lives({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode === null && signalCode === null;
-}
-
-/** The sandbox games of a service that run as processes of this machine. */
-export async function runningGames({
-  dataDir,
-}: Pick<Service, 'dataDir'>): Promise<{ pid: number; serverId: string }[]> {
-  const found: { pid: number; serverId: string }[] = [];
-  for (const entry of await readdir('/proc')) {
-    if (!/^\d+$/.test(entry)) continue;
-    const [environment, command] = await Promise.all([
-      readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
-      readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
-    ]);
-    // What only holds a game is none.
-    if (command.startsWith('bwrap\0')) continue;
-    const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
-    if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;
-    found.push({ pid: Number(entry), serverId });
-  }
-  return found;
 }
 
 /** Whether games are still being removed: the folders go last. */

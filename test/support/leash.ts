@@ -1,0 +1,24 @@
+/**
+ * Loaded before a program that tests start: it ends, with the games it has started, once whoever holds the other end of its
+ * standard input is gone. A thread of tests that is ended for taking too long runs no teardown.
+ */
+import process from 'node:process';
+import { isMainThread } from 'node:worker_threads';
+import { runningGames } from './running-games.ts';
+
+if (isMainThread) {
+  process.stdin.resume().once('end', () => void end());
+  (process.stdin as { unref?: () => void }).unref?.();
+}
+
+async function end(): Promise<void> {
+  const { DATA_DIR: dataDir } = process.env;
+  const games = dataDir ? await runningGames({ dataDir }) : [];
+  for (const pid of [...games.map(({ pid }) => pid), process.pid]) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself meanwhile.
+    }
+  }
+}

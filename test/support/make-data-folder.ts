@@ -1,0 +1,89 @@
+/**
+ * Keeps a data folder as today's version leaves it, for `test/flows/update.test.ts`:
+ * `node test/support/make-data-folder.ts <name>` writes `test/fixtures/data-folders/<name>.tar.gz` and beside it
+ * `<name>.json`: what the API said of it, and how to get in. Its secrets are a test's.
+ */
+import { execFile } from 'node:child_process';
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+import { newClient } from '../crash/client.ts';
+import { type DataFolder, FOLDERS, repliesOf } from './data-folder.ts';
+import { startService } from './service.ts';
+
+const run = promisify(execFile);
+const [name = ''] = process.argv.slice(2);
+/** Minutes are charged, and the service's clock runs ahead of the machine's. */
+const SPEED = 60;
+const teardowns: (() => unknown)[] = [];
+const t = { teardown: (work: () => unknown) => void teardowns.push(work) } as unknown as ExecutionContext;
+
+const begun = Date.now();
+const program = ['test/flows/hurried-main.ts', String(begun), String(SPEED)];
+const settings = { SIGNUP: 'closed', SIGNUP_CREDIT_MICROS: '5000000', IDLE_TIMEOUT_MINUTES: '1440' };
+const service = await startService(t, { ...settings, START_TIMEOUT_SECONDS: '7200' }, program);
+try {
+  const { email, password } = JSON.parse(await readFile(join(service.dataDir, 'first-run.json'), 'utf8')) as {
+    email: string;
+    password: string;
+  };
+  await copyFile(join(service.dataDir, 'first-run.json'), join(service.dataDir, 'operator.json'));
+  const client = newClient(service);
+  await client.signIn();
+  const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');
+
+  await service.call('POST', `/v1/operator/accounts/${accountId}:credit`, {
+    amountMicros: 1_234_567,
+    kind: 'credit',
+    note: 'A gift',
+    ref: 'gift-1',
+  });
+  await service.create('sleeping', '1.20.4', { motd: 'Good night', properties: { difficulty: 'hard' } });
+  await service.create('played', '1.21.4');
+  await service.create('awake', '1.20.4');
+  await service.create('barred', '1.20.4');
+  await service.call('POST', '/v1/servers', { name: 'broken', type: 'fabric', version: '1.21.4', ramMb: 512 });
+  for (const id of ['played', 'awake', 'broken']) await service.call('POST', `/v1/servers/${id}:start`);
+  await service.reach('awake', 'running');
+  await service.reach('broken', 'start_failed');
+  await service.reach('played', 'running');
+  await service.call('POST', '/v1/servers/played/schedules', { kind: 'start', cronExpr: '1 1 1 1 *' });
+  await delay(4_000);
+  await service.call('POST', '/v1/servers/played:stop');
+  await service.reach('played', 'hibernated');
+  await service.call('POST', '/v1/servers/played/backups');
+  for (let state = ''; state !== 'ready'; await delay(100)) {
+    const { backups } = await service.call<{ backups: { state: string }[] }>('GET', '/v1/servers/played/backups');
+    state = backups[0]?.state ?? '';
+  }
+  await service.call('POST', '/v1/templates', { serverId: 'sleeping', name: 'Night' });
+  await service.call('POST', '/v1/operator/servers/barred:suspend', { reason: 'A test' });
+  await service.call('POST', '/v1/servers/played/members', { email: 'ada@example.com', role: 'member' });
+  await service.call('POST', '/v1/servers/played/members', { email: 'bob@example.com', role: 'limited' });
+
+  const started = await client.call('POST', '/v1/public/device/start', {});
+  if (started.is !== 'done') throw new Error(JSON.stringify(started));
+  const said: Record<string, unknown> = {};
+  for (const [field, path] of Object.entries(repliesOf(accountId))) said[field] = await service.call('GET', path);
+  const at = begun + (Date.now() - begun) * SPEED;
+  await service.stop();
+
+  const grant = { deviceCode: String(started.json['device_code']), userCode: String(started.json['user_code']) };
+  const folder: DataFolder = { at, accountId, email, password, apiKey: service.apiKey, grant, said };
+  await rm(join(service.dataDir, 'operator.json'));
+  await writeFile(join(FOLDERS, `${name}.json`), `${JSON.stringify(folder, undefined, 2)}\n`);
+  await run('tar', [
+    '-czf',
+    join(FOLDERS, `${name}.tar.gz`),
+    '--exclude=compile-cache',
+    '--exclude=game-compile-cache',
+    '-C',
+    service.dataDir,
+    '.',
+  ]);
+} finally {
+  for (const teardown of teardowns.toReversed()) await teardown();
+}

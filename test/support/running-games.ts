@@ -1,0 +1,19 @@
+import { readFile, readdir } from 'node:fs/promises';
+
+/** The sandbox games of a service that run as processes of this machine. */
+export async function runningGames({ dataDir }: { dataDir: string }): Promise<{ pid: number; serverId: string }[]> {
+  const found: { pid: number; serverId: string }[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const [environment, command] = await Promise.all([
+      readFile(`/proc/${entry}/environ`, 'utf8').catch(() => ''),
+      readFile(`/proc/${entry}/cmdline`, 'utf8').catch(() => ''),
+    ]);
+    // What only holds a game is none.
+    if (command.startsWith('bwrap\0')) continue;
+    const serverId = /(?:^|\0)DORMOUSE_SERVER=([^\0]*)/.exec(environment)?.[1];
+    if (serverId === undefined || !command.includes('sandbox/main.ts') || !environment.includes(dataDir)) continue;
+    found.push({ pid: Number(entry), serverId });
+  }
+  return found;
+}
