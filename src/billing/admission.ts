@@ -1,4 +1,4 @@
-import { StatusError } from '../kernel/status.ts';
+import { type StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity } from './capacity.ts';
 import { type Reserving, loadOf, reserves } from './reservations.ts';
@@ -47,16 +47,21 @@ export function createAdmission({ live, capacity, limits, nodeLabel }: Admission
     );
     const subject = `account:${accountId}`;
     if (maxServers > 0 && awake.servers >= maxServers) {
-      throw exhausted('MAX_SERVERS', subject, `The account may have ${maxServers} servers, and so many are awake.`, {
-        limit: String(maxServers),
-      });
+      throw quotaExceeded(
+        'MAX_SERVERS',
+        subject,
+        `The account may have ${maxServers} servers, and so many are awake.`,
+        {
+          limit: String(maxServers),
+        },
+      );
     }
     if (awake.ramMb + ramMb > maxRamMb) {
       const message =
         `The account's awake servers may use ${maxRamMb} MB of RAM together; ${awake.ramMb} MB are in use and this ` +
         `server needs ${ramMb} MB. Stop another server, or give this one less.`;
       const metadata = { limitMb: String(maxRamMb), usedMb: String(awake.ramMb), neededMb: String(ramMb) };
-      throw exhausted('MAX_RAM', subject, message, metadata);
+      throw quotaExceeded('MAX_RAM', subject, message, metadata);
     }
   }
 
@@ -73,12 +78,6 @@ export function createAdmission({ live, capacity, limits, nodeLabel }: Admission
 
   function full(resource: string, found: string): StatusError {
     const message = `${nodeLabel} has no room for this server now: ${found}. Try again when another server sleeps.`;
-    return exhausted('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
+    return quotaExceeded('NODE_CAPACITY', `node:${nodeLabel}`, message, { node: nodeLabel, resource });
   }
-}
-
-function exhausted(reason: string, subject: string, message: string, metadata: Record<string, string>): StatusError {
-  const violations = [{ subject, description: message }];
-  const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
-  return new StatusError('RESOURCE_EXHAUSTED', reason, message, { metadata, details });
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, quotaFailure } from '../kernel/status.ts';
 import { HOUR_MS, MICROS_PER_USD } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import {
@@ -145,10 +145,9 @@ function notFound(): StatusError {
 
 function tooMany(accountId: string): StatusError {
   const message = `An account may open ${CHECKOUTS_AN_HOUR} checkouts an hour; use one of those that are open.`;
-  const violations = [{ subject: `account:${accountId}`, description: message }];
   return new StatusError('RESOURCE_EXHAUSTED', 'CHECKOUT_LIMIT', message, {
     metadata: { limit: String(CHECKOUTS_AN_HOUR) },
-    details: [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }],
+    details: [quotaFailure(`account:${accountId}`, message)],
     retryAfterSeconds: HOUR_MS / 1_000,
   });
 }

@@ -3,7 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import type { Mailer } from '../people/mail/mail.ts';
 import { listOwners } from '../people/rows.ts';
@@ -198,9 +198,8 @@ function causeOf(end: End | undefined): Cause | undefined {
 function capRefusal(accountId: string, spendCapMicros: number): StatusError {
   const message =
     'The spend cap leaves too little for this in the present month: raise it, then start the server again.';
-  const violations = [{ type: 'SPEND_CAP', subject: `account:${accountId}`, description: message }];
   return new StatusError('FAILED_PRECONDITION', 'SPEND_CAP_REACHED', message, {
     metadata: { accountId, spendCapMicros: String(spendCapMicros) },
-    details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
+    details: [preconditionFailure('SPEND_CAP', `account:${accountId}`, message)],
   });
 }

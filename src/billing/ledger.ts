@@ -1,4 +1,4 @@
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type LedgerKind, insertEntry } from './ledger-rows.ts';
 import { monthOf } from './prices.ts';
@@ -67,10 +67,9 @@ export async function unbalanced(db: Sql): Promise<Unbalanced[]> {
 /** FAILED_PRECONDITION INSUFFICIENT_FUNDS: what everything that must be paid for is refused with. */
 export function insufficientFunds(accountId: string, balanceMicros: number, neededMicros: number): StatusError {
   const message = 'The wallet cannot pay for this: add money, then start the server again.';
-  const violations = [{ type: 'FUNDS', subject: `account:${accountId}`, description: message }];
   return new StatusError('FAILED_PRECONDITION', 'INSUFFICIENT_FUNDS', message, {
     metadata: { accountId, balanceMicros: String(balanceMicros), neededMicros: String(neededMicros) },
-    details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
+    details: [preconditionFailure('FUNDS', `account:${accountId}`, message)],
   });
 }
 

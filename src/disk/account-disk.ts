@@ -1,6 +1,6 @@
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure, quotaFailure } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { isOperatorAccount } from '../people/rows.ts';
@@ -99,11 +99,8 @@ export function createAccountDisk({ store, clock, usage, limitMb, accountOf }: A
     const subject = `account:${id}`;
     const details =
       code === 'RESOURCE_EXHAUSTED'
-        ? { '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations: [{ subject, description: message }] }
-        : {
-            '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
-            violations: [{ type: 'ACCOUNT_DISK', subject, description: message }],
-          };
+        ? quotaFailure(subject, message)
+        : preconditionFailure('ACCOUNT_DISK', subject, message);
     return new StatusError(code, 'ACCOUNT_DISK_EXCEEDED', message, { metadata, details: [details] });
   }
 

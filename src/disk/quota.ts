@@ -1,8 +1,9 @@
 import type { Disk, Reservation } from '../jail/space.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure, quotaExceeded } from '../kernel/status.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
+import { notFound } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
@@ -136,17 +137,14 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
   /** A state that its owner has to change before the call can succeed. */
   function startRefused(server: Quoted): StatusError {
     const { subject, message, metadata } = standing(server, 'Delete something, then start it.');
-    const violations = [{ type: 'DISK_QUOTA', subject, description: message }];
-    const details = [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }];
+    const details = [preconditionFailure('DISK_QUOTA', subject, message)];
     return new StatusError('FAILED_PRECONDITION', 'QUOTA_EXCEEDED', message, { metadata, details });
   }
 
   /** What the call asks for is more than is left. */
   function noRoom(server: Quoted): StatusError {
     const { subject, message, metadata } = standing(server, 'Delete something first.');
-    const violations = [{ subject, description: message }];
-    const details = [{ '@type': 'type.googleapis.com/google.rpc.QuotaFailure', violations }];
-    return new StatusError('RESOURCE_EXHAUSTED', 'DISK_QUOTA_EXCEEDED', message, { metadata, details });
+    return quotaExceeded('DISK_QUOTA_EXCEEDED', subject, message, metadata);
   }
 
   function standing(server: Quoted, advice: string) {
@@ -195,7 +193,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
 
     async reserve(serverId, bytes) {
       const server = await find(serverId);
-      if (server === undefined) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.');
+      if (server === undefined) throw notFound(serverId);
       // What an earlier run has measured may have changed since.
       if (limitBytes(server) > 0 && usage.of(serverId) !== undefined && !usage.isFresh(serverId))
         await measured(serverId);

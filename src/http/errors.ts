@@ -1,13 +1,19 @@
 import { type Context, HttpError, type Middleware } from 'koa';
 import { z } from 'zod';
 import type { Log } from '../kernel/log.ts';
-import { CODES, type Code, type Detail, StatusError } from '../kernel/status.ts';
+import {
+  CODES,
+  type Code,
+  DETAIL_TYPE,
+  type Detail,
+  StatusError,
+  preconditionFailure,
+  quotaFailure,
+} from '../kernel/status.ts';
 import { reply } from './fields.ts';
 
 /** The `domain` of every ErrorInfo (AIP-193): reasons are unique within it. */
 export const ERROR_DOMAIN = 'dormouse';
-
-const TYPE = 'type.googleapis.com/google.rpc.';
 
 /** The body of every error, google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code. */
 export const ErrorStatus = z
@@ -49,12 +55,13 @@ export function errorAnswer(error: StatusError, requestId: string): ErrorAnswer 
   const { metadata = {}, details = [] } = error.options;
   const retryAfterSeconds = retryAfter(error);
   const all: Detail[] = [
-    { '@type': `${TYPE}ErrorInfo`, reason: error.reason, domain: ERROR_DOMAIN, metadata },
+    { '@type': `${DETAIL_TYPE}ErrorInfo`, reason: error.reason, domain: ERROR_DOMAIN, metadata },
     ...details,
     ...derived(error),
   ];
-  if (retryAfterSeconds !== undefined) all.push({ '@type': `${TYPE}RetryInfo`, retryDelay: `${retryAfterSeconds}s` });
-  if (error.code === 'INTERNAL') all.push({ '@type': `${TYPE}RequestInfo`, requestId, servingData: '' });
+  if (retryAfterSeconds !== undefined)
+    all.push({ '@type': `${DETAIL_TYPE}RetryInfo`, retryDelay: `${retryAfterSeconds}s` });
+  if (error.code === 'INTERNAL') all.push({ '@type': `${DETAIL_TYPE}RequestInfo`, requestId, servingData: '' });
   return {
     httpStatus: error.options.httpStatus ?? httpStatus,
     body: { code: number, message: error.message, details: onePerType(all) },
@@ -72,20 +79,7 @@ export function invalidFields(violations: FieldViolation[]): StatusError {
   const message = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
   return new StatusError('INVALID_ARGUMENT', 'INVALID_FIELD', message, {
     metadata: { fields: violations.map(({ field }) => field).join(',') },
-    details: [{ '@type': `${TYPE}BadRequest`, fieldViolations: violations }],
-  });
-}
-
-/** A refusal for a used-up quota of `subject` (`account:acc_…`): google.rpc.QuotaFailure. */
-export function quotaExceeded(
-  reason: string,
-  subject: string,
-  message: string,
-  metadata: Record<string, string> = {},
-): StatusError {
-  return new StatusError('RESOURCE_EXHAUSTED', reason, message, {
-    metadata,
-    details: [{ '@type': `${TYPE}QuotaFailure`, violations: [{ subject, description: message }] }],
+    details: [{ '@type': `${DETAIL_TYPE}BadRequest`, fieldViolations: violations }],
   });
 }
 
@@ -151,15 +145,10 @@ function unimplemented(reason: string, message: string, httpStatus: number): Sta
 
 function derived(error: StatusError): Detail[] {
   const { reason, message } = error;
+  const subject = error.options.metadata?.['subject'] ?? '';
   const make: Partial<Record<Code, Detail>> = {
-    FAILED_PRECONDITION: {
-      '@type': `${TYPE}PreconditionFailure`,
-      violations: [{ type: reason, subject: error.options.metadata?.['subject'] ?? '', description: message }],
-    },
-    RESOURCE_EXHAUSTED: {
-      '@type': `${TYPE}QuotaFailure`,
-      violations: [{ subject: error.options.metadata?.['subject'] ?? '', description: message }],
-    },
+    FAILED_PRECONDITION: preconditionFailure(reason, subject, message),
+    RESOURCE_EXHAUSTED: quotaFailure(subject, message),
   };
   const detail = make[error.code];
   return detail ? [detail] : [];

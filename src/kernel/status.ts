@@ -53,3 +53,29 @@ export class StatusError extends Error {
     this.options = options;
   }
 }
+
+/** What the `@type` of every detail begins with. */
+export const DETAIL_TYPE = 'type.googleapis.com/google.rpc.';
+
+/** google.rpc.QuotaFailure: of whom (`account:acc_…`) a quota is used up, and a sentence on it. */
+export function quotaFailure(subject: string, description: string): Detail {
+  return { '@type': `${DETAIL_TYPE}QuotaFailure`, violations: [{ subject, description }] };
+}
+
+/** google.rpc.PreconditionFailure: what kind of state is in the way, whose (`server:…`), and a sentence on it. */
+export function preconditionFailure(type: string, subject: string, description: string): Detail {
+  return { '@type': `${DETAIL_TYPE}PreconditionFailure`, violations: [{ type, subject, description }] };
+}
+
+/** A refusal for a used-up quota of `subject` (`account:acc_…`): RESOURCE_EXHAUSTED with a google.rpc.QuotaFailure. */
+export function quotaExceeded(
+  reason: string,
+  subject: string,
+  message: string,
+  metadata: Record<string, string> = {},
+): StatusError {
+  return new StatusError('RESOURCE_EXHAUSTED', reason, message, {
+    metadata,
+    details: [quotaFailure(subject, message)],
+  });
+}

@@ -1,7 +1,7 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { reserves } from '../billing/reservations.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -68,9 +68,8 @@ export async function openSuspensions({ store, clock, servers }: SuspensionsOpti
 
 function isSuspended({ serverId, reason }: SuspensionRow): StatusError {
   const message = `The server is suspended by the operator: ${reason}`;
-  const violations = [{ type: 'SUSPENSION', subject: `server:${serverId}`, description: message }];
   return new StatusError('FAILED_PRECONDITION', 'SERVER_SUSPENDED', message, {
     metadata: { server: serverId, reason },
-    details: [{ '@type': 'type.googleapis.com/google.rpc.PreconditionFailure', violations }],
+    details: [preconditionFailure('SUSPENSION', `server:${serverId}`, message)],
   });
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { requireScope } from '../http/auth.ts';
-import { invalidFields, quotaExceeded } from '../http/errors.ts';
+import { invalidFields } from '../http/errors.ts';
 import { line, message, reply, rfc3339 } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Scope } from '../http/scopes.ts';
 import { newId } from '../kernel/ids.ts';
+import { quotaExceeded } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import { serverOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';

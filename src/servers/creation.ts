@@ -1,9 +1,8 @@
 import type { Cause } from '../../machines/server-types.ts';
-import { quotaExceeded } from '../http/errors.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { slugify } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';

@@ -1,6 +1,6 @@
 import type { ServerCommand, ServerState } from '../../machines/server-types.ts';
 import { inProgress } from '../jail/change-lock.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** For unknown servers and for those being deleted alike. */
@@ -19,12 +19,7 @@ export function notAllowed({ row, state, context }: ServerNow, command: ServerCo
     `${sentence} The server is ${state}.`,
     {
       metadata: { server: row.id, state, command: command.type },
-      details: [
-        {
-          '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
-          violations: [{ type: 'SERVER_STATE', subject: `server:${row.id}`, description: sentence }],
-        },
-      ],
+      details: [preconditionFailure('SERVER_STATE', `server:${row.id}`, sentence)],
     },
   );
 }

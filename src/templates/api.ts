@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { quotaExceeded } from '../http/errors.ts';
 import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Services } from '../http/services.ts';
 import { newId } from '../kernel/ids.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
 import { createServerFor } from '../servers/api/create-server.ts';

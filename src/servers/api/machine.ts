@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reply } from '../../http/fields.ts';
-import { StatusError } from '../../kernel/status.ts';
+import { notFound } from '../refusals.ts';
 import type { TransitionRow } from '../transition-rows.ts';
 import { ServerParams } from './messages.ts';
 import { serverOperation } from './operation.ts';
@@ -53,7 +53,7 @@ export const inspectMachine = serverOperation({
   reply: Machine,
 }).handle(async ({ params }, services) => {
   const view = await services.servers.inspect(params.id);
-  if (!view) throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: params });
+  if (!view) throw notFound(params.id);
   return { ...view, transitions: view.transitions.map(transitionView) };
 });
 

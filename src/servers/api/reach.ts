@@ -5,6 +5,7 @@ import { StatusError } from '../../kernel/status.ts';
 import { doerOf, recordDeed } from '../../people/audit/audit.ts';
 import { roleOn } from '../../people/members/members.ts';
 import type { Tx } from '../../store/store.ts';
+import { notFound } from '../refusals.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
 
@@ -20,9 +21,7 @@ export async function reachServer(
 ): Promise<{ server: ServerNow; role: Role }> {
   const server = await servers.get(id);
   const role = server && (await roleOn(store, principal, server.row));
-  if (!server || !role) {
-    throw new StatusError('NOT_FOUND', 'SERVER_NOT_FOUND', 'There is no such server.', { metadata: { id } });
-  }
+  if (!server || !role) throw notFound(id);
   requireRole(role, least);
   return { server, role };
 }

@@ -1,0 +1,23 @@
+import test from 'ava';
+import { preconditionFailure, quotaExceeded } from '../../src/kernel/status.ts';
+
+test('a used-up quota says whose it is, in the details and in what machines read', (t) => {
+  const error = quotaExceeded('MAX_SERVERS', 'account:acc_1', 'An account may have 3 servers.', { limit: '3' });
+  t.deepEqual([error.code, error.reason], ['RESOURCE_EXHAUSTED', 'MAX_SERVERS']);
+  t.deepEqual(error.options, {
+    metadata: { limit: '3' },
+    details: [
+      {
+        '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+        violations: [{ subject: 'account:acc_1', description: 'An account may have 3 servers.' }],
+      },
+    ],
+  });
+});
+
+test('a state in the way is told with its kind', (t) => {
+  t.deepEqual(preconditionFailure('FUNDS', 'account:acc_1', 'Add money.'), {
+    '@type': 'type.googleapis.com/google.rpc.PreconditionFailure',
+    violations: [{ type: 'FUNDS', subject: 'account:acc_1', description: 'Add money.' }],
+  });
+});
