@@ -1,3 +1,4 @@
+import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { deleteAccountLimits, listAccountLimits, saveAccountLimits } from './limit-rows.ts';
 
@@ -24,11 +25,9 @@ const NONE: OwnLimits = { maxRamMb: null, maxServers: null };
 
 /** Reads what has been set. Only the accounts that have limits of their own take memory. */
 export async function openAccountLimits(store: Store, defaults: Limits): Promise<AccountLimits> {
-  const own = new Map<string, OwnLimits>();
-  for (const { accountId, maxRamMb, maxServers } of await listAccountLimits(store)) {
-    own.set(accountId, { maxRamMb, maxServers });
-  }
-  const ownOf = (accountId: string) => own.get(accountId) ?? NONE;
+  const rows = await listAccountLimits(store);
+  const own = createRowCache(store, rows, ({ accountId, ...limits }) => [accountId, limits]);
+  const ownOf = (accountId: string) => own.of(accountId) ?? NONE;
 
   return {
     ownOf,
@@ -37,14 +36,16 @@ export async function openAccountLimits(store: Store, defaults: Limits): Promise
       return { maxRamMb: maxRamMb ?? defaults.maxRamMb, maxServers: maxServers ?? defaults.maxServers };
     },
     async set(accountId, { maxRamMb, maxServers }, also = async () => {}) {
-      const none = maxRamMb === null && maxServers === null;
-      await store.write(async (tx) => {
-        if (none) await deleteAccountLimits(tx, accountId);
-        else await saveAccountLimits(tx, { accountId, maxRamMb, maxServers });
+      if (maxRamMb === null && maxServers === null) {
+        return own.delete(accountId, async (tx) => {
+          await deleteAccountLimits(tx, accountId);
+          await also(tx);
+        });
+      }
+      await own.set(accountId, { maxRamMb, maxServers }, async (tx) => {
+        await saveAccountLimits(tx, { accountId, maxRamMb, maxServers });
         await also(tx);
       });
-      if (none) own.delete(accountId);
-      else own.set(accountId, { maxRamMb, maxServers });
     },
   };
 }

@@ -5,6 +5,7 @@ import { withTimeout } from '../kernel/timeout.ts';
 import { MIB } from '../kernel/units.ts';
 import { notFound } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
+import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { listServerDisks, saveQuotaOverride } from './rows.ts';
 import type { DiskUsage, Usage } from './usage.ts';
@@ -68,14 +69,12 @@ const NEAR = 0.9;
 /** Reads the overrides. Reservations are of this process: after its end the files tell what came of them. */
 export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuota> {
   const { store, clock, usage, tiers, find } = options;
-  const overrides = new Map<string, number>();
   const reserved = new Map<string, number>();
-  for (const { serverId, quotaOverrideMb } of await listServerDisks(store)) {
-    if (quotaOverrideMb > 0) overrides.set(serverId, quotaOverrideMb);
-  }
+  const rows = (await listServerDisks(store)).filter(({ quotaOverrideMb }) => quotaOverrideMb > 0);
+  const overrides = createRowCache(store, rows, ({ serverId, quotaOverrideMb }) => [serverId, quotaOverrideMb]);
 
   function limitMb({ id, ramMb }: Quoted): number {
-    return overrides.get(id) ?? (tiers.find((tier) => ramMb <= tier.ramMb) ?? tiers.at(-1))?.quotaMb ?? 0;
+    return overrides.of(id) ?? (tiers.find((tier) => ramMb <= tier.ramMb) ?? tiers.at(-1))?.quotaMb ?? 0;
   }
 
   function limitBytes(server: Quoted): number {
@@ -164,7 +163,7 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
       return {
         diskUsageMb: mbOf(found?.bytes ?? 0),
         diskUsageKnown: found !== undefined,
-        diskQuotaOverrideMb: overrides.get(server.id) ?? 0,
+        diskQuotaOverrideMb: overrides.of(server.id) ?? 0,
         diskQuotaEffectiveMb: limitMb(server),
         quotaExceeded: overBytes(server) > 0,
       };
@@ -183,12 +182,11 @@ export async function openDiskQuota(options: DiskQuotaOptions): Promise<DiskQuot
     },
 
     async setOverride(serverId, quotaMb, also) {
-      await store.write(async (tx) => {
+      const save = async (tx: Tx) => {
         await saveQuotaOverride(tx, serverId, quotaMb);
         await also(tx);
-      });
-      if (quotaMb > 0) overrides.set(serverId, quotaMb);
-      else overrides.delete(serverId);
+      };
+      await (quotaMb > 0 ? overrides.set(serverId, quotaMb, save) : overrides.delete(serverId, save));
     },
 
     async reserve(serverId, bytes) {

@@ -1,3 +1,4 @@
+import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type WakePolicyRow, listWakePolicies, saveWakePolicy } from './rows.ts';
 
@@ -18,17 +19,17 @@ export interface WakePolicies {
 const ANYONE: WakePolicy = Object.freeze({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' });
 
 export async function openWakePolicies(store: Store): Promise<WakePolicies> {
-  const policies = new Map((await listWakePolicies(store)).map(({ serverId, ...policy }) => [serverId, policy]));
+  const rows = await listWakePolicies(store);
+  const policies = createRowCache(store, rows, ({ serverId, ...policy }) => [serverId, policy]);
   return {
-    of: (serverId) => policies.get(serverId) ?? ANYONE,
+    of: (serverId) => policies.of(serverId) ?? ANYONE,
     async set(serverId, { mode, maxWakesPerDay, asleepMotd, maintenanceText }, also) {
       const policy = { mode, maxWakesPerDay, asleepMotd, maintenanceText };
-      await store.write(async (tx) => {
+      await policies.set(serverId, policy, async (tx) => {
         await saveWakePolicy(tx, { serverId, ...policy });
         await also(tx);
       });
-      policies.set(serverId, policy);
     },
-    forget: (serverId) => void policies.delete(serverId),
+    forget: (serverId) => policies.forget(serverId),
   };
 }

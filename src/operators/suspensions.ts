@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type SuspensionRow, deleteSuspension, listSuspensions, saveSuspension } from './suspension-rows.ts';
 
@@ -27,42 +28,37 @@ export interface SuspensionsOptions {
  * stops those that run: the process may have died between the decision and the stop.
  */
 export async function openSuspensions({ store, clock, servers }: SuspensionsOptions): Promise<Suspensions> {
-  const suspended = new Map<string, SuspensionRow>();
-  for (const row of await listSuspensions(store)) suspended.set(row.serverId, row);
+  const suspended = createRowCache(store, await listSuspensions(store), (row) => [row.serverId, row]);
   servers.observe((id, now) => {
-    if (now === null || now.state === 'deleting') suspended.delete(id);
+    if (now === null || now.state === 'deleting') suspended.forget(id);
   });
   servers.checkWakes(
     async () =>
       ({ row: { id } }) => {
-        const found = suspended.get(id);
+        const found = suspended.of(id);
         if (found !== undefined) throw isSuspended(found);
       },
     [...WAKES, ...INSTALLS],
   );
   for (const now of servers.live()) {
     const { row, state } = now;
-    const found = suspended.get(row.id);
+    const found = suspended.of(row.id);
     if (found === undefined || state === 'deleting' || !reserves(now)) continue;
     const cause: Cause = { kind: 'operator', id: found.userId, note: `suspended: ${found.reason}` };
     await servers.send(row.id, { type: 'STOP', at: clock.now(), cause });
   }
 
   return {
-    of: (serverId) => suspended.get(serverId),
-    async set(row, also) {
-      await store.write(async (tx) => {
+    of: (serverId) => suspended.of(serverId),
+    set: (row, also) =>
+      suspended.set(row.serverId, row, async (tx) => {
         await saveSuspension(tx, row);
         await also(tx);
-      });
-      suspended.set(row.serverId, row);
-    },
-    async lift(serverId, also) {
-      await store.write(async (tx) => {
+      }),
+    lift: (serverId, also) =>
+      suspended.delete(serverId, async (tx) => {
         if (await deleteSuspension(tx, serverId)) await also(tx);
-      });
-      suspended.delete(serverId);
-    },
+      }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { createMutex } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { requireServer } from '../servers/rows.ts';
+import { createRowCache } from '../store/row-cache.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type ServerPortRow, deleteServerPort, insertServerPort, listServerPorts } from './rows.ts';
 
@@ -44,17 +45,16 @@ const MAX_PORTS = 8;
 /** Reads what has been given out. Only the servers that have ports take memory. */
 export async function openServerPorts(options: ServerPortsOptions): Promise<ServerPorts> {
   const { store, range, isFree, reserved = new Set(), offered = true } = options;
-  const given = new Map<number, ServerPortRow>();
-  for (const row of await listServerPorts(store)) given.set(row.hostPort, row);
+  const given = createRowCache(store, await listServerPorts(store), (row) => [row.hostPort, row]);
   const withLock = createMutex();
 
   const of = (serverId: string) =>
-    [...given.values()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
+    [...given.all()].filter((row) => row.serverId === serverId).toSorted((a, b) => a.slot - b.slot);
 
   /** The lowest one that is free. */
   async function choose(proto: ServerPort['proto']): Promise<number> {
     for (let port = range.from; port <= range.to; port++)
-      if (!given.has(port) && (await isFree(port, proto))) return port;
+      if (given.of(port) === undefined && (await isFree(port, proto))) return port;
     throw new StatusError('RESOURCE_EXHAUSTED', 'NO_FREE_PORT', 'All ports of this machine are given out.');
   }
 
@@ -90,12 +90,11 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
         checkTarget(wanted);
         const slot = slotFor(serverId, wanted);
         const row = { hostPort: await choose(wanted.proto), serverId, slot, ...wanted };
-        await store.write(async (tx) => {
+        await given.set(row.hostPort, row, async (tx) => {
           await requireServer(tx, serverId);
           await insertServerPort(tx, row);
           await record(tx);
         });
-        given.set(row.hostPort, row);
       }),
 
     remove: (serverId, slot, record) =>
@@ -105,11 +104,10 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
           const metadata = { slot: String(slot) };
           throw new StatusError('NOT_FOUND', 'PORT_NOT_FOUND', 'The server has no port in this slot.', { metadata });
         }
-        await store.write(async (tx) => {
+        await given.delete(row.hostPort, async (tx) => {
           await deleteServerPort(tx, row.hostPort);
           await record(tx);
         });
-        given.delete(row.hostPort);
       }),
 
     forget: (serverId) =>
@@ -119,7 +117,7 @@ export async function openServerPorts(options: ServerPortsOptions): Promise<Serv
         await store.write(async (tx) => {
           for (const { hostPort } of rows) await deleteServerPort(tx, hostPort);
         });
-        for (const { hostPort } of rows) given.delete(hostPort);
+        for (const { hostPort } of rows) given.forget(hostPort);
       }),
   };
 }
