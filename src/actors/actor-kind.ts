@@ -33,8 +33,11 @@ export interface LiveActor<T extends ActorTypes> {
   snapshot: T['snapshot'];
   /** Settles when `snapshot` and `row` are stored; rejects where they are not, and then neither ever was. */
   stored: Promise<unknown>;
-  /** `gone`: passivated or undone; whoever still holds it takes no decision on it. */
-  phase: 'settled' | 'storing' | 'gone';
+  /**
+   * `failing`: a write of it has failed, or its machine has, and it goes once those are told whose writes are committed together;
+   * none behind it is stored. `gone`: passivated or undone; whoever still holds it takes no decision on it.
+   */
+  phase: 'settled' | 'storing' | 'failing' | 'gone';
   /** How many decide about it right now: it stays for them. */
   users: number;
   usedAt: number;
@@ -66,12 +69,15 @@ export interface StoredStep<T extends ActorTypes> {
 export interface ActorKind<T extends ActorTypes> {
   /** For the log. */
   name: MachineStep['kind'];
-  /** For how long an actor stays in memory after its last use, and how many do; absent: as long as it invokes something. */
+  /**
+   * For how long an actor stays in memory after its last use, and how many do, for actors that invoke nothing and whose `save`
+   * finds out that it is Outdated: they go by age alone. Absent: an actor stays as long as it invokes something.
+   */
   keep?: { ms: number; most: number };
   read(id: string): Promise<T['row'] | undefined>;
   /** Its actor where the row has it, not yet started. Throws for a state that this version does not know. */
   revive(row: T['row'], inspect: (inspection: InspectionEvent) => void): HostedActor<T>;
-  /** Undefined for a step that is not worth a write. */
+  /** Undefined for a step that is not worth a write. One that `give` implies something with may lead nowhere. */
   step(taken: TakenStep<T>): StoredStep<T> | undefined;
   /** What others are shown. */
   show(row: T['row'], snapshot: T['snapshot']): T['now'];

@@ -1,4 +1,4 @@
-import type { AnyMachineSnapshot, InspectionEvent } from 'xstate';
+import type { AnyMachineSnapshot, EventObject, InspectionEvent } from 'xstate';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Store, Tx } from '../store/store.ts';
@@ -96,7 +96,9 @@ export class DurableActors<T extends ActorTypes> {
     let value: R | undefined;
     live.implied = implied && (async (tx, snapshot) => void (value = await implied(tx, snapshot)));
     live.actor.send(event);
-    if (live.implied !== undefined && live.phase !== 'gone') this.#write(live, { save: async () => {} });
+    // It stays where it was, or what changed is not worth a write of its own.
+    if (live.implied !== undefined)
+      this.#write(live, this.#step(live, live.snapshot, event) ?? { save: async () => {} });
     await live.stored;
     return value;
   }
@@ -110,8 +112,7 @@ export class DurableActors<T extends ActorTypes> {
 
   /** It is not settled before a write about it, which is no step, has ended. That must not reject. */
   hold(live: LiveActor<T>, write: Promise<unknown>): void {
-    live.phase = 'storing';
-    live.stored = write;
+    begin(live, write);
     void write.then(() => this.#settle(live, write));
   }
 
@@ -243,25 +244,33 @@ export class DurableActors<T extends ActorTypes> {
     const status = statusOf(after);
     if (after === before || status === 'error') return;
     live.snapshot = after;
-    const event = inspection.event as T['event'];
-    const { row } = live;
-    const persisted = () => live.actor.getPersistedSnapshot();
-    const step = event.type === 'xstate.init' ? undefined : this.#kind.step({ row, before, after, event, persisted });
+    const { event } = inspection;
+    const step = event.type === 'xstate.init' ? undefined : this.#step(live, before, event);
     if (step !== undefined) this.#write(live, step);
     this.announce(id, status === 'done' ? null : this.show(live));
+  }
+
+  #step(live: LiveActor<T>, before: T['snapshot'], event: EventObject): StoredStep<T> | undefined {
+    const { row, snapshot: after, actor } = live;
+    return this.#kind.step({ row, before, after, event, persisted: () => actor.getPersistedSnapshot() });
   }
 
   #write(live: LiveActor<T>, { fields, save, told }: StoredStep<T>): void {
     const { snapshot, implied } = live;
     live.implied = undefined;
     live.row = { ...live.row, ...fields };
-    live.phase = 'storing';
     const write = this.#store.write(async (tx) => {
-      if (live.phase === 'gone') throw new Outdated('a change before this one could not be stored');
-      await save(tx);
-      await implied?.(tx, snapshot);
+      if (live.phase !== 'storing') throw new Outdated('a change before this one could not be stored');
+      try {
+        await save(tx);
+        await implied?.(tx, snapshot);
+      } catch (error) {
+        // Nobody is told before the writes beside it are committed; what stands behind it must not be one of them.
+        live.phase = 'failing';
+        throw error;
+      }
     });
-    live.stored = write;
+    begin(live, write);
     write.then(
       () => {
         if (told !== undefined) this.feed.tell(told);
@@ -272,7 +281,7 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   #settle(live: LiveActor<T>, write: Promise<unknown>): void {
-    if (live.stored !== write || live.phase === 'gone') return;
+    if (live.stored !== write || live.phase !== 'storing') return;
     live.phase = 'settled';
     this.#passivate(live);
   }
@@ -303,9 +312,11 @@ export class DurableActors<T extends ActorTypes> {
   }
 
   #failed(live: LiveActor<T>, error: unknown): void {
-    live.stored = Promise.reject(error);
-    live.stored.catch(() => {});
-    this.#undo(live, error, 'a machine failed; going back to the stored state');
+    const rejected = () => Promise.reject(error);
+    live.phase = 'failing';
+    live.implied = undefined;
+    live.stored = live.stored.then(rejected, rejected);
+    live.stored.catch(() => this.#undo(live, error, 'a machine failed; going back to the stored state'));
   }
 
   #undo(live: LiveActor<T>, error: unknown, what: string): void {
@@ -341,6 +352,11 @@ export function requireSame<T extends ActorTypes>(
 ): void {
   if (live.phase === 'gone' || live.stored !== was.stored || live.snapshot !== was.snapshot)
     throw new Outdated('the actor is not where it was');
+}
+
+function begin<T extends ActorTypes>(live: LiveActor<T>, write: Promise<unknown>): void {
+  if (live.phase === 'settled') live.phase = 'storing';
+  live.stored = write;
 }
 
 function statusOf({ status }: AnyMachineSnapshot): AnyMachineSnapshot['status'] {

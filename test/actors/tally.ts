@@ -67,7 +67,7 @@ export interface TallyTypes {
 }
 export type Tallies = DurableActors<TallyTypes>;
 
-/** How a write ends: as it should, refused before it began, undone at its end, or stored without its caller hearing so. */
+/** How a write ends: as it should, refused before it began, undone at its end, or stored without anybody hearing so. */
 export type Fate = 'stored' | 'refused' | 'undone' | 'unheard';
 
 /** The caller cannot know whether it was stored. */
@@ -110,40 +110,70 @@ export interface TallyOptions {
   /** The effect, once it is let through. */
   count: (input: { id: string; n: number }) => Promise<void>;
   keep?: ActorKind<TallyTypes>['keep'];
+  /** Whether a write finds out that the row is not where its step began. Default: it does. */
+  isChecked?: boolean;
 }
 
-export function tallyProcess({ disk, clock, count, keep }: TallyOptions): TallyProcess {
+interface Waiting {
+  work: (tx: Tx) => Promise<unknown>;
+  resolve: (value: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+export function tallyProcess({ disk, clock, count, keep, isChecked = true }: TallyOptions): TallyProcess {
   let isDead = false;
   let line: Promise<unknown> = Promise.resolve();
+  const waiting: Waiting[] = [];
   const alive = async () => {
     await turn();
     if (isDead) await new Promise(() => {});
   };
 
-  function mishap(error: Error): Error {
-    disk.mishaps += 1;
-    return error;
+  /** As the store does it: writes that wait together are committed together, and nobody is told before. */
+  async function commit(): Promise<void> {
+    await alive();
+    const staged = new Map<string, TallyRow>();
+    const tell: (() => void)[] = [];
+    let isHeard = true;
+    for (const { work, resolve, reject } of waiting.splice(0)) {
+      const fate = disk.fates.shift() ?? 'stored';
+      isHeard &&= fate !== 'unheard';
+      try {
+        if (fate === 'refused') throw new Error('refused');
+        const changed = new Map(staged);
+        const value = await work(txOn(changed));
+        await alive();
+        if (fate === 'undone') throw new Error('undone');
+        for (const [id, row] of changed) staged.set(id, row);
+        tell.push(() => (isHeard ? resolve(value) : reject(new Unheard())));
+      } catch (error) {
+        tell.push(() => {
+          // One that finds out that it builds on nothing is none of its own.
+          if (!(error instanceof Outdated)) disk.mishaps += 1;
+          reject(error);
+        });
+      }
+    }
+    for (const [id, row] of staged) disk.rows.set(id, row);
+    await alive();
+    if (!isHeard) disk.mishaps += 1;
+    for (const each of tell) each();
   }
 
-  async function commit<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    await alive();
-    const fate = disk.fates.shift() ?? 'stored';
-    if (fate === 'refused') throw mishap(new Error('refused'));
-    const staged: TallyRow[] = [];
-    const run: Tx['run'] = async (_, [row]: unknown[] = []) => staged.push(row as TallyRow);
-    const value = await work({ run } as Tx);
-    await alive();
-    if (fate === 'undone') throw mishap(new Error('undone'));
-    for (const row of staged) disk.rows.set(row.id, row);
-    await alive();
-    if (fate === 'unheard') throw mishap(new Unheard());
-    return value;
+  /** `query` gives the row of an id, `run` stores a row. */
+  function txOn(rows: Map<string, TallyRow>): Tx {
+    return {
+      query: async <R>(_: string, [id]: unknown[] = []) =>
+        [rows.get(id as string) ?? disk.rows.get(id as string)] as R[],
+      run: async (_, [row]: unknown[] = []) => rows.set((row as TallyRow).id, row as TallyRow).size,
+    } as Tx;
   }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const written = line.then(() => commit(work));
-    line = written.catch(() => {});
-    return written;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+    line = line.then(commit);
+    return promise;
   }
 
   const kind = (actors: Tallies): ActorKind<TallyTypes> => ({
@@ -169,7 +199,8 @@ export function tallyProcess({ disk, clock, count, keep }: TallyOptions): TallyP
       return {
         fields: { snapshot },
         save: async (tx) => {
-          if (disk.rows.get(row.id)?.snapshot !== row.snapshot) throw new Outdated();
+          const [stored] = await tx.query<TallyRow>('', [row.id]);
+          if (isChecked && stored?.snapshot !== row.snapshot) throw new Outdated();
           await tx.run('', [{ ...row, snapshot }]);
         },
         told: () => ({ id: row.id, kind: 'server', at: 0, event: event.type, from: '', to: '', ...paths, cause }),

@@ -124,6 +124,21 @@ test('what could not be stored has not happened', async (t) => {
   await w.reach('lobby', 'running');
 });
 
+test('a command behind one whose write is refused, in the same commit, has not happened either', async (t) => {
+  const onStep = async (_: unknown, __: unknown, { event }: { event: string }) => {
+    if (event === 'START') throw new Error('no room');
+  };
+  const w = await world(t, { onStep });
+  await w.create('lobby');
+  const given = await Promise.allSettled([w.command('lobby', 'START'), w.command('lobby', 'STOP')]);
+  t.deepEqual(
+    given.map((each) => (each.status === 'rejected' ? codeOf(each.reason) : each.value.state)),
+    ['UNAVAILABLE UNAVAILABLE', 'UNAVAILABLE UNAVAILABLE'],
+  );
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+  t.deepEqual((await w.servers.inspect('lobby'))?.transitions, []);
+});
+
 for (const failure of ['fail', 'unreadable'] as const) {
   test(`a game that ends while the database is out of order (${failure}) is started again once it is back`, async (t) => {
     let gate!: ReturnType<typeof stoppable>['state'];

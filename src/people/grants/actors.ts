@@ -1,4 +1,5 @@
-import { type Actor, createActor } from 'xstate';
+import { isDeepStrictEqual } from 'node:util';
+import { createActor } from 'xstate';
 import {
   type GrantAnswer,
   type GrantContext,
@@ -8,161 +9,107 @@ import {
   grantAnswer,
 } from '../../../machines/device-grant.ts';
 import type { Cause } from '../../../machines/server-types.ts';
-import { type MachineStep, type StepFeed, createStepFeed, pathOf } from '../../actors/machine-step.ts';
+import { type ActorKind, Outdated, type StoredStep, type TakenStep } from '../../actors/actor-kind.ts';
+import { DurableActors } from '../../actors/durable-actors.ts';
+import { type MachineStep, pathOf } from '../../actors/machine-step.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
-import type { Store, Tx } from '../../store/store.ts';
-import { isAdmitted } from '../apps/clients.ts';
+import type { Sql, Store, Tx } from '../../store/store.ts';
 import { withChange } from './history.ts';
 import { type GrantRow, advanceGrant, getGrant } from './rows.ts';
 
-/** What an event led a grant to, as the write that stores it sees it. */
-export interface GrantStep {
-  tx: Tx;
-  row: GrantRow;
-  answer: GrantAnswer;
-  context: GrantContext;
-  /** Absent where the state is still the same. */
-  change: MachineStep | undefined;
-}
-
-/** One grant that was heard of lately. */
-export interface LiveGrant {
+/** One grant as it is now. */
+export interface GrantNow {
   answer: GrantAnswer;
   context: GrantContext;
 }
 
-/** What an event is made from, within the write that stores what follows from it. */
-export interface GrantFacts {
+/** Where an event led a grant, as the write that stores it sees it. */
+export interface GrantStep extends GrantNow {
   tx: Tx;
   row: GrantRow;
-  /** Whether its client may go on. */
-  admitted: boolean;
+  /** Whether the state is another one than before. */
+  isChange: boolean;
 }
 
-export type GrantEventOf = (facts: GrantFacts) => GrantEvent | Promise<GrantEvent>;
+/** An event for a grant. */
+export interface GrantMessage<Facts, T> {
+  cause: Cause;
+  /** What the event is made from. Read before it is given, and again in the write that stores it, where it must still hold. */
+  facts: (db: Sql, row: GrantRow) => Promise<Facts>;
+  event: (facts: Facts) => GrantEvent;
+  /** What else is done in that write. */
+  follow: (step: GrantStep, facts: Facts) => Promise<T>;
+}
 
 /** The actors of those grants that are being polled or decided. */
-export interface GrantActors {
-  /**
-   * Gives an event to the grant that `find` finds, and resolves once that is stored, with what `follow` made of it in the
-   * same write; undefined where there is no such grant. NOT_FOUND GRANT_NOT_FOUND where it does not wait for a decision (any
-   * more), FAILED_PRECONDITION CLIENT_DISABLED; UNAVAILABLE where nothing could be stored, and then nothing has happened.
-   */
-  send<T>(
-    find: () => Promise<GrantRow | undefined>,
-    event: GrantEventOf,
-    follow: (step: GrantStep) => Promise<T>,
-    cause: Cause,
-  ): Promise<T | undefined>;
-  live(): LiveGrant[];
-  /** Every change of a state, once it is stored. */
-  feed: StepFeed;
-}
+export type GrantActors = DurableActors<GrantTypes>;
 
-interface Entry {
+interface GrantTypes {
   row: GrantRow;
-  actor: Actor<typeof deviceGrantMachine>;
-  /** The snapshot in the database that `actor` is at, or has come from in the present write. */
-  stored: string;
-  usedAt: number;
-  /** Let go of, or undone: never to be asked again. */
-  dropped: boolean;
+  snapshot: GrantSnapshot;
+  event: GrantEvent & { cause: Cause };
+  now: GrantNow;
 }
 
-/** The actor is not where the database has its grant: nothing was done. */
-class Outrun extends Error {}
-
-const ATTEMPTS = 5;
 /** Longer than two polls are apart. */
 const IDLE_MS = MINUTE_MS;
 const MOST_LIVE = 10_000;
 
-/**
- * A grant gets its events in the line of the store's writes, each within the one write that stores its snapshot and all
- * that follows, a token included. It gets them only where its actor is at what the database holds, and the update holds
- * only from there; otherwise, or where the write fails, the actor is dropped and the grant loaded anew.
- */
 export function createGrantActors({ store, clock, log }: { store: Store; clock: Clock; log: Log }): GrantActors {
-  /** In order of last use. */
-  const entries = new Map<string, Entry>();
-  const feed = createStepFeed();
-
-  function entryOf(row: GrantRow): Entry {
-    const entry = entries.get(row.id) ?? revive(row, log);
-    entry.usedAt = clock.now();
-    entries.delete(row.id);
-    entries.set(row.id, entry);
-    evict();
-    return entry;
-  }
-
-  function evict(): void {
-    for (const entry of entries.values()) {
-      if (entries.size <= MOST_LIVE && Math.abs(clock.now() - entry.usedAt) < IDLE_MS) return;
-      drop(entry);
-    }
-  }
-
-  function drop(entry: Entry): void {
-    entry.dropped = true;
-    if (entries.get(entry.row.id) === entry) entries.delete(entry.row.id);
-    entry.actor.stop();
-  }
-
-  async function advance(tx: Tx, entry: Entry, eventOf: GrantEventOf, cause: Cause): Promise<GrantStep> {
-    const { actor, row, stored } = entry;
-    const present = await getGrant(tx, row.id);
-    // An actor may hold what a write in front of this one could not store.
-    if (present?.snapshot !== stored) throw new Outrun('the actor is not where its grant is');
-    const event = await eventOf({ tx, row: present, admitted: await isAdmitted(tx, row.clientId) });
-    if (entry.dropped) throw new Outrun('the actor was let go of meanwhile');
-    const before = actor.getSnapshot();
-    if (!before.can(event)) throw refusal(before, event);
-    actor.send(event);
-    const after = actor.getSnapshot();
-    const { context } = after;
-    const answer = grantAnswer(after);
-    const snapshot = JSON.stringify(actor.getPersistedSnapshot());
-    const change = changeOf(before, after, event, cause);
-    if (snapshot !== stored) {
-      const { changedAt, history } = present;
-      const noted = change ? { changedAt: change.at, history: withChange(history, change) } : { changedAt, history };
-      const step = { snapshot, state: answer, userId: context.userId, ...noted };
-      if (!(await advanceGrant(tx, row.id, stored, step))) throw new Outrun('another process was faster');
-      entry.stored = snapshot;
-    }
-    return { tx, row, answer, context, change };
-  }
-
-  return {
-    feed,
-    async send(find, event, follow, cause) {
-      for (let attempt = 1; ; attempt++) {
-        const row = await find();
-        if (!row) return undefined;
-        const entry = entryOf(row);
-        try {
-          const { followed, change } = await store.write(async (tx) => {
-            const step = await advance(tx, entry, event, cause);
-            return { followed: await follow(step), change: step.change };
-          });
-          if (change) feed.tell(() => change);
-          return followed;
-        } catch (error) {
-          drop(entry);
-          if (!(error instanceof Outrun) || attempt === ATTEMPTS) throw error;
-        }
-      }
+  const kind: ActorKind<GrantTypes> = {
+    name: 'grant',
+    keep: { ms: IDLE_MS, most: MOST_LIVE },
+    read: (id) => getGrant(store, id),
+    revive(row, inspect) {
+      const snapshot = JSON.parse(row.snapshot) as GrantSnapshot;
+      const { value, context } = snapshot;
+      // Throws for a state that this version does not know; an actor would only fail later.
+      deviceGrantMachine.resolveState({ value, context });
+      const { id, clientId, createdAt: at } = row;
+      return createActor(deviceGrantMachine, { input: { id, clientId, scope: context.scope, at }, snapshot, inspect });
     },
-    live: () =>
-      [...entries.values()].map(({ actor }) => {
-        const snapshot = actor.getSnapshot();
-        return { answer: grantAnswer(snapshot), context: snapshot.context };
-      }),
+    step: storedStep,
+    show: (_, snapshot) => ({ answer: grantAnswer(snapshot), context: snapshot.context }),
+    showDormant,
   };
+  return new DurableActors({ store, clock, log, kind: () => kind });
+}
+
+/**
+ * Gives an event to a grant and resolves once that is stored, with what `follow` made of it in the same write; undefined where
+ * there is no such grant. NOT_FOUND GRANT_NOT_FOUND where it does not wait for a decision (any more), FAILED_PRECONDITION
+ * CLIENT_DISABLED; UNAVAILABLE where nothing could be stored, and then nothing has happened.
+ */
+export async function sendToGrant<Facts, T>(
+  { store, actors }: { store: Sql; actors: GrantActors },
+  id: string,
+  { cause, facts, event, follow }: GrantMessage<Facts, T>,
+): Promise<T | undefined> {
+  return actors.use(id, async (live) => {
+    const { row } = live;
+    const known = await facts(store, row);
+    const { snapshot: before, phase } = live;
+    if (phase === 'gone') throw new Outdated();
+    const given = event(known);
+    if (!before.can(given)) {
+      await actors.settled(live);
+      throw refusal(before, given);
+    }
+    return actors.give(live, { ...given, cause }, async (tx, after) => {
+      if (!isDeepStrictEqual(await facts(tx, row), known)) throw new Outdated();
+      const isChange = pathOf(before.value) !== pathOf(after.value);
+      return follow({ tx, row, answer: grantAnswer(after), context: after.context, isChange }, known);
+    });
+  });
+}
+
+/** A grant as its row alone shows it. */
+export function showDormant({ state, snapshot }: GrantRow): GrantNow {
+  const { context } = JSON.parse(snapshot) as GrantSnapshot;
+  return { answer: state as GrantAnswer, context };
 }
 
 /** The same for codes and grants that never were, are over, or were used. */
@@ -174,31 +121,36 @@ export function grantNotFound(): StatusError {
   );
 }
 
-function revive(row: GrantRow, log: Log): Entry {
-  const snapshot = JSON.parse(row.snapshot) as GrantSnapshot;
-  const { value, context } = snapshot;
-  // Throws for a state that this version does not know; an actor would only fail later.
-  deviceGrantMachine.resolveState({ value, context });
-  const { id, clientId, createdAt: at } = row;
-  const actor = createActor(deviceGrantMachine, {
-    input: { id, clientId, scope: context.scope, at },
-    snapshot,
-  });
-  actor.subscribe({ error: (error) => log.error({ grant: id, err: error }, 'a machine failed') });
-  actor.start();
-  return { row, actor, stored: row.snapshot, usedAt: 0, dropped: false };
-}
-
-function changeOf(
-  before: GrantSnapshot,
-  after: GrantSnapshot,
-  { type, at }: GrantEvent,
-  cause: Cause,
-): MachineStep | undefined {
+/**
+ * Stored only where the row is where the step began: another process may have been faster. So is what follows from a step after
+ * which all is as it was.
+ */
+function storedStep({
+  row,
+  before,
+  after,
+  event: { type, at, cause },
+  persisted,
+}: TakenStep<GrantTypes> & { event: GrantTypes['event'] }): StoredStep<GrantTypes> {
+  const snapshot = JSON.stringify(persisted());
   const [fromPath, toPath] = [pathOf(before.value), pathOf(after.value)];
-  if (fromPath === toPath) return undefined;
   const [from, to] = [grantAnswer(before), grantAnswer(after)];
-  return { id: after.context.id, kind: 'grant', at, event: type, from, to, fromPath, toPath, cause };
+  const { id, changedAt, history } = row;
+  const step: MachineStep = { id, kind: 'grant', at, event: type, from, to, fromPath, toPath, cause };
+  const isChange = fromPath !== toPath;
+  const noted = isChange ? { changedAt: at, history: withChange(history, step) } : { changedAt, history };
+  const fields = { snapshot, state: to, userId: after.context.userId, ...noted };
+  return {
+    fields,
+    async save(tx) {
+      const isThere =
+        snapshot === row.snapshot
+          ? (await getGrant(tx, id))?.snapshot === snapshot
+          : await advanceGrant(tx, id, row.snapshot, fields);
+      if (!isThere) throw new Outdated();
+    },
+    told: isChange ? () => step : undefined,
+  };
 }
 
 function refusal(before: GrantSnapshot, event: GrantEvent): StatusError {

@@ -2,7 +2,7 @@ import { createActor } from 'xstate';
 import {
   EXPIRES_IN_MS,
   type GrantAnswer,
-  type GrantSnapshot,
+  type GrantEvent,
   deviceGrantMachine,
   grantAnswer,
   isWaiting,
@@ -18,10 +18,10 @@ import { isDuplicate } from '../../store/errors.ts';
 import type { Secret } from '../../store/secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientRow } from '../apps/client-rows.ts';
-import { findClient, scopeOf } from '../apps/clients.ts';
+import { findClient, isAdmitted, scopeOf } from '../apps/clients.ts';
 import { type Doer, recordDeed } from '../audit/audit.ts';
 import { requireRoomForKey } from '../keys/own-keys.ts';
-import { type GrantEventOf, type LiveGrant, createGrantActors, grantNotFound } from './actors.ts';
+import { type GrantNow, createGrantActors, grantNotFound, sendToGrant, showDormant } from './actors.ts';
 import { type GrantedToken, redeem } from './grant-tokens.ts';
 import { createHandouts } from './handouts.ts';
 import { DEVICE, withChange } from './history.ts';
@@ -107,7 +107,7 @@ export interface Grants {
   /** Tells every change of the state of every grant once it is stored. Returns the cancellation. */
   follow(listener: StepListener): () => void;
   /** Those in memory, for operators. */
-  live(): LiveGrant[];
+  live(): GrantNow[];
   /** To be called once at the start: forgets in a minute the tokens whose answers the process before this one has lost. */
   sweepLater(): void;
 }
@@ -127,7 +127,7 @@ const KEPT_MS = HOUR_MS;
 const PURGED_AT_ONCE = 50;
 const USER_AGENT_CHARS = 256;
 
-/** Device grants from start to token. What is live, and how each step is stored: `grant-actors.ts`. */
+/** Device grants from start to token. How each step is stored: `actors.ts`. */
 export function createGrants({ store, clock, secret, log }: GrantsOptions): Grants {
   const actors = createGrantActors({ store, clock, log });
   const handouts = createHandouts({ store, clock, log });
@@ -151,11 +151,16 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
     }
   }
 
-  async function decide(id: string, { doer, accountId, cause }: Decision, event: GrantEventOf): Promise<void> {
-    const decided = await actors.send(
-      () => rows.getGrant(store, id),
+  async function decide(
+    id: string,
+    { doer, accountId, cause }: Decision,
+    event: (facts: { admitted: boolean }) => GrantEvent,
+  ): Promise<void> {
+    const decided = await sendToGrant({ store, actors }, id, {
+      cause,
+      facts: async (db, { clientId }) => ({ admitted: await isAdmitted(db, clientId) }),
       event,
-      async ({ tx, row: { clientId }, answer }) => {
+      async follow({ tx, row: { clientId }, answer }) {
         const at = clock.now();
         if (answer === 'approved' && clientId === null) await requireRoomForKey(tx, accountId, at);
         const action = answer === 'approved' ? 'grant.approve' : 'grant.deny';
@@ -164,8 +169,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
         await recordDeed(tx, doer, { action, accountId, detail, at });
         return answer;
       },
-      cause,
-    );
+    });
     if (decided === undefined) throw grantNotFound();
     log.info({ grant: id, user: doer.userId }, 'device grant %s', decided);
   }
@@ -206,28 +210,26 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       const deviceHash = hashToken(deviceCode);
       const at = clock.now();
       const handout = handouts.of(deviceCode);
-      let lost: GrantedToken | undefined;
-      const asked = actors.send(
-        async () => {
-          const row = await rows.getGrantByDevice(store, deviceHash);
-          return clientId === undefined || clientId === row?.clientId ? row : undefined;
-        },
-        async ({ tx, row, admitted }) => {
-          lost = await handout.lost(tx, row);
-          return { type: 'POLL', at, admitted, lost: lost !== undefined };
-        },
-        async ({ tx, row: { id, userAgent }, answer, context: { clientId, scope, userId }, change }) => {
+      const found = await rows.getGrantByDevice(store, deviceHash);
+      if (!found || (clientId !== undefined && clientId !== found.clientId)) return { error: 'invalid_grant' };
+      const asked = sendToGrant({ store, actors }, found.id, {
+        cause: DEVICE,
+        facts: async (db, row) => ({
+          admitted: await isAdmitted(db, row.clientId),
+          lost: await handout.lost(db, row),
+        }),
+        event: ({ admitted, lost }) => ({ type: 'POLL', at, admitted, lost: lost !== undefined }),
+        async follow({ tx, row: { id, userAgent }, answer, context: { clientId, scope, userId }, isChange }, { lost }) {
           if (answer !== 'redeemed') return { error: answer as PollError };
           handout.begin(id);
           // Still where it was: its token was made by an earlier poll.
-          if (!change && lost) return lost;
+          if (!isChange && lost) return lost;
           if (userId === null) throw new Error('a grant was redeemed that nobody had approved');
           const token = await redeem(tx, { clientId, scope, userId, userAgent, at });
           await handout.keep(tx, id, token, at);
           return token;
         },
-        DEVICE,
-      );
+      });
       // Without a write there is no token; the poll's caller hears of that.
       void asked.then(
         async () => handout.end(await received),
@@ -244,7 +246,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
       const client = row.clientId === null ? null : await findClient(store, row.clientId);
       if (client === undefined) return undefined;
       const { id, ip, userAgent, createdAt, expiresAt } = row;
-      const { context } = JSON.parse(row.snapshot) as GrantSnapshot;
+      const { context } = showDormant(row);
       return {
         id,
         userCode,

@@ -2,7 +2,7 @@ import { ASK_AGAIN_MS } from '../../../machines/device-grant.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { openSealedText, sealText } from '../../kernel/sealed-text.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import type { Sql, Store, Tx } from '../../store/store.ts';
 import type { GrantedToken } from './grant-tokens.ts';
 import type { GrantRow } from './rows.ts';
 import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedToken } from './token-rows.ts';
@@ -10,7 +10,7 @@ import { deleteOldSealedTokens, deleteSealedToken, getSealedToken, insertSealedT
 /** One answer with a token, from its write until it is received or lost. */
 export interface Handout {
   /** The token of a redeemed grant if it was not received, nor is on its way to somebody in this process. */
-  lost(tx: Tx, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
+  lost(db: Sql, row: Pick<GrantRow, 'id' | 'state'>): Promise<GrantedToken | undefined>;
   /** Keeps a fresh token, encrypted, in the write that makes it. */
   keep(tx: Tx, grantId: string, token: GrantedToken, at: number): Promise<void>;
   /** From now on this answer is the one that is on its way. */
@@ -59,9 +59,9 @@ export function createHandouts({ store, clock, log }: { store: Store; clock: Clo
   function of(deviceCode: string): Handout {
     let grantId: string | undefined;
     const handout: Handout = {
-      async lost(tx, { id, state }) {
+      async lost(db, { id, state }) {
         if (state !== 'redeemed' || begun.has(id)) return undefined;
-        const kept = await getSealedToken(tx, id);
+        const kept = await getSealedToken(db, id);
         const text = kept && openSealedText(deviceCode, PURPOSE, kept.sealed);
         return text === undefined ? undefined : (JSON.parse(text) as GrantedToken);
       },
