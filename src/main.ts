@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
+import { describeApi } from './compose/operations.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { createLog } from './kernel/log.ts';
@@ -25,7 +26,7 @@ async function main(flags: string[]): Promise<void> {
   }
   const config = loadConfig();
   if (flags.includes('--openapi')) {
-    process.stdout.write(`${JSON.stringify(openapiDocument(config), null, 2)}\n`);
+    process.stdout.write(`${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`);
     return;
   }
   const log = createLog({ level: config.logLevel });

@@ -1,13 +1,22 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
-import type { Download } from '../http/download.ts';
 import { ServerId, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
+import { Bytes, type Operation } from '../http/operation.ts';
+import type { StreamSlots } from '../http/stream-slots.ts';
 import { doerOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverDownload, serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Backups } from './backups.ts';
 import type { BackupRow } from './rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  backups: Backups;
+  serverOperation: ServerOperation;
+  transferSlots: StreamSlots;
+}
 
 const Backup = z
   .object({
@@ -40,157 +49,171 @@ export const BackupParams = message({
 
 const of = { scope: 'backups', role: 'member', tag: 'control' } as const;
 
-const listBackups = serverOperation({
-  ...of,
-  id: 'ListBackups',
-  method: 'get',
-  path: '/v1/servers/{id}/backups',
-  summary: 'List backups',
-  description: 'Newest first; those that wait, are being made or have failed too.',
-  params: ServerParams,
-  reply: z.object({ backups: z.array(Backup).default([]) }).meta({ id: 'ListBackupsResponse' }),
-}).handle(async ({ params }, { backups }) => ({ backups: (await backups.list(params.id)).map(backupView) }));
+const listBackups = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'ListBackups',
+    method: 'get',
+    path: '/v1/servers/{id}/backups',
+    summary: 'List backups',
+    description: 'Newest first; those that wait, are being made or have failed too.',
+    params: ServerParams,
+    reply: z.object({ backups: z.array(Backup).default([]) }).meta({ id: 'ListBackupsResponse' }),
+    run: async ({ params }) => ({ backups: (await backups.list(params.id)).map(backupView) }),
+  });
 
-const createBackup = serverOperation({
-  ...of,
-  id: 'CreateBackup',
-  method: 'post',
-  path: '/v1/servers/{id}/backups',
-  summary: 'Make a backup',
-  description:
-    'Of all files of the server, asleep or running; a running game writes its world down first and leaves it alone until ' +
-    'the archive is made. Answers at once: watch `state`, or the events of type `backup`. One at a time for each server.',
-  params: ServerParams,
-  example: {},
-  reply: Backup,
-}).handle(async ({ server, principal }, { backups }) =>
-  backupView(await backups.create(server.row, { kind: 'manual', doer: doerOf(principal) })),
-);
+const createBackup = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'CreateBackup',
+    method: 'post',
+    path: '/v1/servers/{id}/backups',
+    summary: 'Make a backup',
+    description:
+      'Of all files of the server, asleep or running; a running game writes its world down first and leaves it alone until ' +
+      'the archive is made. Answers at once: watch `state`, or the events of type `backup`. One at a time for each server.',
+    params: ServerParams,
+    example: {},
+    reply: Backup,
+    run: async ({ server, principal }) =>
+      backupView(await backups.create(server.row, { kind: 'manual', doer: doerOf(principal) })),
+  });
 
-const deleteBackup = serverOperation({
-  ...of,
-  id: 'DeleteBackup',
-  method: 'post',
-  path: '/v1/servers/{id}/backups/{backupId}:delete',
-  summary: 'Delete a backup',
-  description: 'Also one that is being made, which is then given up. A locked one is unlocked first.',
-  params: BackupParams,
-  example: {},
-  reply: Nothing,
-}).handle(async ({ params, server, principal }, { backups }) => {
-  await backups.remove(server.row, params.backupId, doerOf(principal));
-  return {};
-});
+const deleteBackup = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'DeleteBackup',
+    method: 'post',
+    path: '/v1/servers/{id}/backups/{backupId}:delete',
+    summary: 'Delete a backup',
+    description: 'Also one that is being made, which is then given up. A locked one is unlocked first.',
+    params: BackupParams,
+    example: {},
+    reply: Nothing,
+    async run({ params, server, principal }) {
+      await backups.remove(server.row, params.backupId, doerOf(principal));
+      return {};
+    },
+  });
 
-const restoreBackup = serverOperation({
-  ...of,
-  id: 'RestoreBackup',
-  method: 'post',
-  path: '/v1/servers/{id}/backups/{backupId}:restore',
-  summary: 'Restore a backup',
-  description:
-    'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
-    'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
-    'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
-    'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
-    'changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.',
-  precondition: 'the backup must be ready, and nothing else be done with the server.',
-  params: BackupParams,
-  example: {},
-  reply: Nothing,
-}).handle(async ({ params, principal, signal }, { backups }) => {
-  await backups.restore(params.id, params.backupId, causeOf(principal), signal);
-  return {};
-});
+const restoreBackup = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'RestoreBackup',
+    method: 'post',
+    path: '/v1/servers/{id}/backups/{backupId}:restore',
+    summary: 'Restore a backup',
+    description:
+      'All files of the server become those of the backup, and its core, version, mods and mod pack what they were. A running ' +
+      'server is stopped for it and started again. Answers when it is done; after an error everything is as it was. What ' +
+      'was there before is kept as the backup `previous`, to be restored if the next start fails, and goes with the first ' +
+      'start that succeeds. Until then `previous` stays what it is: another restore first makes a backup of what has been ' +
+      'changed since, if anything has; restoring `previous` itself throws that away. Until it has ended, whatever would change the files is answered OPERATION_IN_PROGRESS.',
+    precondition: 'the backup must be ready, and nothing else be done with the server.',
+    params: BackupParams,
+    example: {},
+    reply: Nothing,
+    async run({ params, principal, signal }) {
+      await backups.restore(params.id, params.backupId, causeOf(principal), signal);
+      return {};
+    },
+  });
 
-const downloadBackup = serverDownload({
-  ...of,
-  id: 'DownloadBackup',
-  method: 'get',
-  path: '/v1/servers/{id}/backups/{backupId}:download',
-  summary: 'Download a backup',
-  description:
-    'The archive, a tar compressed with Zstandard, also in part (`Range`, kept valid by `If-Range` with its `ETag`). ' +
-    '`Repr-Digest` is its SHA-256 (RFC 9530). Passwords in `server.properties` are starred out.',
-  params: BackupParams,
-}).handle(async ({ params, principal }, services): Promise<Download> => {
-  const release = services.transferSlots.take(principal, 'transfer');
-  try {
-    const { backup, path } = await services.backups.archive(params.id, params.backupId);
-    const { sizeBytes, sha256, finishedAt, createdAt } = backup;
-    return {
-      filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.tar.zst`,
-      sizeBytes,
-      version: sha256,
-      modifiedAt: finishedAt ?? createdAt,
-      headers: { 'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:` },
-      open: (range) => createReadStream(path, range),
-      close: release,
-    };
-  } catch (error) {
-    release();
-    throw error;
-  }
-});
+const downloadBackup = ({ serverOperation, transferSlots, backups }: Needs) =>
+  serverOperation({
+    answers: 'bytes',
+    reply: Bytes,
+    ...of,
+    id: 'DownloadBackup',
+    method: 'get',
+    path: '/v1/servers/{id}/backups/{backupId}:download',
+    summary: 'Download a backup',
+    description:
+      'The archive, a tar compressed with Zstandard, also in part (`Range`, kept valid by `If-Range` with its `ETag`). ' +
+      '`Repr-Digest` is its SHA-256 (RFC 9530). Passwords in `server.properties` are starred out.',
+    params: BackupParams,
+    async run({ params, principal }) {
+      const release = transferSlots.take(principal, 'transfer');
+      try {
+        const { backup, path } = await backups.archive(params.id, params.backupId);
+        const { sizeBytes, sha256, finishedAt, createdAt } = backup;
+        return {
+          filename: `${params.id}-${new Date(createdAt).toISOString().slice(0, 10)}.tar.zst`,
+          sizeBytes,
+          version: sha256,
+          modifiedAt: finishedAt ?? createdAt,
+          headers: { 'Repr-Digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:` },
+          open: (range) => createReadStream(path, range),
+          close: release,
+        };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  });
 
-const setBackupLocked = serverOperation({
-  ...of,
-  id: 'SetBackupLocked',
-  method: 'post',
-  path: '/v1/servers/{id}/backups/{backupId}:setLocked',
-  summary: 'Lock or unlock a backup',
-  description: 'A locked one is neither deleted nor removed by the rules of retention.',
-  params: BackupParams,
-  body: message({ locked: z.boolean().default(false) }).meta({ id: 'SetBackupLockedRequest' }),
-  example: { locked: true },
-  reply: Backup,
-}).handle(async ({ params, body, server, principal }, { backups }) =>
-  backupView(await backups.setLocked(server.row, params.backupId, body.locked, doerOf(principal))),
-);
+const setBackupLocked = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'SetBackupLocked',
+    method: 'post',
+    path: '/v1/servers/{id}/backups/{backupId}:setLocked',
+    summary: 'Lock or unlock a backup',
+    description: 'A locked one is neither deleted nor removed by the rules of retention.',
+    params: BackupParams,
+    body: message({ locked: z.boolean().default(false) }).meta({ id: 'SetBackupLockedRequest' }),
+    example: { locked: true },
+    reply: Backup,
+    run: async ({ params, body, server, principal }) =>
+      backupView(await backups.setLocked(server.row, params.backupId, body.locked, doerOf(principal))),
+  });
 
 const count = int32({ min: 0, max: 1_000 });
 
-const setBackupRetention = serverOperation({
-  ...of,
-  id: 'SetBackupRetention',
-  method: 'post',
-  path: '/v1/servers/{id}/backups:setRetention',
-  summary: 'Set how many backups are kept',
-  description:
-    'The newest, and the newest of so many hours, days, weeks and months (UTC); the rest go when a backup has been made. ' +
-    'Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.',
-  params: ServerParams,
-  body: message({
-    keepLast: count.optional(),
-    hourly: count.optional(),
-    daily: count.optional(),
-    weekly: count.optional(),
-    monthly: count.optional(),
-  }).meta({ id: 'SetBackupRetentionRequest' }),
-  example: { keepLast: 10, daily: 7, weekly: 4 },
-  reply: z
-    .object({
-      keepLast: reply.int32,
-      hourly: reply.int32,
-      daily: reply.int32,
-      weekly: reply.int32,
-      monthly: reply.int32,
-    })
-    .meta({ id: 'BackupRetention' }),
-}).handle(async ({ body, server, principal }, { backups }) => {
-  const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-  return await backups.setRetention(server.row, fields, doerOf(principal));
-});
+const setBackupRetention = ({ serverOperation, backups }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'SetBackupRetention',
+    method: 'post',
+    path: '/v1/servers/{id}/backups:setRetention',
+    summary: 'Set how many backups are kept',
+    description:
+      'The newest, and the newest of so many hours, days, weeks and months (UTC); the rest go when a backup has been made. ' +
+      'Locked ones and the newest good one always stay. Fields left out stay as they are; all 0 keeps everything.',
+    params: ServerParams,
+    body: message({
+      keepLast: count.optional(),
+      hourly: count.optional(),
+      daily: count.optional(),
+      weekly: count.optional(),
+      monthly: count.optional(),
+    }).meta({ id: 'SetBackupRetentionRequest' }),
+    example: { keepLast: 10, daily: 7, weekly: 4 },
+    reply: z
+      .object({
+        keepLast: reply.int32,
+        hourly: reply.int32,
+        daily: reply.int32,
+        weekly: reply.int32,
+        monthly: reply.int32,
+      })
+      .meta({ id: 'BackupRetention' }),
+    async run({ body, server, principal }) {
+      const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+      return await backups.setRetention(server.row, fields, doerOf(principal));
+    },
+  });
 
 /** Operations 55 to 61 of the reference, in its order. */
-export const backupOperations = [
-  listBackups,
-  createBackup,
-  deleteBackup,
-  restoreBackup,
-  downloadBackup,
-  setBackupLocked,
-  setBackupRetention,
+export const backupOperations = (needs: Needs): readonly Operation[] => [
+  listBackups(needs),
+  createBackup(needs),
+  deleteBackup(needs),
+  restoreBackup(needs),
+  downloadBackup(needs),
+  setBackupLocked(needs),
+  setBackupRetention(needs),
 ];
 
 function backupView(row: BackupRow): z.input<typeof Backup> {

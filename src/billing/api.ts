@@ -1,38 +1,53 @@
 import { z } from 'zod';
 import { int32, int64, message, reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
-import type { Services } from '../http/services.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { ownAccount, requireWholeAccount } from '../people/caller.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
 import { type LedgerRow, listLedger } from './ledger-rows.ts';
 import { balance, openWallet, unbalanced } from './ledger.ts';
 import { logUnbalanced } from './meter.ts';
+import type { Prices } from './prices.ts';
 import { type Spending, spendingOf } from './spend-cap.ts';
 import { setSpendCap } from './wallet-rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  log: Log;
+  prices: Prices;
+  servers: Servers;
+  store: Store;
+}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
 
 const of = { tag: 'control', params: AccountParams } as const;
 
-export const getWallet = operation({
-  ...of,
-  id: 'GetWallet',
-  method: 'get',
-  path: '/v1/accounts/{accountId}/wallet',
-  scope: 'billing:read',
-  summary: 'Read the wallet',
-  description: 'What the account has: the sum of its ledger at every moment.',
-  reply: z
-    .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
-    .meta({ id: 'Wallet' }),
-}).handle(async ({ params, principal }, { store }) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  return { accountId, balanceMicros: await balance(store, accountId) };
-});
+const getWallet = ({ store }: Needs) =>
+  operation({
+    ...of,
+    id: 'GetWallet',
+    method: 'get',
+    path: '/v1/accounts/{accountId}/wallet',
+    scope: 'billing:read',
+    summary: 'Read the wallet',
+    description: 'What the account has: the sum of its ledger at every moment.',
+    reply: z
+      .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
+      .meta({ id: 'Wallet' }),
+    async run({ params, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      return { accountId, balanceMicros: await balance(store, accountId) };
+    },
+  });
 
 const LedgerEntry = z
   .object({
@@ -46,24 +61,26 @@ const LedgerEntry = z
   })
   .meta({ id: 'LedgerEntry' });
 
-export const listLedgerOperation = operation({
-  ...of,
-  id: 'ListLedger',
-  method: 'get',
-  path: '/v1/accounts/{accountId}/ledger',
-  scope: 'billing:read',
-  summary: 'Read the ledger',
-  description:
-    'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
-    'hour or the session is over; all others never change.',
-  query: message({ limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`) }),
-  reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
-}).handle(async ({ params, query, principal }, { store }) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
-  return { entries: (await listLedger(store, accountId, limit)).map(entryView) };
-});
+const listLedgerOperation = ({ store }: Needs) =>
+  operation({
+    ...of,
+    id: 'ListLedger',
+    method: 'get',
+    path: '/v1/accounts/{accountId}/ledger',
+    scope: 'billing:read',
+    summary: 'Read the ledger',
+    description:
+      'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
+      'hour or the session is over; all others never change.',
+    query: message({ limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`) }),
+    reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
+    async run({ params, query, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
+      return { entries: (await listLedger(store, accountId, limit)).map(entryView) };
+    },
+  });
 
 const SpendCap = z
   .object({
@@ -75,79 +92,94 @@ const SpendCap = z
   })
   .meta({ id: 'SpendCap' });
 
-export const getSpendCap = operation({
-  ...of,
-  id: 'GetSpendCap',
-  method: 'get',
-  path: '/v1/accounts/{accountId}/spend-cap',
-  scope: 'billing:read',
-  summary: 'Read the spend cap',
-  description: 'What may be spent, what has been, and how long the wallet lasts.',
-  reply: SpendCap,
-}).handle(async ({ params, principal }, services) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  return spending(accountId, services);
-});
-
-export const setSpendCapOperation = operation({
-  ...of,
-  id: 'SetSpendCap',
-  method: 'post',
-  path: '/v1/accounts/{accountId}/spend-cap',
-  scope: 'billing:write',
-  summary: 'Set the spend cap',
-  description:
-    'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
-    'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
-  body: message({
-    monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' }).describe('0: no cap.'),
-    action: z.enum(['notify', 'stop']).default('notify'),
-  }).meta({ id: 'SetSpendCapRequest' }),
-  reply: SpendCap,
-  example: { monthlyMicros: '5000000', action: 'notify' },
-}).handle(async ({ params, body, principal }, services) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  const at = services.clock.now();
-  await services.store.write(async (tx) => {
-    await openWallet(tx, accountId, at, 0);
-    await setSpendCap(tx, accountId, body.monthlyMicros, body.action);
-    const detail = `${body.monthlyMicros} micros a month, ${body.action}`;
-    await recordDeed(tx, doerOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
+const getSpendCap = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'GetSpendCap',
+    method: 'get',
+    path: '/v1/accounts/{accountId}/spend-cap',
+    scope: 'billing:read',
+    summary: 'Read the spend cap',
+    description: 'What may be spent, what has been, and how long the wallet lasts.',
+    reply: SpendCap,
+    async run({ params, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      return spending(accountId, needs);
+    },
   });
-  return spending(accountId, services);
-});
 
-export const reconcileLedger = operation({
-  id: 'ReconcileLedger',
-  method: 'post',
-  path: '/v1/operator/ledger:reconcile',
-  scope: 'operator',
-  tag: 'operator',
-  summary: 'Hold wallets against the ledger',
-  description: 'Lists the accounts whose wallet is not the sum of their ledger: none, unless the database was edited.',
-  reply: z
-    .object({
-      mismatches: z
-        .array(z.object({ accountId: reply.text, balanceMicros: reply.int64, ledgerMicros: reply.int64 }))
-        .default([]),
-    })
-    .meta({ id: 'ReconcileLedgerResponse' }),
-}).handle(async ({ principal }, { store, log }) => {
-  if (!principal.operator) {
-    throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
-  }
-  const mismatches = await unbalanced(store);
-  for (const each of mismatches) logUnbalanced(log, each);
-  return { mismatches };
-});
+const setSpendCapOperation = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'SetSpendCap',
+    method: 'post',
+    path: '/v1/accounts/{accountId}/spend-cap',
+    scope: 'billing:write',
+    summary: 'Set the spend cap',
+    description:
+      'What happens once so much is spent in a calendar month (UTC): a letter, or the servers go to sleep too, but for flat ones ' +
+      'whose period is paid. With `stop`, no flat period begins that would go beyond the cap.',
+    body: message({
+      monthlyMicros: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' }).describe('0: no cap.'),
+      action: z.enum(['notify', 'stop']).default('notify'),
+    }).meta({ id: 'SetSpendCapRequest' }),
+    reply: SpendCap,
+    example: { monthlyMicros: '5000000', action: 'notify' },
+    async run({ params, body, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      const at = needs.clock.now();
+      await needs.store.write(async (tx) => {
+        await openWallet(tx, accountId, at, 0);
+        await setSpendCap(tx, accountId, body.monthlyMicros, body.action);
+        const detail = `${body.monthlyMicros} micros a month, ${body.action}`;
+        await recordDeed(tx, doerOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
+      });
+      return spending(accountId, needs);
+    },
+  });
 
-/** Wallet, ledger and spend cap, in the reference's order. */
-export const walletOperations = [getWallet, listLedgerOperation] as const;
-export const spendCapOperations = [getSpendCap, setSpendCapOperation] as const;
+const reconcileLedger = ({ store, log }: Needs) =>
+  operation({
+    id: 'ReconcileLedger',
+    method: 'post',
+    path: '/v1/operator/ledger:reconcile',
+    scope: 'operator',
+    tag: 'operator',
+    summary: 'Hold wallets against the ledger',
+    description:
+      'Lists the accounts whose wallet is not the sum of their ledger: none, unless the database was edited.',
+    reply: z
+      .object({
+        mismatches: z
+          .array(z.object({ accountId: reply.text, balanceMicros: reply.int64, ledgerMicros: reply.int64 }))
+          .default([]),
+      })
+      .meta({ id: 'ReconcileLedgerResponse' }),
+    async run({ principal }) {
+      if (!principal.operator) {
+        throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
+      }
+      const mismatches = await unbalanced(store);
+      for (const each of mismatches) logUnbalanced(log, each);
+      return { mismatches };
+    },
+  });
 
-function spending(accountId: string, { store, servers, prices, clock }: Services): Promise<Spending> {
+/** Wallet and ledger. */
+export const walletOperations = (needs: Needs): readonly Operation[] => [getWallet(needs), listLedgerOperation(needs)];
+
+/** The spend cap. */
+export const spendCapOperations = (needs: Needs): readonly Operation[] => [
+  getSpendCap(needs),
+  setSpendCapOperation(needs),
+];
+
+/** For operators. */
+export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconcileLedger(needs)];
+
+function spending(accountId: string, { store, servers, prices, clock }: Needs): Promise<Spending> {
   return spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
 }
 

@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
-import type { Services } from '../http/services.ts';
-import type { CapacityNow } from './capacity.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { NodeDrain } from '../operators/node-drain.ts';
+import type { AccountLimits } from './account-limits.ts';
+import type { Capacity, CapacityNow } from './capacity.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accountLimits: AccountLimits;
+  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  drain: NodeDrain;
+}
 
 const double = z.number().default(0).meta({ format: 'double' });
 
@@ -27,24 +35,26 @@ export const CapacityResponse = z
   })
   .meta({ id: 'CapacityResponse' });
 
-export const getCapacity = operation({
-  id: 'GetCapacity',
-  method: 'get',
-  path: '/v1/capacity',
-  scope: 'servers:read',
-  tag: 'control',
-  summary: 'Get capacity',
-  description:
-    'What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.',
-  reply: CapacityResponse,
-}).handle(async ({ principal }, services) => {
-  const { capacity, accountLimits } = services;
-  const { maxServers } = accountLimits.of(principal.accountId);
-  return capacityView(await capacity.read(), { maxServers, available: await isAvailable(services) });
-});
+const getCapacity = (needs: Needs) =>
+  operation({
+    id: 'GetCapacity',
+    method: 'get',
+    path: '/v1/capacity',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: 'Get capacity',
+    description:
+      'What the machine has for games, and what awake servers have reserved of it. Sleeping ones reserve nothing.',
+    reply: CapacityResponse,
+    async run({ principal }) {
+      const { capacity, accountLimits } = needs;
+      const { maxServers } = accountLimits.of(principal.accountId);
+      return capacityView(await capacity.read(), { maxServers, available: await isAvailable(needs) });
+    },
+  });
 
 /** Whether this node starts servers now: its engine answers, and no operator has drained it. */
-export async function isAvailable({ capacity, drain }: Pick<Services, 'capacity' | 'drain'>): Promise<boolean> {
+export async function isAvailable({ capacity, drain }: Pick<Needs, 'capacity' | 'drain'>): Promise<boolean> {
   return drain.now() === undefined && (await capacity.reachable());
 }
 
@@ -67,3 +77,5 @@ export function capacityView(
     cpuTiers,
   };
 }
+
+export const capacityOperations = (needs: Needs): readonly Operation[] => [getCapacity(needs)];

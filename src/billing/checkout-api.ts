@@ -2,39 +2,46 @@ import type { Router } from '@koa/router';
 import { z } from 'zod';
 import { readBody } from '../http/body.ts';
 import { int32, message, reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { ownAccount, requireWholeAccount } from '../people/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
+/** What these operations work with. */
+interface Needs {
+  checkouts: Checkouts;
+}
+
 const MOST_USD = 1_000;
 /** Events carry one object of the provider's, a few KiB each. */
 const CALLBACK_BYTES = 256 * 1024;
 
-export const createCheckoutLink = operation({
-  id: 'CreateCheckoutLink',
-  method: 'post',
-  path: '/v1/accounts/{accountId}/checkout-link',
-  scope: 'billing:read',
-  tag: 'control',
-  summary: 'Open a checkout',
-  description:
-    'Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.',
-  params: AccountParams,
-  body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
-    id: 'CreateCheckoutLinkRequest',
-  }),
-  example: { amountUsd: 10 },
-  reply: z.object({ checkoutUrl: reply.text }).meta({ id: 'CreateCheckoutLinkResponse' }),
-}).handle(async ({ params, body, principal }, services) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  const checkoutUrl = await services.checkouts.create(accountId, body.amountUsd, (tx, deed) =>
-    recordDeed(tx, doerOf(principal), deed),
-  );
-  return { checkoutUrl };
-});
+const createCheckoutLink = ({ checkouts }: Needs) =>
+  operation({
+    id: 'CreateCheckoutLink',
+    method: 'post',
+    path: '/v1/accounts/{accountId}/checkout-link',
+    scope: 'billing:read',
+    tag: 'control',
+    summary: 'Open a checkout',
+    description:
+      'Gives the address of a payment page. Once it is paid there, the wallet has the amount; nothing else is to be done.',
+    params: AccountParams,
+    body: message({ amountUsd: int32({ min: 1, max: MOST_USD }).describe('Whole US dollars.') }).meta({
+      id: 'CreateCheckoutLinkRequest',
+    }),
+    example: { amountUsd: 10 },
+    reply: z.object({ checkoutUrl: reply.text }).meta({ id: 'CreateCheckoutLinkResponse' }),
+    async run({ params, body, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, deed) =>
+        recordDeed(tx, doerOf(principal), deed),
+      );
+      return { checkoutUrl };
+    },
+  });
 
 /**
  * Where payment providers report, without a credential: the signature over the raw body is all that counts. Answered with
@@ -47,3 +54,5 @@ export function mountCheckoutCallback(router: Router, checkouts: Pick<Checkouts,
     ctx.body = {};
   });
 }
+
+export const checkoutOperations = (needs: Needs): readonly Operation[] => [createCheckoutLink(needs)];

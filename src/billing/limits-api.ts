@@ -1,20 +1,30 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { ownAccount } from '../people/caller.ts';
+import type { AccountLimits } from './account-limits.ts';
 
-export const getAccountLimits = operation({
-  id: 'GetAccountLimits',
-  method: 'get',
-  path: '/v1/accounts/{accountId}/limits',
-  scope: 'servers:read',
-  tag: 'control',
-  summary: "Get an account's limits",
-  description: 'How much RAM the awake servers of the account may have together.',
-  params: AccountParams,
-  reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
-}).handle(async ({ params, principal }, services) => {
-  const accountId = ownAccount(principal, params.accountId);
-  return { maxRamMb: services.accountLimits.of(accountId).maxRamMb };
-});
+/** What these operations work with. */
+interface Needs {
+  accountLimits: AccountLimits;
+}
+
+const getAccountLimits = ({ accountLimits }: Needs) =>
+  operation({
+    id: 'GetAccountLimits',
+    method: 'get',
+    path: '/v1/accounts/{accountId}/limits',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: "Get an account's limits",
+    description: 'How much RAM the awake servers of the account may have together.',
+    params: AccountParams,
+    reply: z.object({ maxRamMb: reply.int32 }).meta({ id: 'AccountLimits' }),
+    async run({ params, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      return { maxRamMb: accountLimits.of(accountId).maxRamMb };
+    },
+  });
+
+export const limitOperations = (needs: Needs): readonly Operation[] => [getAccountLimits(needs)];

@@ -1,7 +1,18 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { NodeDrain } from '../operators/node-drain.ts';
+import type { AccountLimits } from './account-limits.ts';
 import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
+import type { Capacity } from './capacity.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accountLimits: AccountLimits;
+  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  config: { region: string; nodeLabel: string };
+  drain: NodeDrain;
+}
 
 const RegionInfo = z
   .object({
@@ -24,22 +35,26 @@ const LABELS: Record<string, string> = {
   sa: 'South America',
 };
 
-export const listRegions = operation({
-  id: 'ListRegions',
-  method: 'get',
-  path: '/v1/regions',
-  scope: 'servers:read',
-  tag: 'control',
-  summary: 'List regions',
-  description: 'Where servers can be, whether anything runs there now, and what room is left.',
-  reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
-}).handle(async ({ principal }, services) => {
-  const { capacity, accountLimits, config } = services;
-  const { region } = config;
-  const label = LABELS[region] ?? region.toUpperCase();
-  const available = await isAvailable(services);
-  if (!available) return { regions: [{ region, label, available }] };
-  const { maxServers } = accountLimits.of(principal.accountId);
-  const view = capacityView(await capacity.read(), { maxServers, available });
-  return { regions: [{ region, label, available, capacity: view }] };
-});
+const listRegions = (needs: Needs) =>
+  operation({
+    id: 'ListRegions',
+    method: 'get',
+    path: '/v1/regions',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: 'List regions',
+    description: 'Where servers can be, whether anything runs there now, and what room is left.',
+    reply: z.object({ regions: z.array(RegionInfo).default([]) }).meta({ id: 'ListRegionsResponse' }),
+    async run({ principal }) {
+      const { capacity, accountLimits, config } = needs;
+      const { region } = config;
+      const label = LABELS[region] ?? region.toUpperCase();
+      const available = await isAvailable(needs);
+      if (!available) return { regions: [{ region, label, available }] };
+      const { maxServers } = accountLimits.of(principal.accountId);
+      const view = capacityView(await capacity.read(), { maxServers, available });
+      return { regions: [{ region, label, available, capacity: view }] };
+    },
+  });
+
+export const regionOperations = (needs: Needs): readonly Operation[] => [listRegions(needs)];

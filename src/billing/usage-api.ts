@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import type { Cause } from '../../machines/server-types.ts';
 import { message, reply } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Store } from '../store/store.ts';
 import { type AwakeSessionRow, listSessions } from './session-rows.ts';
 import { gbHoursOf, usageIn } from './usage.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  serverOperation: ServerOperation;
+  store: Store;
+}
 
 const DEFAULT_SPAN_MS = 30 * 86_400_000;
 /** The newest ones are listed, where a span has more; the sums are of all. */
@@ -35,34 +45,36 @@ const AwakeSession = z
   })
   .meta({ id: 'AwakeSession' });
 
-export const getServerUsage = serverOperation({
-  id: 'GetServerUsage',
-  method: 'get',
-  path: '/v1/servers/{id}/usage',
-  scope: 'billing:read',
-  role: 'owner',
-  tag: 'control',
-  summary: "Read a server's usage",
-  description: `When it was awake, who woke it and what that cost, oldest first: the newest ${MOST} sessions that touch the span, each whole.
+const getServerUsage = ({ serverOperation, store, clock }: Needs) =>
+  serverOperation({
+    id: 'GetServerUsage',
+    method: 'get',
+    path: '/v1/servers/{id}/usage',
+    scope: 'billing:read',
+    role: 'owner',
+    tag: 'control',
+    summary: "Read a server's usage",
+    description: `When it was awake, who woke it and what that cost, oldest first: the newest ${MOST} sessions that touch the span, each whole.
 The sums below them are of the span alone, and of all its sessions: an entry of the ledger (an hour of a session, or a period of the flat plan) belongs to the span in which it began, so that spans that follow one another add up to the ledger.`,
-  params: ServerParams,
-  query: message({
-    from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
-    to: instant.optional().describe('RFC 3339. Default: now.'),
-  }),
-  reply: z
-    .object({
-      sessions: z.array(AwakeSession).default([]),
-      gbHours: z.number().default(0).describe('Of the span.'),
-      amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
-    })
-    .meta({ id: 'ServerUsage' }),
-}).handle(async ({ server: { row }, query }, { store, clock }) => {
-  const to = query.to ?? clock.now() + 1;
-  const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
-  const sessions = await listSessions(store, row, { ...span, limit: MOST });
-  return { sessions: sessions.map(sessionView), ...(await usageIn(store, row, span, clock.now())) };
-});
+    params: ServerParams,
+    query: message({
+      from: instant.optional().describe('RFC 3339. Default: 30 days before `to`.'),
+      to: instant.optional().describe('RFC 3339. Default: now.'),
+    }),
+    reply: z
+      .object({
+        sessions: z.array(AwakeSession).default([]),
+        gbHours: z.number().default(0).describe('Of the span.'),
+        amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
+      })
+      .meta({ id: 'ServerUsage' }),
+    async run({ server: { row }, query }) {
+      const to = query.to ?? clock.now() + 1;
+      const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
+      const sessions = await listSessions(store, row, { ...span, limit: MOST });
+      return { sessions: sessions.map(sessionView), ...(await usageIn(store, row, span, clock.now())) };
+    },
+  });
 
 function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   const { startedAt, readyAt, endedAt, ending, plan, ramMb, ticks, amountMicros } = session;
@@ -70,3 +82,5 @@ function sessionView(session: AwakeSessionRow): z.input<typeof AwakeSession> {
   const gbHours = gbHoursOf(session);
   return { startedAt, readyAt, endedAt, ending, cause, plan, ramMb, minutes: ticks, gbHours, amountMicros };
 }
+
+export const usageOperations = (needs: Needs): readonly Operation[] => [getServerUsage(needs)];

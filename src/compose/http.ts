@@ -6,16 +6,14 @@ import { type Meter, requireTimely } from '../billing/meter.ts';
 import type { Engine } from '../engines/engine.ts';
 import { EMBEDDED_VERSIONS } from '../game/catalogue/embedded.ts';
 import { createCatalogue } from '../game/catalogue/published.ts';
-import { createApi } from '../http/app.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import type { Telemetry } from '../insight/telemetry.ts';
-import { authenticateApp } from '../people/apps/app-tokens.ts';
 import { createGrants } from '../people/grants/grants.ts';
 import { createStartLimit } from '../people/grants/start-limit.ts';
-import { authenticate } from '../people/keys/keys.ts';
 import { signUpMode } from '../people/people.ts';
 import { createMojangProfiles } from '../players/mojang.ts';
+import { createServiceApi } from './api.ts';
 import { createPages } from './pages.ts';
 import { type ServicesOptions, createServices } from './services.ts';
 import type { Startup } from './startup.ts';
@@ -33,14 +31,14 @@ type Own =
   | 'playersPort';
 
 /** The service, as the API and the pages show it. */
-export interface HttpOptions extends Omit<ServicesOptions, Own> {
+export type HttpOptions = Omit<ServicesOptions, Own> & {
   engine: Engine;
   proxy: Pick<Proxy, 'stats' | 'listening'>;
   meter: Pick<Meter, 'ageMs'>;
   /** Where players connect. */
   players: { port: number };
   telemetry: Telemetry;
-}
+};
 
 /** Serves the API and the pages. Rejects where the port cannot be had. */
 export async function listenHttp(startup: Startup, options: HttpOptions): Promise<AddressInfo> {
@@ -61,13 +59,10 @@ export async function listenHttp(startup: Startup, options: HttpOptions): Promis
     playersPort: () => players.port,
   });
   grants.sweepLater();
-  const startLimit = createStartLimit({ store, clock });
-  const api = createApi({
+  const api = createServiceApi({
     log,
     services,
-    device: { ...services, grants, startLimit },
-    findPrincipal: (key) => authenticate(store, clock, key),
-    findApp: (token) => authenticateApp(store, clock, token),
+    device: { grants, startLimit: createStartLimit({ store, clock }) },
     telemetry,
     readiness: {
       // The writer's own connection: it is the one that fills up, locks, or falls behind.

@@ -29,11 +29,13 @@ export interface PagesOptions extends People, StatusPages, DevicePages, SshKeyPa
   config: People['config'];
   checkouts: Pick<Checkouts, 'find' | 'settleTest'>;
   machines: Omit<Machines, 'follow'>;
+  /** The API's OpenAPI document. */
+  openapi: () => object;
 }
 
 /** Gives every page its route. They need `servePages` around them. */
 export function mountPages(router: Router, options: PagesOptions): void {
-  const { store, clock, config, checkouts } = options;
+  const { store, clock, checkouts } = options;
   mountAssets(router);
   mountStatus(router, options);
   const serve = createServe(router, {
@@ -42,7 +44,7 @@ export function mountPages(router: Router, options: PagesOptions): void {
     signInPath,
   });
   mountHome(serve);
-  mountDocs(router, serve, config.baseUrl);
+  mountDocs(router, serve, options);
   mountSignIn(serve, options);
   mountVerifyEmail(serve, options);
   mountDevice(serve, options);

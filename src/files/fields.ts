@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Services } from '../http/services.ts';
+import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Entry } from '../jail/jail.ts';
 import { MAX_PATH_BYTES, pathProblem } from '../jail/path.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { Store } from '../store/store.ts';
 
 /** A path below a server's data root, as the jail reads it. '' is the root itself. */
 export function filePath() {
@@ -43,7 +45,7 @@ export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof File
  */
 export async function changeFiles<T>(
   { server, principal }: { server: ServerNow; principal: Principal },
-  { store, clock }: Services,
+  { store, clock }: { store: Store; clock: Clock },
   deed: { action: `file.${string}`; detail: string },
   work: () => Promise<T>,
 ): Promise<T> {
@@ -65,7 +67,7 @@ function notRecorded({ row }: ServerNow, cause: unknown): StatusError {
 
 /** Does something that takes long, while one of the caller's few places for that is taken. RESOURCE_EXHAUSTED. */
 export async function inTransfer<T>(
-  { transferSlots }: Services,
+  { transferSlots }: { transferSlots: StreamSlots },
   principal: Principal,
   work: () => Promise<T>,
 ): Promise<T> {

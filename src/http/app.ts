@@ -1,38 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
-import { mountCheckoutCallback } from '../billing/checkout-api.ts';
-import { type Exposition, mountPrometheus } from '../insight/prometheus.ts';
-import { mountPublicStatus } from '../joining/public-status-api.ts';
 import { doing } from '../kernel/doing.ts';
 import type { Log } from '../kernel/log.ts';
-import { createFindBrowser } from '../operators/session.ts';
-import { mountDevice } from '../people/grants/api.ts';
-import type { DeviceDeps } from '../people/grants/replies.ts';
-import { type FindApp, type FindPrincipal, createAuthorize } from './auth.ts';
+import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
 import type { Declared } from './declared.ts';
 import { renderErrors } from './errors.ts';
 import { type Readiness, mountHealth } from './health.ts';
 import { keptBytes } from './kept-bytes.ts';
 import { answerMethods } from './methods.ts';
-import { declaredRoute, mount, plainColons } from './mount.ts';
-import { openapiDocument } from './openapi.ts';
-import { operations } from './operations.ts';
+import { type Gate, type Streams, declaredRoute, mount, plainColons } from './mount.ts';
+import type { Operation } from './operation.ts';
 import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
-import type { Services } from './services.ts';
-import { mountSession } from './session-mount.ts';
-import { sessionOperations } from './session-operations.ts';
+import { type Browsers, mountSession } from './session-mount.ts';
+import type { SessionOperation } from './session-operation.ts';
 
 export interface ApiOptions {
   log: Log;
-  services: Services;
+  operations: readonly Operation[];
+  sessionOperations: readonly SessionOperation[];
+  /** Routes that are no operations, as their requests, errors or credentials have a shape of their own. */
+  routes?: readonly ((router: Router, gate: Gate) => unknown)[];
+  /** The OpenAPI document. */
+  openapi: () => object;
+  services: Streams & Browsers;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
-  /** What device grants need; without it none are handed out. */
-  device?: DeviceDeps;
+  findBrowser?: FindBrowser;
   readiness: Readiness;
-  /** What operators see at `/metrics`, and who counts the calls for it. Without it there is nothing there. */
-  telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
+  /** Counts the calls that have been answered. */
+  answered?: (request: AnsweredRequest) => void;
   /** Of each API key, app token and session. */
   rate?: RateLimit;
 }
@@ -47,26 +44,24 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * middleware added behind it, such as pages.
  */
 export function createApi({ log, services, readiness, rate = KEY_RATE, ...options }: ApiOptions): Koa {
+  const { operations, sessionOperations, routes = [], openapi } = options;
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
   const authorizing = (take: (credentialId: string) => void) =>
-    createAuthorize(options.findPrincipal, options.findApp, take, createFindBrowser(services));
+    createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
   const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   mountHealth(router, readiness, services.clock);
   router.get(
     '/openapi.json',
-    keptBytes('json', () => JSON.stringify(openapiDocument(services.config))),
+    keptBytes('json', () => JSON.stringify(openapi())),
   );
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
-  mountCheckoutCallback(router, services.checkouts);
-  if (options.telemetry) mountPrometheus(router, options.telemetry, gate.authorize);
-  mountPublicStatus(router, services);
-  if (options.device) mountDevice(router, options.device);
+  for (const mountMore of routes) mountMore(router, gate);
   app
     .use(requestId)
-    .use(logRequests(log, options.telemetry?.answered))
+    .use(logRequests(log, options.answered))
     .use(securityHeaders(services.config.baseUrl))
     .use(renderErrors(log))
     .use(plainColons)
@@ -87,7 +82,7 @@ const requestId: Middleware = async function requestId(ctx, next) {
 };
 
 /** A call that has been answered; `route` as it is declared, '' where none fits. */
-interface AnsweredRequest {
+export interface AnsweredRequest {
   route: string;
   method: string;
   status: number;

@@ -2,6 +2,7 @@ import type { Router } from '@koa/router';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
+import { json, publicGet } from './openapi.ts';
 
 /** Parts the service needs in order to serve; each check resolves while its part works, and rejects otherwise. */
 export type Readiness = Record<string, () => Promise<unknown>>;
@@ -50,4 +51,21 @@ async function outcome(check: () => Promise<unknown>, clock: Clock): Promise<'ok
   } catch {
     return 'unavailable';
   }
+}
+
+/** As OpenAPI paths. */
+export function healthPaths(): Record<string, Record<string, unknown>> {
+  return {
+    '/healthz': publicGet(
+      'Health',
+      'The process answers',
+      'Asks no part of the service, so that it says nothing of them.',
+    ),
+    '/readyz': publicGet(
+      'Readiness',
+      'Every part of the service works',
+      'Says part by part which does and which does not.',
+      { '503': { description: 'At least one part does not.', ...json({ type: 'object' }) } },
+    ),
+  };
 }

@@ -4,11 +4,11 @@ import type { Authorize } from './auth.ts';
 import { parseMessage, readBody, streamBody } from './body.ts';
 import type { Declared, Sent } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
-import type { DownloadOperation, MessageOperation, Operation, RawCall, StreamOperation } from './operation.ts';
+import type { AnsweringWith, Operation, RawCall } from './operation.ts';
 import { type Principal, credentialId } from './principal.ts';
 import { WrittenReply } from './reply.ts';
-import type { Services } from './services.ts';
-import { sendEvents } from './sse.ts';
+import { type Watched, sendEvents } from './sse.ts';
+import type { StreamSlots } from './stream-slots.ts';
 
 /** Who may call: asked once a call, and, without counting as one, again as long as a stream is open. */
 export interface Gate {
@@ -16,21 +16,26 @@ export interface Gate {
   authorizeAgain: Authorize;
 }
 
+/** What streams of events are held to. */
+export interface Streams extends Watched {
+  streamSlots: StreamSlots;
+}
+
 /** Gives every operation its route. The router must be strict and sensitive. */
-export function mount(router: Router, operations: readonly Operation[], gate: Gate, services: Services): void {
+export function mount(router: Router, operations: readonly Operation[], gate: Gate, streams: Streams): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), entering(operation, serve(operation, gate, services)));
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, gate, streams)));
   }
 }
 
-function serve(operation: Operation, gate: Gate, services: Services): Middleware {
+function serve(operation: Operation, gate: Gate, streams: Streams): Middleware {
   switch (operation.answers) {
     case 'message':
-      return answer(operation, gate, services);
+      return answer(operation, gate);
     case 'events':
-      return stream(operation, gate, services);
+      return stream(operation, gate, streams);
     case 'bytes':
-      return download(operation, gate, services);
+      return download(operation, gate);
     default:
       return operation satisfies never;
   }
@@ -79,10 +84,10 @@ export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared
 }
 
 // The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
-function answer(operation: MessageOperation, gate: Gate, services: Services): Middleware {
+function answer(operation: AnsweringWith<'message'>, gate: Gate): Middleware {
   return async function serveMessage(ctx) {
     const principal = await admit(ctx, operation, gate);
-    const reply = await operation.run(callOf(ctx, operation, principal), services);
+    const reply = await operation.run(callOf(ctx, operation, principal));
     if (reply instanceof WrittenReply) sendWritten(ctx, reply);
     else ctx.body = reply;
   };
@@ -97,25 +102,25 @@ function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   ctx.body = json;
 }
 
-function stream(operation: StreamOperation, gate: Gate, services: Services): Middleware {
+function stream(operation: AnsweringWith<'events'>, gate: Gate, streams: Streams): Middleware {
   return async function serveStream(ctx) {
     const principal = await admit(ctx, operation, gate);
-    const release = services.streamSlots.take(principal, operation.id);
+    const release = streams.streamSlots.take(principal, operation.id);
     if (ctx.res.closed) release();
     else ctx.res.once('close', release);
-    const { check, ...source } = await operation.open(callOf(ctx, operation, principal), services);
+    const { check, ...source } = await operation.run(callOf(ctx, operation, principal));
     const watcher = {
       principal,
       check: async () => check(await gate.authorizeAgain(ctx.headers, operation)),
     };
-    sendEvents(ctx, source, watcher, services);
+    sendEvents(ctx, source, watcher, streams);
   };
 }
 
-function download(operation: DownloadOperation, gate: Gate, services: Services): Middleware {
+function download(operation: AnsweringWith<'bytes'>, gate: Gate): Middleware {
   return async function serveDownload(ctx) {
     const principal = await admit(ctx, operation, gate);
-    sendDownload(ctx, await operation.open(callOf(ctx, operation, principal), services));
+    sendDownload(ctx, await operation.run(callOf(ctx, operation, principal)));
   };
 }
 

@@ -1,19 +1,21 @@
-import { checkoutPaths } from '../billing/checkout-openapi.ts';
-import { PublicStatusReply } from '../joining/public-status-api.ts';
-import { devicePaths } from '../people/grants/openapi.ts';
 import type { Declared } from './declared.ts';
 import { ErrorStatus } from './errors.ts';
 import { Components } from './openapi-schemas.ts';
 import type { Operation } from './operation.ts';
-import { operations } from './operations.ts';
 import { sectionOf } from './sections.ts';
-import type { ApiConfig } from './services.ts';
 import { sessionCookieName } from './session-cookie.ts';
 import { CSRF_HEADER } from './session-mount.ts';
 import type { SessionOperation } from './session-operation.ts';
-import { sessionOperations } from './session-operations.ts';
 
 type Json = Record<string, unknown>;
+
+/** What the document is made of. */
+export interface ApiDescription {
+  operations: readonly Operation[];
+  sessionOperations: readonly SessionOperation[];
+  /** What is no operation: its requests, errors or credentials have a shape of their own. */
+  paths: (components: Components) => Record<string, Json>;
+}
 
 const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
@@ -54,11 +56,11 @@ const PARTS: Json = {
 };
 
 /** The API as OpenAPI 3.1, made from the operations themselves. */
-export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
+export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescription): Json {
   const components = new Components();
   const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
   const paths: Record<string, Json> = {};
-  for (const operation of [...operations, ...sessionOperations]) {
+  for (const operation of [...api.operations, ...api.sessionOperations]) {
     (paths[operation.path] ??= {})[operation.method] = {
       operationId: operation.id,
       tags: [operation.tag],
@@ -90,7 +92,7 @@ export function openapiDocument({ baseUrl }: Pick<ApiConfig, 'baseUrl'>): Json {
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
-    paths: { ...paths, ...furtherPaths(components.reply(PublicStatusReply)) },
+    paths: { ...paths, ...api.paths(components) },
     components: {
       schemas: components.schemas,
       responses: { Error: error },
@@ -164,69 +166,32 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (v
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, convert(value)]));
 }
 
-function json(schema: Json): Json {
+/** A message as content. */
+export function json(schema: Json): Json {
   return { content: { 'application/json': { schema } } };
 }
 
-/** What is no operation. */
-function furtherPaths(status: Json): Record<string, Json> {
-  const get = (operationId: string, summary: string, description: string, more: Json = {}): Json => ({
+/** This document, and what it is read by. */
+export function openapiPaths(): Record<string, Json> {
+  return {
+    '/openapi.json': publicGet(
+      'OpenApi',
+      'This document',
+      'Made from the operations themselves. The same for people: `/docs`.',
+    ),
+  };
+}
+
+/** Something that anybody may read, as an OpenAPI path; `responses` beside the object with which it answers. */
+export function publicGet(operationId: string, summary: string, description: string, responses: Json = {}): Json {
+  return {
     get: {
       operationId,
       tags: ['public'],
       summary,
       description,
       security: [],
-      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...more },
-    },
-  });
-  return {
-    '/healthz': get('Health', 'The process answers', 'Asks no part of the service, so that it says nothing of them.'),
-    '/readyz': get('Readiness', 'Every part of the service works', 'Says part by part which does and which does not.', {
-      '503': { description: 'At least one part does not.', ...json({ type: 'object' }) },
-    }),
-    '/v1/public/status/{publicSlug}': publicStatusPath(status),
-    '/openapi.json': get(
-      'OpenApi',
-      'This document',
-      'Made from the operations themselves. The same for people: `/docs`.',
-    ),
-    '/metrics': {
-      get: {
-        operationId: 'Metrics',
-        tags: ['operator'],
-        summary: 'Figures for Prometheus',
-        description:
-          'In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.',
-        'x-required-scope': 'operator',
-        responses: {
-          '200': { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
-          default: { $ref: '#/components/responses/Error' },
-        },
-      },
-    },
-    ...devicePaths(),
-    ...checkoutPaths(),
-  };
-}
-
-function publicStatusPath(status: Json): Json {
-  return {
-    get: {
-      operationId: 'GetPublicStatus',
-      tags: ['public'],
-      summary: 'A server as its owner shows it to everybody',
-      description:
-        'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
-        'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
-      security: [],
-      parameters: [
-        { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
-      ],
-      responses: {
-        '200': { description: 'Done.', ...json(status) },
-        default: { $ref: '#/components/responses/Error' },
-      },
+      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...responses },
     },
   };
 }

@@ -1,12 +1,11 @@
-import type { z } from 'zod';
-import { type Checked, type Declaration, type Declared, type Sent, declare } from './declared.ts';
+import { z } from 'zod';
+import { type Checked, type Declaration, type Declared, type Sent, type Upload, declare } from './declared.ts';
 import type { Download } from './download.ts';
 import type { Empty } from './fields.ts';
 import type { Principal } from './principal.ts';
-import { replyOf } from './reply.ts';
+import { type WrittenReply, replyOf } from './reply.ts';
 import type { Role } from './roles.ts';
 import type { Scope } from './scopes.ts';
-import type { Services } from './services.ts';
 import type { EventSource } from './sse.ts';
 
 /** What callers need for an operation. */
@@ -17,114 +16,112 @@ interface Access {
   appScope?: Scope | 'any';
   /** Takes API keys only: whatever is in `Authorization` is no credential here. */
   keyOnly?: boolean;
+  /** On a server: the least the caller must be on it. */
+  role?: Role;
   tag: 'control' | 'operator';
 }
 
-/** What an operation is, but for what it does. */
-export type OperationSpec<
-  Params extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Reply extends z.ZodType,
-> = Declaration<Params, Query, Body, Reply> & Access;
+/** What a handler gives, by how its operation answers. */
+export interface Answers<Reply extends z.ZodType> {
+  /** One message. */
+  message: z.input<Reply> | WrittenReply;
+  /** A stream of events (`sse.ts`), which must then be played. `reply` describes its text. */
+  events: EventSource;
+  /** A file's content (`download.ts`), which must then be sent. `reply` is `Bytes`. */
+  bytes: Download;
+}
+
+/** How an operation answers. */
+export type Answering = keyof Answers<z.ZodType>;
+
+/** A file's content, as the documentation shows it. */
+export const Bytes = z.string().meta({ format: 'binary' });
 
 /** A call as its handler gets it: checked, and by a caller who may. */
 export type Call<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Checked<
   Params,
   Query,
   Body
-> & {
-  principal: Principal;
-  /** Fires when the caller goes away. */
-  signal: AbortSignal;
-};
+> &
+  Omit<RawCall, keyof Sent> & { upload: () => Upload };
 
 /** A call as it comes in. */
 export interface RawCall extends Sent {
   principal: Principal;
   /** Behind which event a stream is to go on; '' for none. */
   lastEventId: string;
+  /** Fires when the caller goes away. */
   signal: AbortSignal;
 }
 
-interface Common extends Declared, Access {
-  /** On a server: the least the caller must be on it. */
-  role?: Role;
-}
-
-/** An operation that answers with one message. */
-export interface MessageOperation extends Common {
-  answers: 'message';
-  /** Checks the call, does it, and renders the reply. Throws StatusError. */
-  run(call: RawCall, services: Services): Promise<unknown>;
-}
-
-/** An operation that answers with a stream of events (`sse.ts`). `reply` describes its text. */
-export interface StreamOperation extends Common {
-  answers: 'events';
-  /** Checks the call and gives what to play, which must then be played. Throws StatusError. */
-  open(call: RawCall, services: Services): Promise<OpenedStream>;
-}
+/** What an operation is. `run` does it; `More` is what it gets beside the call. Throws StatusError. */
+export type OperationSpec<
+  Answer extends Answering,
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Reply extends z.ZodType,
+  More = unknown,
+> = Declaration<Params, Query, Body, Reply> &
+  Access & {
+    /** By default one message. */
+    answers?: Answer;
+    run: (call: Call<Params, Query, Body> & More) => Promise<Answers<Reply>[Answer]>;
+  };
 
 /** What is to be played, and the check that its caller, as they are known now, may still see it. Throws StatusError. */
 export interface OpenedStream extends EventSource {
   check: (principal: Principal) => Promise<unknown>;
 }
 
-/** An operation that answers with a file's content (`download.ts`). `reply` describes it. */
-export interface DownloadOperation extends Common {
-  answers: 'bytes';
-  /** Checks the call and gives what to send, which must then be sent. Throws StatusError. */
-  open(call: RawCall, services: Services): Promise<Download>;
+/** `run` checks the call, does it, and gives the answer. Throws StatusError. */
+interface Answered<Answer extends Answering, Result> extends Declared, Access {
+  answers: Answer;
+  run(call: RawCall): Promise<Result>;
 }
 
 /** One operation of the API. */
-export type Operation = MessageOperation | StreamOperation | DownloadOperation;
+export type Operation = Answered<'message', unknown> | Answered<'events', OpenedStream> | Answered<'bytes', Download>;
 
-/**
- * Declares an operation, in two steps so that the handler's types follow from the schemas:
- * `operation({ … }).handle(async ({ params, body }, { servers }) => …)`.
- */
+/** An operation that answers in one way. */
+export type AnsweringWith<Answer extends Answering> = Extract<Operation, { answers: Answer }>;
+
+/** Declares an operation. Who watches a stream may do so as long as they may call it. */
 export function operation<
   Reply extends z.ZodType,
+  Answer extends Answering = 'message',
   Params extends z.ZodType = typeof Empty,
   Query extends z.ZodType = typeof Empty,
   Body extends z.ZodType = typeof Empty,
->(spec: OperationSpec<Params, Query, Body, Reply>) {
-  type Handler = (call: Call<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
-  return {
-    handle(handler: Handler): MessageOperation {
-      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
-      return {
-        ...declared,
-        answers: 'message',
-        async run(sent, services) {
-          const { principal, signal } = sent;
-          const call = { ...(await check(sent)), principal, signal };
-          return await replyOf(spec.reply, await handler(call, services));
-        },
-      };
-    },
-  };
+>(spec: OperationSpec<Answer, Params, Query, Body, Reply>): Operation {
+  return operationOn(spec, async () => ({}));
 }
 
-/** Declares an operation that answers with a stream of events. Who watches may do so as long as they may call it. */
-export function streamOperation<Query extends z.ZodType = typeof Empty>(
-  spec: OperationSpec<typeof Empty, Query, typeof Empty, z.ZodString>,
-) {
-  type Handler = (call: Call<typeof Empty, Query, typeof Empty>, services: Services) => Promise<EventSource>;
-  return {
-    handle(handler: Handler): StreamOperation {
-      const { declared, check } = declare<typeof Empty, Query, typeof Empty, typeof spec>(spec);
-      return {
-        ...declared,
-        answers: 'events',
-        async open(sent, services) {
-          const { principal, signal } = sent;
-          const source = await handler({ ...(await check(sent)), principal, signal }, services);
-          return { ...source, check: async () => {} };
-        },
-      };
-    },
-  };
+/**
+ * Declares an operation on something that `reach` finds for the caller, for the handler. Of a stream it is asked again, and
+ * ends the stream by rejecting. Throws StatusError where there is no such thing for them.
+ */
+export function operationOn<
+  Answer extends Answering,
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Reply extends z.ZodType,
+  More,
+>(
+  spec: OperationSpec<Answer, Params, Query, Body, Reply, More>,
+  reach: (principal: Principal, checked: Checked<Params, Query, Body>) => Promise<More>,
+): Operation {
+  const { run: handle, answers = 'message', ...declaration } = spec;
+  const { declared, check } = declare<Params, Query, Body, typeof declaration>(declaration);
+  async function run(sent: RawCall): Promise<unknown> {
+    const { principal, signal, lastEventId, upload } = sent;
+    const checked = await check(sent);
+    const call = { ...checked, ...(await reach(principal, checked)), principal, signal, lastEventId, upload };
+    const answer = await handle(call);
+    if (answers === 'message') return replyOf(spec.reply, answer as z.input<Reply> | WrittenReply);
+    if (answers === 'bytes') return answer;
+    return { ...(answer as EventSource), check: (known: Principal) => reach(known, checked) };
+  }
+  return { ...declared, answers, run } as Operation;
 }

@@ -1,11 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { findSession } from '../people/sessions.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store } from '../store/store.ts';
 import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
 import { entering, routePath, sentBy } from './mount.ts';
 import type { SessionPrincipal } from './principal.ts';
-import type { Services } from './services.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from './session-cookie.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
 import { deviceCookie, deviceOf } from './visitor.ts';
@@ -13,26 +16,36 @@ import { deviceCookie, deviceOf } from './visitor.ts';
 /** The header that must bear the session's CSRF token in every change. */
 export const CSRF_HEADER = 'x-csrf-token';
 
+/** What tells browsers and their sessions. */
+export interface Browsers {
+  config: { baseUrl: string };
+  store: Store;
+  clock: Clock;
+  secret: Secret;
+  /** Whose request it is, as limits and audit know it: through trusted proxies only. */
+  clientAddress: (request: IncomingMessage) => string;
+}
+
 /** Gives every operation of the dashboard its route. `takeToken` holds the rate of a session. */
 export function mountSession(
   router: Router,
   operations: readonly SessionOperation[],
   takeToken: (sessionId: string) => void,
-  services: Services,
+  browsers: Browsers,
 ): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), entering(operation, serve(operation, takeToken, services)));
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, takeToken, browsers)));
   }
 }
 
 /** Who is signed in with the browser that asks; undefined: nobody. */
-export async function signedInWith(ctx: Context, services: Services): Promise<SessionPrincipal | undefined> {
-  const token = sessionToken(services.config.baseUrl, ctx.headers.cookie);
-  return token === undefined ? undefined : findSession(services.store, services.clock, token);
+export async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
+  const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
+  return token === undefined ? undefined : findSession(browsers.store, browsers.clock, token);
 }
 
 /** The browser that asks. */
-export function browserOf(ctx: Context, { config, clientAddress }: Services): Browser {
+export function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
   return {
     address: clientAddress(ctx.req),
     userAgent: ctx.get('user-agent'),
@@ -48,19 +61,19 @@ export function browserOf(ctx: Context, { config, clientAddress }: Services): Br
 }
 
 // First where the call comes from, as it costs nothing; a session is looked at only where it is needed.
-function serve(operation: SessionOperation, takeToken: (sessionId: string) => void, services: Services): Middleware {
+function serve(operation: SessionOperation, takeToken: (sessionId: string) => void, browsers: Browsers): Middleware {
   return async function serveSessionOperation(ctx) {
-    refuseCrossSite(ctx.method, ctx.headers, services.config.baseUrl);
+    refuseCrossSite(ctx.method, ctx.headers, browsers.config.baseUrl);
     const principal = operation.signedIn ? await signedIn(ctx) : undefined;
-    const call = { ...sentBy(ctx, operation), browser: browserOf(ctx, services), principal };
-    ctx.body = await operation.run(call, services);
+    const call = { ...sentBy(ctx, operation), browser: browserOf(ctx, browsers), principal };
+    ctx.body = await operation.run(call);
   };
 
   async function signedIn(ctx: Context): Promise<SessionPrincipal> {
-    const principal = await signedInWith(ctx, services);
+    const principal = await signedInWith(ctx, browsers);
     if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
     ctx.state.credential = principal.userId;
-    if (operation.method !== 'get') checkCsrfToken(services.secret, principal.sessionId, ctx.get(CSRF_HEADER));
+    if (operation.method !== 'get') checkCsrfToken(browsers.secret, principal.sessionId, ctx.get(CSRF_HEADER));
     takeToken(principal.sessionId);
     return principal;
   }

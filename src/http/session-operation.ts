@@ -3,7 +3,6 @@ import { type Checked, type Declaration, type Declared, type Sent, declare } fro
 import type { Empty } from './fields.ts';
 import type { SessionPrincipal } from './principal.ts';
 import { replyOf } from './reply.ts';
-import type { Services } from './services.ts';
 import type { Visitor } from './visitor.ts';
 
 /** The browser (or what behaves like one) that calls. */
@@ -13,20 +12,6 @@ export interface Browser extends Visitor {
   /** Has it keep what tells it from others, for longer than any session. */
   keepDevice(device: string): void;
 }
-
-/** A call as its handler gets it: checked, and from a page of ours. */
-export type VisitorCall<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = Checked<
-  Params,
-  Query,
-  Body
-> & { browser: Browser };
-
-/** The same by somebody who is signed in. */
-export type SessionCall<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> = VisitorCall<
-  Params,
-  Query,
-  Body
-> & { principal: SessionPrincipal };
 
 /** A call as it comes in. */
 export interface RawSessionCall extends Sent {
@@ -40,53 +25,46 @@ export interface SessionOperation extends Declared {
   tag: 'session';
   /** Whether somebody must be signed in. */
   signedIn: boolean;
-  run(call: RawSessionCall, services: Services): Promise<unknown>;
+  /** Checks the call, does it, and renders the reply. Throws StatusError. */
+  run(call: RawSessionCall): Promise<unknown>;
 }
 
-/** Declares an operation for somebody who is signed in; idiom as `operation`. */
+/** What an operation of the dashboard is. `run` gets the call checked, from a page of ours. Throws StatusError. */
+type SessionSpec<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Reply extends z.ZodType,
+  SignedIn extends boolean,
+> = Declaration<Params, Query, Body, Reply> & {
+  /** False: for somebody who need not be signed in. */
+  signedIn?: SignedIn;
+  run: (
+    call: Checked<Params, Query, Body> & {
+      browser: Browser;
+      principal: SignedIn extends true ? SessionPrincipal : undefined;
+    },
+  ) => Promise<z.input<Reply>>;
+};
+
+/** Declares an operation of the dashboard. */
 export function sessionOperation<
   Reply extends z.ZodType,
   Params extends z.ZodType = typeof Empty,
   Query extends z.ZodType = typeof Empty,
   Body extends z.ZodType = typeof Empty,
->(spec: Declaration<Params, Query, Body, Reply>) {
-  type Handler = (call: SessionCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
+  SignedIn extends boolean = true,
+>(spec: SessionSpec<Params, Query, Body, Reply, SignedIn>): SessionOperation {
+  const { run, signedIn = true, ...declaration } = spec;
+  const { declared, check } = declare<Params, Query, Body, typeof declaration>(declaration);
   return {
-    handle(handler: Handler): SessionOperation {
-      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
-      return {
-        ...declared,
-        tag: 'session',
-        signedIn: true,
-        async run({ principal, browser, ...sent }, services) {
-          if (!principal) throw new Error('an operation of a session was called without one');
-          const call = { ...(await check(sent)), principal, browser };
-          return await replyOf(spec.reply, await handler(call, services));
-        },
-      };
-    },
-  };
-}
-
-/** Declares an operation for somebody who need not be signed in. */
-export function visitorOperation<
-  Reply extends z.ZodType,
-  Params extends z.ZodType = typeof Empty,
-  Query extends z.ZodType = typeof Empty,
-  Body extends z.ZodType = typeof Empty,
->(spec: Declaration<Params, Query, Body, Reply>) {
-  type Handler = (call: VisitorCall<Params, Query, Body>, services: Services) => Promise<z.input<Reply>>;
-  return {
-    handle(handler: Handler): SessionOperation {
-      const { declared, check } = declare<Params, Query, Body, typeof spec>(spec);
-      return {
-        ...declared,
-        tag: 'session',
-        signedIn: false,
-        async run({ browser, ...sent }, services) {
-          return await replyOf(spec.reply, await handler({ ...(await check(sent)), browser }, services));
-        },
-      };
+    ...declared,
+    tag: 'session',
+    signedIn,
+    async run({ principal, browser, ...sent }) {
+      if (signedIn && !principal) throw new Error('an operation of a session was called without one');
+      const known = principal as SignedIn extends true ? SessionPrincipal : undefined;
+      return await replyOf(spec.reply, await run({ ...(await check(sent)), browser, principal: known }));
     },
   };
 }

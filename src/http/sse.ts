@@ -34,6 +34,12 @@ export interface Watcher {
   check: () => Promise<unknown>;
 }
 
+/** What streams and their watchers' access are followed by. */
+export interface Watched {
+  clock: Clock;
+  accessChanges: AccessChanges;
+}
+
 /** A frame with nothing but data: one line of at most 8 KiB, in which no other line can hide (WHATWG HTML §9.2.6). */
 export function dataFrame(line: string): string {
   return `data: ${cut(line.replaceAll(/[\r\n]/g, ''))}\n\n`;
@@ -53,7 +59,7 @@ export function sendEvents(
   ctx: Context,
   source: EventSource,
   { principal, check }: Watcher,
-  { clock, accessChanges }: { clock: Clock; accessChanges: AccessChanges },
+  { clock, accessChanges }: Watched,
 ): void {
   const { res } = ctx;
   const frames = new FrameStream(source.overflow);

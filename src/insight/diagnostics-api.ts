@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import { type DiagnosticRow, type StoredInsight, listDiagnostics } from '../servers/diagnostic-rows.ts';
+import type { Store } from '../store/store.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverOperation: ServerOperation;
+  store: Store;
+}
 
 const Insight = z
   .object({
@@ -31,24 +39,28 @@ const Diagnostic = z
   })
   .meta({ id: 'Diagnostic' });
 
-export const listServerDiagnostics = serverOperation({
-  id: 'ListDiagnostics',
-  method: 'get',
-  path: '/v1/servers/{id}/diagnostics',
-  scope: 'servers:read',
-  role: 'limited',
-  tag: 'control',
-  summary: 'List past failures',
-  description:
-    'Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.',
-  params: ServerParams,
-  reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
-}).handle(async ({ params }, { store }) => ({
-  entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
-}));
+const listServerDiagnostics = ({ serverOperation, store }: Needs) =>
+  serverOperation({
+    id: 'ListDiagnostics',
+    method: 'get',
+    path: '/v1/servers/{id}/diagnostics',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: 'List past failures',
+    description:
+      'Installs and starts that failed, crashes, and stops that had to be forced, with what to do about them: the last 50, newest first.',
+    params: ServerParams,
+    reply: z.object({ entries: z.array(Diagnostic).default([]) }).meta({ id: 'DiagnosticList' }),
+    run: async ({ params }) => ({
+      entries: (await listDiagnostics(store, params.id)).map(diagnosticView),
+    }),
+  });
 
 function diagnosticView({ evidence, insights, ...row }: DiagnosticRow): z.input<typeof Diagnostic> {
   const { at, kind, code, summary, suggestion } = row;
   const lines = evidence === '' ? [] : evidence.split('\n');
   return { at, kind, code, summary, suggestion, evidence: lines, insights: JSON.parse(insights) as StoredInsight[] };
 }
+
+export const diagnosticOperations = (needs: Needs): readonly Operation[] => [listServerDiagnostics(needs)];

@@ -1,12 +1,19 @@
 import { z } from 'zod';
-import { EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
+import { type Engine, EngineError, type LogLine, type LogQuery } from '../engines/engine.ts';
 import { int32, message, reply } from '../http/fields.ts';
-import type { Services } from '../http/services.ts';
+import type { Operation } from '../http/operation.ts';
 import { dataFrame } from '../http/sse.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation, serverStream } from '../servers/api/operation.ts';
-import { MAX_TAIL } from './log-streams.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import { type LogStreams, MAX_TAIL } from './log-streams.ts';
+
+/** What these operations work with. */
+interface Needs {
+  engine: Pick<Engine, 'inspect' | 'logs' | 'proxyAddresses'>;
+  logStreams: LogStreams;
+  serverOperation: ServerOperation;
+}
 
 const LINE_CHARS = 8192;
 const READ_MS = 10_000;
@@ -19,70 +26,75 @@ const GetServerLogsResponse = z
   })
   .meta({ id: 'GetServerLogsResponse' });
 
-export const getServerLogs = serverOperation({
-  id: 'GetServerLogs',
-  method: 'get',
-  path: '/v1/servers/{id}/logs',
-  scope: 'servers:read',
-  role: 'limited',
-  tag: 'control',
-  summary: 'Read the log',
-  description:
-    'The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.',
-  params: ServerParams,
-  query: message({
-    cursor: z.string().max(1024).default('').describe('Of the reply before: only lines behind it.'),
-    tail: int32().default(100).describe('Clamped to 0..1000.'),
-  }),
-  reply: GetServerLogsResponse,
-}).handle(async ({ params, query, signal }, services) => {
-  const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
-  const after = positionOf(query.cursor, params.id);
-  try {
-    const game = await services.engine.inspect(params.id);
-    const page = await readPage(
-      services,
-      params.id,
-      after,
-      tail,
-      AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]),
-    );
-    return {
-      lines: page.lines.map(plainLine),
-      cursor: cursorOf(params.id, page.position),
-      containerMissing: !game?.up,
-    };
-  } catch (error) {
-    throw unavailable(error);
-  }
-});
+const getServerLogs = (needs: Needs) =>
+  needs.serverOperation({
+    id: 'GetServerLogs',
+    method: 'get',
+    path: '/v1/servers/{id}/logs',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: 'Read the log',
+    description:
+      'The newest `tail` lines, or with a `cursor` the next ones behind it, at most `tail`. An unknown cursor is none.',
+    params: ServerParams,
+    query: message({
+      cursor: z.string().max(1024).default('').describe('Of the reply before: only lines behind it.'),
+      tail: int32().default(100).describe('Clamped to 0..1000.'),
+    }),
+    reply: GetServerLogsResponse,
+    async run({ params, query, signal }) {
+      const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+      const after = positionOf(query.cursor, params.id);
+      try {
+        const game = await needs.engine.inspect(params.id);
+        const page = await readPage(
+          needs,
+          params.id,
+          after,
+          tail,
+          AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]),
+        );
+        return {
+          lines: page.lines.map(plainLine),
+          cursor: cursorOf(params.id, page.position),
+          containerMissing: !game?.up,
+        };
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+  });
 
-export const streamServerLogs = serverStream({
-  id: 'StreamServerLogs',
-  method: 'get',
-  path: '/v1/servers/{id}/logs/stream',
-  scope: 'servers:read',
-  keyOnly: true,
-  role: 'limited',
-  tag: 'control',
-  summary: 'Follow the log',
-  description: [
-    'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
-    'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
-    'once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.',
-  ].join('\n'),
-  params: ServerParams,
-  query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
-  reply: z.string().describe('Frames `data: <line>`.'),
-}).handle(async ({ params, query }, { logStreams }) => {
-  const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
-  try {
-    const follow = await logStreams.open(params.id);
-    return { play: (sink) => follow(sink, tail), overflow: leftOut };
-  } catch (error) {
-    throw unavailable(error);
-  }
-});
+const streamServerLogs = ({ serverOperation, logStreams }: Needs) =>
+  serverOperation({
+    answers: 'events',
+    id: 'StreamServerLogs',
+    method: 'get',
+    path: '/v1/servers/{id}/logs/stream',
+    scope: 'servers:read',
+    keyOnly: true,
+    role: 'limited',
+    tag: 'control',
+    summary: 'Follow the log',
+    description: [
+      'Server-sent events: the newest `tail` lines, then new ones as they are printed. A server that does not run ends the',
+      'stream after those. A comment `: ping` comes every 15 seconds; a stream ends after 30 minutes. Three may be open at',
+      'once with one key, ten on one account (429). Lines are cut at 8 KiB; who reads too slowly is told how many are missing.',
+    ].join('\n'),
+    params: ServerParams,
+    query: message({ tail: int32().default(100).describe('Clamped to 0..1000.') }),
+    reply: z.string().describe('Frames `data: <line>`.'),
+    async run({ params, query }) {
+      const tail = Math.min(MAX_TAIL, Math.max(0, query.tail));
+      try {
+        const follow = await logStreams.open(params.id);
+        return { play: (sink) => follow(sink, tail), overflow: leftOut };
+      } catch (error) {
+        throw unavailable(error);
+      }
+    },
+  });
 
 function leftOut(lines: number): string {
   return dataFrame(`[${lines} lines are missing here: they came faster than they were read]`);
@@ -100,7 +112,7 @@ interface Page {
 }
 
 async function readPage(
-  { engine }: Services,
+  { engine }: Needs,
   id: string,
   after: string | undefined,
   tail: number,
@@ -148,3 +160,5 @@ function positionOf(cursor: string, id: string): string | undefined {
 }
 
 const Cursor = z.tuple([z.string(), z.string()]);
+
+export const logOperations = (needs: Needs): readonly Operation[] => [getServerLogs(needs), streamServerLogs(needs)];

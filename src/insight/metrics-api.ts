@@ -1,8 +1,15 @@
 import { z } from 'zod';
 import { reply, rfc3339 } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
-import type { MetricSample as Sample } from './metrics.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { MetricSample as Sample, Metrics } from './metrics.ts';
+
+/** What these operations work with. */
+interface Needs {
+  metrics: Pick<Metrics, 'latest' | 'series'>;
+  serverOperation: ServerOperation;
+}
 
 const figure = z.number().default(0).meta({ format: 'double' });
 
@@ -28,24 +35,28 @@ const ServerMetrics = z
   })
   .meta({ id: 'ServerMetrics' });
 
-export const getServerMetrics = serverOperation({
-  id: 'GetServerMetrics',
-  method: 'get',
-  path: '/v1/servers/{id}/metrics',
-  scope: 'servers:read',
-  role: 'limited',
-  tag: 'control',
-  summary: 'Read what it needs and how it runs',
-  description: 'The newest reading of a running server, taken every minute, and those of the last 24 hours.',
-  params: ServerParams,
-  reply: ServerMetrics,
-}).handle(async ({ params, server }, { metrics }) => {
-  const series = (await metrics.series(params.id)).map(sampleView);
-  const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
-  const players = server.context.live.players ?? 0;
-  return { ...latest?.sample, players, live: latest?.live ?? false, series };
-});
+const getServerMetrics = ({ serverOperation, metrics }: Needs) =>
+  serverOperation({
+    id: 'GetServerMetrics',
+    method: 'get',
+    path: '/v1/servers/{id}/metrics',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: 'Read what it needs and how it runs',
+    description: 'The newest reading of a running server, taken every minute, and those of the last 24 hours.',
+    params: ServerParams,
+    reply: ServerMetrics,
+    async run({ params, server }) {
+      const series = (await metrics.series(params.id)).map(sampleView);
+      const latest = server.state === 'running' ? metrics.latest(params.id, server.context.readyAt ?? 0) : undefined;
+      const players = server.context.live.players ?? 0;
+      return { ...latest?.sample, players, live: latest?.live ?? false, series };
+    },
+  });
 
 function sampleView({ at, ...sample }: Sample): z.input<typeof MetricSample> {
   return { ts: rfc3339(at) ?? '', ...sample };
 }
+
+export const metricOperations = (needs: Needs): readonly Operation[] => [getServerMetrics(needs)];

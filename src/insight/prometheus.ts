@@ -28,3 +28,23 @@ function withKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const [, key] = BEARER_KEY.exec(headers.authorization ?? '') ?? [];
   return key === undefined || headers['x-api-key'] !== undefined ? headers : { 'x-api-key': key };
 }
+
+/** As an OpenAPI path. */
+export function prometheusPaths(): Record<string, Record<string, unknown>> {
+  return {
+    '/metrics': {
+      get: {
+        operationId: 'Metrics',
+        tags: ['operator'],
+        summary: 'Figures for Prometheus',
+        description:
+          'In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.',
+        'x-required-scope': 'operator',
+        responses: {
+          '200': { description: 'Done.', content: { 'text/plain': { schema: { type: 'string' } } } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    },
+  };
+}

@@ -1,12 +1,14 @@
 import { DEFAULT_MOTD } from '../game/properties/properties.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
-import type { Services } from '../http/services.ts';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import { addressOf } from '../servers/api/view.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { PublicStatuses } from './public-statuses.ts';
+import type { WakePolicies } from './wake-policies.ts';
 
 /** A server as strangers may see it. Nothing in here is an id, but for the slug they asked by. */
 export interface PublicServer {
@@ -42,7 +44,13 @@ const DEFAULT_MAX_PLAYERS = 20;
 const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-export type BoardDeps = Pick<Services, 'publicStatuses' | 'wakePolicies' | 'servers' | 'config' | 'playersPort'> & {
+export type BoardDeps = {
+  publicStatuses: PublicStatuses;
+  wakePolicies: WakePolicies;
+  servers: Servers;
+  config: { publicHost: string };
+  playersPort: () => number;
+} & {
   clock: Clock;
 };
 

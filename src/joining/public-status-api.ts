@@ -3,6 +3,8 @@ import type { Router } from '@koa/router';
 import { z } from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
+import type { Components } from '../http/openapi-schemas.ts';
+import { json } from '../http/openapi.ts';
 import type { PublicBoard } from './public-server.ts';
 
 /** How long browsers and caches on the way may keep a status. */
@@ -49,4 +51,28 @@ export function mountPublicStatus(router: Router, { publicBoard, clientAddress }
       ...(address !== '' && { address }),
     });
   });
+}
+
+/** As an OpenAPI path. */
+export function publicStatusPaths(components: Components): Record<string, Record<string, unknown>> {
+  return {
+    '/v1/public/status/{publicSlug}': {
+      get: {
+        operationId: 'GetPublicStatus',
+        tags: ['public'],
+        summary: 'A server as its owner shows it to everybody',
+        description:
+          'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
+          'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
+        security: [],
+        parameters: [
+          { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
+        ],
+        responses: {
+          '200': { description: 'Done.', ...json(components.reply(PublicStatusReply)) },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    },
+  };
 }

@@ -1,63 +1,78 @@
 import { z } from 'zod';
 import { int32, message, reply } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Turns } from '../kernel/mutex.ts';
 import { Motd } from '../servers/api/fields.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import { WAKE_MODES } from './wake-policies.ts';
+import type { Servers } from '../servers/servers.ts';
+import { WAKE_MODES, type WakePolicies } from './wake-policies.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  inTurn: Turns;
+  serverOperation: ServerOperation;
+  servers: Servers;
+  wakePolicies: WakePolicies;
+}
 
 const MODES =
   '`anyone`; `known`: who is on the whitelist, an operator or has played here; `whitelist`; `verified`: who has proved a ' +
   'Minecraft account to the proxy; `nobody`.';
 
-export const setWakePolicy = serverOperation({
-  id: 'SetWakePolicy',
-  method: 'post',
-  path: '/v1/servers/{id}:setWakePolicy',
-  scope: 'servers:write',
-  role: 'member',
-  tag: 'control',
-  summary: 'Set who may wake the server by joining',
-  description:
-    'What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the ' +
-    'dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.',
-  params: ServerParams,
-  body: message({
-    mode: z.enum(WAKE_MODES).optional().describe(MODES),
-    maxWakesPerDay: int32({ min: 0, max: 10_000 })
-      .optional()
-      .describe('By joins, counted from midnight UTC; 0: no cap.'),
-    asleepMotd: Motd.optional().describe('Shown in the server list while asleep; empty: the usual.'),
-    maintenanceText: Motd.optional().describe('Not empty: joins wake nothing, and who tries reads this.'),
-  }).meta({ id: 'SetWakePolicyRequest' }),
-  example: { mode: 'known', maxWakesPerDay: 20, asleepMotd: '<gray>Asleep. Friends may wake me.' },
-  reply: z
-    .object({
-      mode: reply.text.describe(MODES),
-      maxWakesPerDay: reply.int32,
-      asleepMotd: reply.text,
-      maintenanceText: reply.text,
-    })
-    .meta({ id: 'WakePolicy' }),
-}).handle(({ server: now, body, principal }, { wakePolicies, servers, clock, inTurn }) =>
-  // What is absent is taken from what is there: two changes at once must not undo each other.
-  inTurn(`wakePolicy ${now.row.id}`, async () => {
-    const before = wakePolicies.of(now.row.id);
-    const policy = {
-      mode: body.mode ?? before.mode,
-      maxWakesPerDay: body.maxWakesPerDay ?? before.maxWakesPerDay,
-      asleepMotd: body.asleepMotd ?? before.asleepMotd,
-      maintenanceText: body.maintenanceText ?? before.maintenanceText,
-    };
-    if (Object.keys(body).length === 0) return policy;
-    const detail = `${policy.mode}, ${policy.maxWakesPerDay || 'no'} wakes a day at most`.replace(
-      'no wakes a day at most',
-      'no cap',
-    );
-    const record = recordOnServer(principal, now.row, { action: 'server.wakePolicy', detail, at: clock.now() });
-    await wakePolicies.set(now.row.id, policy, record);
-    // So that what the proxy and others know of the server is made anew.
-    await servers.patch(now.row.id, {});
-    return policy;
-  }),
-);
+const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, inTurn }: Needs) =>
+  serverOperation({
+    id: 'SetWakePolicy',
+    method: 'post',
+    path: '/v1/servers/{id}:setWakePolicy',
+    scope: 'servers:write',
+    role: 'member',
+    tag: 'control',
+    summary: 'Set who may wake the server by joining',
+    description:
+      'What is absent stays as it is, so the empty body reads the policy. It is about joins alone: keys, schedules and the ' +
+      'dashboard start the server as ever, and who may play in an awake one is for the game to say. Banned players wake nothing.',
+    params: ServerParams,
+    body: message({
+      mode: z.enum(WAKE_MODES).optional().describe(MODES),
+      maxWakesPerDay: int32({ min: 0, max: 10_000 })
+        .optional()
+        .describe('By joins, counted from midnight UTC; 0: no cap.'),
+      asleepMotd: Motd.optional().describe('Shown in the server list while asleep; empty: the usual.'),
+      maintenanceText: Motd.optional().describe('Not empty: joins wake nothing, and who tries reads this.'),
+    }).meta({ id: 'SetWakePolicyRequest' }),
+    example: { mode: 'known', maxWakesPerDay: 20, asleepMotd: '<gray>Asleep. Friends may wake me.' },
+    reply: z
+      .object({
+        mode: reply.text.describe(MODES),
+        maxWakesPerDay: reply.int32,
+        asleepMotd: reply.text,
+        maintenanceText: reply.text,
+      })
+      .meta({ id: 'WakePolicy' }),
+    run: ({ server: now, body, principal }) =>
+      inTurn(`wakePolicy ${now.row.id}`, async () => {
+        const before = wakePolicies.of(now.row.id);
+        const policy = {
+          mode: body.mode ?? before.mode,
+          maxWakesPerDay: body.maxWakesPerDay ?? before.maxWakesPerDay,
+          asleepMotd: body.asleepMotd ?? before.asleepMotd,
+          maintenanceText: body.maintenanceText ?? before.maintenanceText,
+        };
+        if (Object.keys(body).length === 0) return policy;
+        const detail = `${policy.mode}, ${policy.maxWakesPerDay || 'no'} wakes a day at most`.replace(
+          'no wakes a day at most',
+          'no cap',
+        );
+        const record = recordOnServer(principal, now.row, { action: 'server.wakePolicy', detail, at: clock.now() });
+        await wakePolicies.set(now.row.id, policy, record);
+        // So that what the proxy and others know of the server is made anew.
+        await servers.patch(now.row.id, {});
+        return policy;
+      }),
+  });
+
+export const wakePolicyOperations = (needs: Needs): readonly Operation[] => [setWakePolicy(needs)];

@@ -1,12 +1,21 @@
 import { z } from 'zod';
 import { int32, line, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import type { ServerNow } from '../servers/server-now.ts';
+import type { Mods } from './mods.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  mods: Mods;
+  serverOperation: ServerOperation;
+}
 
 const MAX_PROJECTS = 256;
 
@@ -46,69 +55,75 @@ const ServerModRequest = message({
 
 const of = { role: 'member', scope: 'servers:write', tag: 'control', params: ServerParams } as const;
 
-const listServerMods = serverOperation({
-  ...of,
-  id: 'ListServerMods',
-  method: 'get',
-  path: '/v1/servers/{id}/mods',
-  scope: 'servers:read',
-  role: 'limited',
-  summary: 'List mods and plugins',
-  description:
-    'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
-  reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
-}).handle(async ({ params }, { mods }) => ({
-  mods: (await mods.list(params.id)).map((row) => ({
-    name: row.name,
-    projectId: row.projectId,
-    source: row.source,
-    versionSpec: row.versionSpec,
-    version: row.versionNumber,
-    file: row.path,
-    dependency: !row.wished,
-  })),
-}));
+const listServerMods = ({ serverOperation, mods }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'ListServerMods',
+    method: 'get',
+    path: '/v1/servers/{id}/mods',
+    scope: 'servers:read',
+    role: 'limited',
+    summary: 'List mods and plugins',
+    description:
+      'Those that were added here, and what they need. Not what a mod pack brings, nor what was uploaded by hand.',
+    reply: z.object({ mods: z.array(ServerMod).default([]) }).meta({ id: 'ListServerModsResponse' }),
+    run: async ({ params }) => ({
+      mods: (await mods.list(params.id)).map((row) => ({
+        name: row.name,
+        projectId: row.projectId,
+        source: row.source,
+        versionSpec: row.versionSpec,
+        version: row.versionNumber,
+        file: row.path,
+        dependency: !row.wished,
+      })),
+    }),
+  });
 
-const addServerMod = serverOperation({
-  ...of,
-  id: 'AddServerMod',
-  method: 'post',
-  path: '/v1/servers/{id}/mods',
-  summary: 'Add a mod or plugin',
-  description:
-    "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
-    'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
-    'awake goes on with what it has loaded: the new files count from its next start. A project that is there already gets ' +
-    'the new `versionSpec`.',
-  body: ServerModRequest,
-  example: { projectId: 'lithium' },
-  reply: Nothing,
-}).handle(async ({ server, body, principal, signal }, { mods, clock }) => {
-  requireSettled(server);
-  const detail = `${body.source} ${body.projectId} ${body.versionSpec}`.trim();
-  const record = recordOnServer(principal, server.row, { action: 'mod.add', detail, at: clock.now() });
-  await mods.add(server.row, body, { signal, record });
-  return {};
-});
+const addServerMod = ({ serverOperation, mods, clock }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'AddServerMod',
+    method: 'post',
+    path: '/v1/servers/{id}/mods',
+    summary: 'Add a mod or plugin',
+    description:
+      "Chooses the version for the server's core and Minecraft version, and what it needs, downloads and checks all of it, and " +
+      'then puts it into `mods/` or `plugins/`. Answers when that is done; after an error nothing has changed. A game that is ' +
+      'awake goes on with what it has loaded: the new files count from its next start. A project that is there already gets ' +
+      'the new `versionSpec`.',
+    body: ServerModRequest,
+    example: { projectId: 'lithium' },
+    reply: Nothing,
+    async run({ server, body, principal, signal }) {
+      requireSettled(server);
+      const detail = `${body.source} ${body.projectId} ${body.versionSpec}`.trim();
+      const record = recordOnServer(principal, server.row, { action: 'mod.add', detail, at: clock.now() });
+      await mods.add(server.row, body, { signal, record });
+      return {};
+    },
+  });
 
-const removeServerMod = serverOperation({
-  ...of,
-  id: 'RemoveServerMod',
-  method: 'post',
-  path: '/v1/servers/{id}/mods:remove',
-  summary: 'Remove a mod or plugin',
-  description:
-    'With what only it needed. One that others need stays until they go. A game that is awake has it until its next start.',
-  body: message({ projectId: ProjectId, source }),
-  example: { projectId: 'lithium' },
-  reply: Nothing,
-}).handle(async ({ server, body, principal, signal }, { mods, clock }) => {
-  requireSettled(server);
-  const detail = `${body.source} ${body.projectId}`;
-  const record = recordOnServer(principal, server.row, { action: 'mod.remove', detail, at: clock.now() });
-  await mods.remove(server.row, body, { signal, record });
-  return {};
-});
+const removeServerMod = ({ serverOperation, mods, clock }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'RemoveServerMod',
+    method: 'post',
+    path: '/v1/servers/{id}/mods:remove',
+    summary: 'Remove a mod or plugin',
+    description:
+      'With what only it needed. One that others need stays until they go. A game that is awake has it until its next start.',
+    body: message({ projectId: ProjectId, source }),
+    example: { projectId: 'lithium' },
+    reply: Nothing,
+    async run({ server, body, principal, signal }) {
+      requireSettled(server);
+      const detail = `${body.source} ${body.projectId}`;
+      const record = recordOnServer(principal, server.row, { action: 'mod.remove', detail, at: clock.now() });
+      await mods.remove(server.row, body, { signal, record });
+      return {};
+    },
+  });
 
 const ModChange = z
   .object({
@@ -119,27 +134,29 @@ const ModChange = z
   })
   .meta({ id: 'ModChange' });
 
-const updateServerMods = serverOperation({
-  ...of,
-  id: 'UpdateServerMods',
-  method: 'post',
-  path: '/v1/servers/{id}/mods:update',
-  summary: 'Update mods and plugins',
-  description:
-    "Chooses anew by each one's `versionSpec`, as after a change of the server's version. Tells what changes; with `dryRun` " +
-    'it only tells.',
-  body: message({
-    projectIds: z.array(ProjectId).max(MAX_PROJECTS).default([]).describe('Empty: all.'),
-    dryRun: z.boolean().default(false),
-  }),
-  example: { dryRun: true },
-  reply: z.object({ changes: z.array(ModChange).default([]) }).meta({ id: 'UpdateServerModsResponse' }),
-}).handle(async ({ server, body, principal, signal }, { mods, clock }) => {
-  requireSettled(server);
-  const detail = body.projectIds.join(', ') || 'all';
-  const record = recordOnServer(principal, server.row, { action: 'mod.update', detail, at: clock.now() });
-  return { changes: await mods.update(server.row, body, { signal, record }) };
-});
+const updateServerMods = ({ serverOperation, mods, clock }: Needs) =>
+  serverOperation({
+    ...of,
+    id: 'UpdateServerMods',
+    method: 'post',
+    path: '/v1/servers/{id}/mods:update',
+    summary: 'Update mods and plugins',
+    description:
+      "Chooses anew by each one's `versionSpec`, as after a change of the server's version. Tells what changes; with `dryRun` " +
+      'it only tells.',
+    body: message({
+      projectIds: z.array(ProjectId).max(MAX_PROJECTS).default([]).describe('Empty: all.'),
+      dryRun: z.boolean().default(false),
+    }),
+    example: { dryRun: true },
+    reply: z.object({ changes: z.array(ModChange).default([]) }).meta({ id: 'UpdateServerModsResponse' }),
+    async run({ server, body, principal, signal }) {
+      requireSettled(server);
+      const detail = body.projectIds.join(', ') || 'all';
+      const record = recordOnServer(principal, server.row, { action: 'mod.update', detail, at: clock.now() });
+      return { changes: await mods.update(server.row, body, { signal, record }) };
+    },
+  });
 
 const ModProject = z
   .object({
@@ -155,41 +172,49 @@ const ModProject = z
   })
   .meta({ id: 'ModProject' });
 
-const searchMods = operation({
-  id: 'SearchMods',
-  method: 'get',
-  path: '/v1/mods/search',
-  scope: 'servers:read',
-  tag: 'control',
-  summary: 'Search mods, plugins and mod packs',
-  description: 'In a registry, for what runs on servers; the most fitting first.',
-  query: message({
-    query: line(128).default('').describe('Words of its name; empty: whatever is popular.'),
-    source,
-    kind: z.enum(['', 'mod', 'plugin', 'modpack']).default('').describe('Empty: any.'),
-    loader: z
-      .string()
-      .regex(/^[a-z-]{0,32}$/, 'must be the name of a loader')
-      .default('')
-      .describe('`fabric`, `neoforge`, `paper`, …; empty: any.'),
-    version: z
-      .string()
-      .regex(/^[\w.+-]{0,32}$/, 'must be a Minecraft version')
-      .default('')
-      .describe('Minecraft version; empty: any.'),
-    limit: int32({ min: 1, max: 100 }).default(20).describe('At most so many.'),
-  }),
-  reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
-}).handle(async ({ query: { source: from, version, ...asked }, signal }, { mods }) => {
-  const found = await mods.search(from, { ...asked, minecraftVersion: version }, signal);
-  return {
-    projects: found.map(({ projectId, slug, kind, title: name, description, author, downloads, iconUrl }) => {
-      return { projectId, slug, source: from, kind, name, description, author, downloads, iconUrl };
+const searchMods = ({ mods }: Needs) =>
+  operation({
+    id: 'SearchMods',
+    method: 'get',
+    path: '/v1/mods/search',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: 'Search mods, plugins and mod packs',
+    description: 'In a registry, for what runs on servers; the most fitting first.',
+    query: message({
+      query: line(128).default('').describe('Words of its name; empty: whatever is popular.'),
+      source,
+      kind: z.enum(['', 'mod', 'plugin', 'modpack']).default('').describe('Empty: any.'),
+      loader: z
+        .string()
+        .regex(/^[a-z-]{0,32}$/, 'must be the name of a loader')
+        .default('')
+        .describe('`fabric`, `neoforge`, `paper`, …; empty: any.'),
+      version: z
+        .string()
+        .regex(/^[\w.+-]{0,32}$/, 'must be a Minecraft version')
+        .default('')
+        .describe('Minecraft version; empty: any.'),
+      limit: int32({ min: 1, max: 100 }).default(20).describe('At most so many.'),
     }),
-  };
-});
+    reply: z.object({ projects: z.array(ModProject).default([]) }).meta({ id: 'SearchModsResponse' }),
+    async run({ query: { source: from, version, ...asked }, signal }) {
+      const found = await mods.search(from, { ...asked, minecraftVersion: version }, signal);
+      return {
+        projects: found.map(({ projectId, slug, kind, title: name, description, author, downloads, iconUrl }) => {
+          return { projectId, slug, source: from, kind, name, description, author, downloads, iconUrl };
+        }),
+      };
+    },
+  });
 
-export const modOperations = [listServerMods, addServerMod, removeServerMod, updateServerMods, searchMods];
+export const modOperations = (needs: Needs): readonly Operation[] => [
+  listServerMods(needs),
+  addServerMod(needs),
+  removeServerMod(needs),
+  updateServerMods(needs),
+  searchMods(needs),
+];
 
 /** An install that is under way, or has to be retried, decides what is there. */
 function requireSettled({ row, state }: ServerNow): void {

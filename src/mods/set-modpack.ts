@@ -1,59 +1,80 @@
 import { isTagged } from '../../machines/server.ts';
+import type { Backups } from '../backups/backups.ts';
 import { EngineError } from '../engines/engine.ts';
 import { SANDBOX } from '../game/container.ts';
+import type { CoreRules } from '../game/core-rules.ts';
 import { modpackEnv } from '../game/modpack-env.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { doerOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
-import { serverView } from '../servers/api/view.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServerView } from '../servers/api/view.ts';
 import type { ServerRow } from '../servers/rows.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Worlds } from '../worlds/worlds.ts';
+import type { Mods } from './mods.ts';
 
-export const setModpack = serverOperation({
-  id: 'SetModpack',
-  method: 'post',
-  path: '/v1/servers/{id}:setModpack',
-  scope: 'servers:write',
-  role: 'member',
-  tag: 'control',
-  summary: 'Install a mod pack',
-  description:
-    'On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server ' +
-    'is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack ' +
-    "brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that " +
-    'were changed since.',
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  backups: Backups;
+  clock: Clock;
+  cores: CoreRules;
+  mods: Mods;
+  serverOperation: ServerOperation;
+  servers: Servers;
+  worlds: Worlds;
+}
 
-  precondition: 'the server must be at rest, and of a type that takes mod packs.',
-  params: ServerParams,
-  body: message({
-    platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
-    ref: line(128).min(1, 'is required').describe("The platform's id or short name of the pack."),
-    version: line(128).default('').describe("Id of a version; empty: the newest. The pack decides on Minecraft's."),
-  }),
-  example: { platform: 'modrinth', ref: 'adrenaserver' },
-  reply: Server,
-}).handle(async ({ server, body, principal, signal }, services) => {
-  const { servers, backups, clock, worlds, mods } = services;
-  const { row } = server;
-  check(row, body);
-  // Asked before the backup, too: nobody is to wait for one in vain.
-  await services.cores.require(row);
-  const cause = causeOf(principal);
-  requireRest(server.state, row.id);
-  const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
-  const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
-  if ((await worlds.list(row.id)).some(({ sizeBytes }) => sizeBytes > 0)) {
-    const made = await backups.create(row, { kind: 'install', doer: doerOf(principal) });
-    const { state, error } = await backups.finished({ serverId: row.id, id: made.id }, signal);
-    if (state !== 'ready') throw noBackup(error);
-  }
-  const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
-  return serverView(now, services);
-});
+const setModpack = (needs: Needs) =>
+  needs.serverOperation({
+    id: 'SetModpack',
+    method: 'post',
+    path: '/v1/servers/{id}:setModpack',
+    scope: 'servers:write',
+    role: 'member',
+    tag: 'control',
+    summary: 'Install a mod pack',
+    description:
+      'On a stopped server. Where there is a world, a backup is made first, and this answers when that is done; then the server ' +
+      'is `installing`, and afterwards `hibernated` or `install_failed`, from which `:retryInstall` leads back. The pack ' +
+      "brings its loader and its Minecraft version; files of the server's pack before this one give way, but for those that " +
+      'were changed since.',
+
+    precondition: 'the server must be at rest, and of a type that takes mod packs.',
+    params: ServerParams,
+    body: message({
+      platform: PackPlatform.describe('`modrinth`, `curseforge` or `ftb`.'),
+      ref: line(128).min(1, 'is required').describe("The platform's id or short name of the pack."),
+      version: line(128).default('').describe("Id of a version; empty: the newest. The pack decides on Minecraft's."),
+    }),
+    example: { platform: 'modrinth', ref: 'adrenaserver' },
+    reply: Server,
+    async run({ server, body, principal, signal }) {
+      const { servers, backups, clock, worlds, mods } = needs;
+      const { row } = server;
+      check(row, body);
+      // Asked before the backup, too: nobody is to wait for one in vain.
+      await needs.cores.require(row);
+      const cause = causeOf(principal);
+      requireRest(server.state, row.id);
+      const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
+      const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
+      if ((await worlds.list(row.id)).some(({ sizeBytes }) => sizeBytes > 0)) {
+        const made = await backups.create(row, { kind: 'install', doer: doerOf(principal) });
+        const { state, error } = await backups.finished({ serverId: row.id, id: made.id }, signal);
+        if (state !== 'ready') throw noBackup(error);
+      }
+      const now = await servers.send(row.id, { type: 'REINSTALL', at: clock.now(), cause }, fields);
+      return needs.serverView(now);
+    },
+  });
 
 function check(
   { type }: ServerRow,
@@ -86,3 +107,5 @@ function noBackup(error: string): StatusError {
   const sentence = `No backup could be made, so nothing was installed: ${error}`;
   return new StatusError('FAILED_PRECONDITION', 'BACKUP_FAILED', sentence);
 }
+
+export const modpackOperations = (needs: Needs): readonly Operation[] => [setModpack(needs)];

@@ -1,17 +1,41 @@
 import { z } from 'zod';
+import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
+import type { AccessChanges } from '../http/access-changes.ts';
 import { int32, int64, line, message, reply, text } from '../http/fields.ts';
-import type { MoneyServices } from '../http/money-services.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Services } from '../http/services.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Turns } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import type { FirstRunFile } from '../people/first-run.ts';
+import type { LoginLimits } from '../people/login-limits.ts';
+import type { Mailer } from '../people/mail/mail.ts';
 import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
-import type { Tx } from '../store/store.ts';
+import type { SignUp } from '../people/people.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store, Tx } from '../store/store.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  accountLimits: AccountLimits;
+  clock: Clock;
+  config: { baseUrl: string; signup: SignUp };
+  firstRunFile?: FirstRunFile;
+  inTurn: Turns;
+  log: Log;
+  loginLimits: LoginLimits;
+  mailer: Mailer;
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+  secret: Secret;
+  store: Store;
+}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
@@ -48,114 +72,127 @@ const Micros = int64({ min: -MOST_MICROS, max: MOST_MICROS, pattern: '^-?[1-9][0
 
 const of = { scope: 'operator', tag: 'operator' } as const;
 
-export const listAccountsOperation = operation({
-  ...of,
-  id: 'ListAccounts',
-  method: 'get',
-  path: '/v1/operator/accounts',
-  summary: 'List accounts',
-  description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
-  query: message({
-    limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
-    after: text(64).default('').describe('The last id of the page before.'),
-  }),
-  reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
-}).handle(async ({ principal, query }, services) => {
-  requireOperator(principal);
-  const rows = await listAccounts(services.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
-  return { accounts: rows.map((row) => accountView(row, services)) };
-});
-
-export const inviteAccount = operation({
-  ...of,
-  id: 'InviteAccount',
-  method: 'post',
-  path: '/v1/operator/accounts:invite',
-  summary: 'Let somebody make an account',
-  description:
-    'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
-    'closed, and sends it there.',
-  body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
-  example: { email: 'steve@example.org' },
-  reply: z
-    .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
-    .meta({ id: 'InviteAccountResponse' }),
-}).handle(async ({ principal, body: { email } }, services) => {
-  requireOperator(principal);
-  return inviteToSignUp(services, principal, email);
-});
-
-export const creditAccount = operation({
-  ...of,
-  id: 'CreditAccount',
-  method: 'post',
-  path: '/v1/operator/accounts/{accountId}:credit',
-  summary: "Change an account's balance",
-  description:
-    'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
-    'asking again changes nothing.',
-  params: Params,
-  body: message({
-    amountMicros: Micros,
-    kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
-    note: line(256).trim().min(1, 'is required'),
-    ref: line(128).trim().default('').describe('Of your choice; one entry of a kind each. Empty: none.'),
-  }).meta({ id: 'CreditAccountRequest' }),
-  example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
-  reply: Account,
-}).handle(async ({ principal, params, body }, services) => {
-  requireOperator(principal);
-  const { accountId } = params;
-  const { amountMicros, kind, note } = body;
-  const at = services.clock.now();
-  // Of one namespace each, so that no operator's reference can be taken for another account's.
-  const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
-  await services.store.write(async (tx) => {
-    await knownAccount(tx, accountId);
-    if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
-    const detail = `${kind} ${amountMicros} micros: ${note}`;
-    await recordDeed(tx, doerOf(principal), { action: 'wallet.credit', accountId, detail, at });
+const listAccountsOperation = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'ListAccounts',
+    method: 'get',
+    path: '/v1/operator/accounts',
+    summary: 'List accounts',
+    description: 'All accounts by id, a page at a time: ask again with `after` the last id until none comes.',
+    query: message({
+      limit: int32({ min: 0 }).default(0).describe('Default 100, at most 1000.'),
+      after: text(64).default('').describe('The last id of the page before.'),
+    }),
+    reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
+    async run({ principal, query }) {
+      requireOperator(principal);
+      const rows = await listAccounts(needs.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
+      return { accounts: rows.map((row) => accountView(row, needs)) };
+    },
   });
-  return shown(services, accountId);
-});
 
-export const setAccountLimits = operation({
-  ...of,
-  id: 'SetAccountLimits',
-  method: 'post',
-  path: '/v1/operator/accounts/{accountId}:setLimits',
-  summary: "Set an account's limits",
-  description: 'What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.',
-  params: Params,
-  body: message({
-    maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
-    maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
-  }).meta({ id: 'SetAccountLimitsRequest' }),
-  example: { maxRamMb: 32_768, maxServers: 20 },
-  reply: Account,
-}).handle(async ({ principal, params, body }, services) => {
-  requireOperator(principal);
-  const { accountLimits } = services;
-  const { accountId } = params;
-  await knownAccount(services.store, accountId);
-  await services.inTurn(`limits ${accountId}`, async () => {
-    const now = accountLimits.ownOf(accountId);
-    const own = {
-      maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
-      maxServers: inherited(body.maxServers, now.maxServers),
-    };
-    await accountLimits.set(accountId, own, async (tx) => {
-      const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
-      const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
-      const deed = { action: 'account.setLimits', accountId, detail, at: services.clock.now() };
-      await recordDeed(tx, doerOf(principal), deed);
-    });
+const inviteAccount = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'InviteAccount',
+    method: 'post',
+    path: '/v1/operator/accounts:invite',
+    summary: 'Let somebody make an account',
+    description:
+      'Makes a link by which this e-mail address can make an account within seven days, once, also where sign-up is ' +
+      'closed, and sends it there.',
+    body: message({ email: Email }).meta({ id: 'InviteAccountRequest' }),
+    example: { email: 'steve@example.org' },
+    reply: z
+      .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
+      .meta({ id: 'InviteAccountResponse' }),
+    async run({ principal, body: { email } }) {
+      requireOperator(principal);
+      return inviteToSignUp(needs, principal, email);
+    },
   });
-  return shown(services, accountId);
-});
+
+const creditAccount = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'CreditAccount',
+    method: 'post',
+    path: '/v1/operator/accounts/{accountId}:credit',
+    summary: "Change an account's balance",
+    description:
+      'Books a credit, a refund or an adjustment, signed, with a note that the owner reads in the ledger. With a `ref`, ' +
+      'asking again changes nothing.',
+    params: Params,
+    body: message({
+      amountMicros: Micros,
+      kind: z.enum(['credit', 'refund', 'adjustment']).default('credit'),
+      note: line(256).trim().min(1, 'is required'),
+      ref: line(128).trim().default('').describe('Of your choice; one entry of a kind each. Empty: none.'),
+    }).meta({ id: 'CreditAccountRequest' }),
+    example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
+    reply: Account,
+    async run({ principal, params, body }) {
+      requireOperator(principal);
+      const { accountId } = params;
+      const { amountMicros, kind, note } = body;
+      const at = needs.clock.now();
+      // Of one namespace each, so that no operator's reference can be taken for another account's.
+      const ref = body.ref === '' ? `operator:${randomBase62(22)}` : `operator:${accountId}:${body.ref}`;
+      await needs.store.write(async (tx) => {
+        await knownAccount(tx, accountId);
+        if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
+        const detail = `${kind} ${amountMicros} micros: ${note}`;
+        await recordDeed(tx, doerOf(principal), { action: 'wallet.credit', accountId, detail, at });
+      });
+      return shown(needs, accountId);
+    },
+  });
+
+const setAccountLimits = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'SetAccountLimits',
+    method: 'post',
+    path: '/v1/operator/accounts/{accountId}:setLimits',
+    summary: "Set an account's limits",
+    description: 'What is absent stays as it is; -1: as the installation has it. What is awake already stays awake.',
+    params: Params,
+    body: message({
+      maxRamMb: int32({ min: INHERITED }).optional().describe('RAM of its awake servers together.'),
+      maxServers: int32({ min: INHERITED }).optional().describe('0: no limit.'),
+    }).meta({ id: 'SetAccountLimitsRequest' }),
+    example: { maxRamMb: 32_768, maxServers: 20 },
+    reply: Account,
+    async run({ principal, params, body }) {
+      requireOperator(principal);
+      const { accountLimits } = needs;
+      const { accountId } = params;
+      await knownAccount(needs.store, accountId);
+      await needs.inTurn(`limits ${accountId}`, async () => {
+        const now = accountLimits.ownOf(accountId);
+        const own = {
+          maxRamMb: inherited(body.maxRamMb, now.maxRamMb),
+          maxServers: inherited(body.maxServers, now.maxServers),
+        };
+        await accountLimits.set(accountId, own, async (tx) => {
+          const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
+          const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
+          const deed = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
+          await recordDeed(tx, doerOf(principal), deed);
+        });
+      });
+      return shown(needs, accountId);
+    },
+  });
 
 /** Accounts and their money, for operators. */
-export const accountOperations = [listAccountsOperation, inviteAccount, creditAccount, setAccountLimits] as const;
+export const accountOperations = (needs: Needs): readonly Operation[] => [
+  listAccountsOperation(needs),
+  inviteAccount(needs),
+  creditAccount(needs),
+  setAccountLimits(needs),
+];
 
 function inherited(asked: number | undefined, now: number | null): number | null {
   return asked === undefined ? now : asked === INHERITED ? null : asked;
@@ -183,10 +220,10 @@ async function knownAccount(db: Pick<Tx, 'query'>, accountId: string): Promise<L
   throw new StatusError('NOT_FOUND', 'ACCOUNT_NOT_FOUND', 'There is no such account.', { metadata: { accountId } });
 }
 
-async function shown(services: Services, accountId: string): Promise<z.input<typeof Account>> {
-  return accountView(await knownAccount(services.store, accountId), services);
+async function shown(needs: Needs, accountId: string): Promise<z.input<typeof Account>> {
+  return accountView(await knownAccount(needs.store, accountId), needs);
 }
 
-function accountView({ id, ...account }: ListedAccount, services: MoneyServices): z.input<typeof Account> {
-  return { ...account, accountId: id, ...services.accountLimits.of(id) };
+function accountView({ id, ...account }: ListedAccount, needs: Needs): z.input<typeof Account> {
+  return { ...account, accountId: id, ...needs.accountLimits.of(id) };
 }

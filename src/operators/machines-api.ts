@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import type { MachineStep } from '../actors/machine-step.ts';
 import { int32, line, message, reply, rfc3339, text } from '../http/fields.ts';
-import { operation, streamOperation } from '../http/operation.ts';
-import { eventFrame } from '../http/sse.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import { type EventSource, eventFrame } from '../http/sse.ts';
 import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
 import { StatusError } from '../kernel/status.ts';
 import { doerOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
+import type { Machines } from './machines.ts';
+
+/** What these operations work with. */
+interface Needs {
+  machines: Machines;
+}
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
@@ -72,113 +78,126 @@ const Params = message({
 
 const of = { scope: 'operator', tag: 'operator' } as const;
 
-const listMachines = operation({
-  ...of,
-  id: 'ListMachines',
-  method: 'get',
-  path: '/v1/operator/machines',
-  summary: 'List state machines',
-  description: [
-    'Every server and device grant, a page at a time: ask again with `after` the `next` of the last page until it is empty.',
-    'First those on their way somewhere, the one that has been there longest at the top; then failed, running, waiting',
-    'grants, sleeping servers, and grants that are over. Read from what is stored: looking wakes nothing.',
-  ].join('\n'),
-  query: message({
-    state: text(32).default('').describe('As in `state` of the reply.'),
-    stuckForSeconds: int32({ min: 0 })
-      .optional()
-      .describe('Only those that have been at least so long in a state that is meant to pass.'),
-    kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
-    search: text(100).default('').describe('Part of an id, a name or an account id.'),
-    limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
-    after: text(200).default('').describe('`next` of the page before.'),
-  }),
-  reply: z
-    .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })
-    .meta({ id: 'ListMachinesResponse' }),
-}).handle(async ({ query: { stuckForSeconds, limit, ...query } }, { machines }) =>
-  machines.list({
-    ...query,
-    stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
-    limit: Math.min(limit || DEFAULT_LIMIT, MOST),
-  }),
-);
-
-const inspectAnyMachine = operation({
-  ...of,
-  id: 'GetMachine',
-  method: 'get',
-  path: '/v1/operator/machines/{id}',
-  summary: 'Look into any machine',
-  description:
-    'As InspectMachine, of every account, with the persisted snapshot and the events that an operator may send.',
-  params: Params,
-  reply: MachineDetail,
-}).handle(async ({ params }, { machines }) => {
-  const machine = await machines.inspect(params.id);
-  if (machine) return machine;
-  throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: params });
-});
-
-const sendToMachine = operation({
-  ...of,
-  id: 'SendToMachine',
-  method: 'post',
-  path: '/v1/operator/machines/{id}:send',
-  summary: 'Send an event to a machine',
-  description: [
-    'Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,',
-    'which names those. It is kept in the history and in the audit log of the account, as an operator’s deed, with the reason,',
-    'which the owner can read. ALARM does at once what is due when the time is up, or tries again what hangs; KILL ends the',
-    'game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.',
-  ].join('\n'),
-  params: Params,
-  body: message({
-    event: z.enum([...OPERATOR_EVENTS, 'DENY']),
-    reason: line(200).trim().min(1, 'is required'),
-  }).meta({ id: 'SendToMachineRequest' }),
-  example: { event: 'ALARM', reason: 'The engine hung and was restarted' },
-  reply: z
-    .object({ machine: MachineDetail.optional().describe('Absent once it is gone.') })
-    .meta({ id: 'SendToMachineResponse' }),
-}).handle(async ({ principal, params, body: { event, reason } }, { machines }) => {
-  const { accountId } = principal;
-  await machines.send(params.id, {
-    event,
-    cause: operatorCause(principal, reason),
-    doer: doerOf(principal),
-    accountId,
+const listMachines = ({ machines }: Needs) =>
+  operation({
+    ...of,
+    id: 'ListMachines',
+    method: 'get',
+    path: '/v1/operator/machines',
+    summary: 'List state machines',
+    description: [
+      'Every server and device grant, a page at a time: ask again with `after` the `next` of the last page until it is empty.',
+      'First those on their way somewhere, the one that has been there longest at the top; then failed, running, waiting',
+      'grants, sleeping servers, and grants that are over. Read from what is stored: looking wakes nothing.',
+    ].join('\n'),
+    query: message({
+      state: text(32).default('').describe('As in `state` of the reply.'),
+      stuckForSeconds: int32({ min: 0 })
+        .optional()
+        .describe('Only those that have been at least so long in a state that is meant to pass.'),
+      kind: z.enum(['', 'server', 'grant']).default('').describe('Empty: all.'),
+      search: text(100).default('').describe('Part of an id, a name or an account id.'),
+      limit: int32({ min: 0 }).default(0).describe(`Default ${DEFAULT_LIMIT}, at most ${MOST}.`),
+      after: text(200).default('').describe('`next` of the page before.'),
+    }),
+    reply: z
+      .object({ machines: z.array(Machine).default([]), next: reply.text.describe('Empty on the last page.') })
+      .meta({ id: 'ListMachinesResponse' }),
+    run: async ({ query: { stuckForSeconds, limit, ...query } }) =>
+      machines.list({
+        ...query,
+        stuckForMs: stuckForSeconds === undefined ? undefined : stuckForSeconds * 1_000,
+        limit: Math.min(limit || DEFAULT_LIMIT, MOST),
+      }),
   });
-  return { machine: await machines.inspect(params.id) };
-});
 
-const streamMachines = streamOperation({
-  ...of,
-  id: 'StreamMachines',
-  method: 'get',
-  path: '/v1/operator/machines:stream',
-  summary: 'Follow every transition',
-  description: [
-    'Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),',
-    '`fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that does not keep up is cut off: connect',
-    'again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,',
-    'counted apart.',
-  ].join('\n'),
-  query: message({ id: text(64).default('').describe('Only this machine.') }),
-  reply: z.string().describe('Frames of `id`, `event` and `data`.'),
-  events: MACHINE_EVENTS,
-}).handle(async ({ query: { id } }, { machines }) => ({
-  play: (sink) => {
-    let told = 0;
-    return machines.follow((step) => {
-      if (id === '' || id === step.id) sink.send(stepFrame(step, ++told));
-    });
-  },
-  overflow: 'end',
-}));
+const inspectAnyMachine = ({ machines }: Needs) =>
+  operation({
+    ...of,
+    id: 'GetMachine',
+    method: 'get',
+    path: '/v1/operator/machines/{id}',
+    summary: 'Look into any machine',
+    description:
+      'As InspectMachine, of every account, with the persisted snapshot and the events that an operator may send.',
+    params: Params,
+    reply: MachineDetail,
+    async run({ params }) {
+      const machine = await machines.inspect(params.id);
+      if (machine) return machine;
+      throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: params });
+    },
+  });
+
+const sendToMachine = ({ machines }: Needs) =>
+  operation({
+    ...of,
+    id: 'SendToMachine',
+    method: 'post',
+    path: '/v1/operator/machines/{id}:send',
+    summary: 'Send an event to a machine',
+    description: [
+      'Only an event that would do something now (`legalEvents`); others are refused with FAILED_PRECONDITION EVENT_NOT_LEGAL,',
+      'which names those. It is kept in the history and in the audit log of the account, as an operator’s deed, with the reason,',
+      'which the owner can read. ALARM does at once what is due when the time is up, or tries again what hangs; KILL ends the',
+      'game without saving. Other facts cannot be sent: the engine is asked, not believed. Grants take DENY.',
+    ].join('\n'),
+    params: Params,
+    body: message({
+      event: z.enum([...OPERATOR_EVENTS, 'DENY']),
+      reason: line(200).trim().min(1, 'is required'),
+    }).meta({ id: 'SendToMachineRequest' }),
+    example: { event: 'ALARM', reason: 'The engine hung and was restarted' },
+    reply: z
+      .object({ machine: MachineDetail.optional().describe('Absent once it is gone.') })
+      .meta({ id: 'SendToMachineResponse' }),
+    async run({ principal, params, body: { event, reason } }) {
+      const { accountId } = principal;
+      await machines.send(params.id, {
+        event,
+        cause: operatorCause(principal, reason),
+        doer: doerOf(principal),
+        accountId,
+      });
+      return { machine: await machines.inspect(params.id) };
+    },
+  });
+
+const streamMachines = ({ machines }: Needs) =>
+  operation({
+    answers: 'events',
+    ...of,
+    id: 'StreamMachines',
+    method: 'get',
+    path: '/v1/operator/machines:stream',
+    summary: 'Follow every transition',
+    description: [
+      'Server-sent events `transition`, each once it is stored: `id` of the machine, `kind`, `event`, `from` and `to` (states),',
+      '`fromPath` and `toPath` (places in the statechart), `cause`, `at`. A client that does not keep up is cut off: connect',
+      'again, then read the list. Pings, the end after 30 minutes and the number of streams are those of StreamServerLogs,',
+      'counted apart.',
+    ].join('\n'),
+    query: message({ id: text(64).default('').describe('Only this machine.') }),
+    reply: z.string().describe('Frames of `id`, `event` and `data`.'),
+    events: MACHINE_EVENTS,
+    run: async ({ query: { id } }): Promise<EventSource> => ({
+      play: (sink) => {
+        let told = 0;
+        return machines.follow((step) => {
+          if (id === '' || id === step.id) sink.send(stepFrame(step, ++told));
+        });
+      },
+      overflow: 'end',
+    }),
+  });
 
 /** Every state machine, for operators. */
-export const machineOperations = [listMachines, inspectAnyMachine, sendToMachine, streamMachines] as const;
+export const operatorMachineOperations = (needs: Needs): readonly Operation[] => [
+  listMachines(needs),
+  inspectAnyMachine(needs),
+  sendToMachine(needs),
+  streamMachines(needs),
+];
 
 function stepFrame({ at, ...step }: MachineStep, nth: number): string {
   return eventFrame({ id: String(nth), type: 'transition', data: { at: rfc3339(at), ...step } });

@@ -1,13 +1,22 @@
 import { z } from 'zod';
 import { CapacityResponse, capacityView } from '../billing/capacity-api.ts';
+import type { Capacity } from '../billing/capacity.ts';
 import { message, reply, text } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Services } from '../http/services.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
-import type { Drained } from './node-drain.ts';
+import type { Drained, NodeDrain } from './node-drain.ts';
 import { Reason } from './servers-api.ts';
+
+/** What these operations work with. */
+interface Needs {
+  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  clock: Clock;
+  config: { nodeLabel: string; region: string; maxServersPerAccount: number };
+  drain: NodeDrain;
+}
 
 const Node = z
   .object({
@@ -27,49 +36,58 @@ const NodeRequest = message({
   reason: Reason.describe('Owners who start a server read it.'),
 }).meta({ id: 'NodeRequest' });
 
-export const listNodes = operation({
-  ...of,
-  id: 'ListNodes',
-  method: 'get',
-  path: '/v1/operator/nodes',
-  summary: 'List nodes',
-  description: 'The machines that servers run on, what they have left, and whether they take new starts.',
-  reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
-}).handle(async (_call, services) => ({ nodes: [await nodeView(services)] }));
+const listNodes = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'ListNodes',
+    method: 'get',
+    path: '/v1/operator/nodes',
+    summary: 'List nodes',
+    description: 'The machines that servers run on, what they have left, and whether they take new starts.',
+    reply: z.object({ nodes: z.array(Node).default([]) }).meta({ id: 'ListNodesResponse' }),
+    run: async () => ({ nodes: [await nodeView(needs)] }),
+  });
 
-export const drainNode = operation({
-  ...of,
-  id: 'DrainNode',
-  method: 'post',
-  path: '/v1/operator/nodes:drain',
-  summary: 'Drain a node',
-  description:
-    'From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake ' +
-    'stay until they stop; their owners may still restart them.',
-  body: NodeRequest,
-  example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
-  reply: Node,
-}).handle(async ({ principal, body: { node, reason } }, services) => {
-  const at = services.clock.now();
-  return change(services, principal, { node, action: 'node.drain', reason, drained: { reason, at } });
-});
+const drainNode = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'DrainNode',
+    method: 'post',
+    path: '/v1/operator/nodes:drain',
+    summary: 'Drain a node',
+    description:
+      'From now on, also after a restart of the service, it starts no servers and takes no new ones. Those that are awake ' +
+      'stay until they stop; their owners may still restart them.',
+    body: NodeRequest,
+    example: { node: 'node-1', reason: 'Maintenance until 18:00 UTC' },
+    reply: Node,
+    async run({ principal, body: { node, reason } }) {
+      const at = needs.clock.now();
+      return change(needs, principal, { node, action: 'node.drain', reason, drained: { reason, at } });
+    },
+  });
 
-export const resumeNode = operation({
-  ...of,
-  id: 'ResumeNode',
-  method: 'post',
-  path: '/v1/operator/nodes:resume',
-  summary: 'Resume a node',
-  description: 'It takes new starts again.',
-  body: NodeRequest,
-  example: { node: 'node-1', reason: 'Maintenance done' },
-  reply: Node,
-}).handle(async ({ principal, body: { node, reason } }, services) =>
-  change(services, principal, { node, action: 'node.resume', reason, drained: undefined }),
-);
+const resumeNode = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'ResumeNode',
+    method: 'post',
+    path: '/v1/operator/nodes:resume',
+    summary: 'Resume a node',
+    description: 'It takes new starts again.',
+    body: NodeRequest,
+    example: { node: 'node-1', reason: 'Maintenance done' },
+    reply: Node,
+    run: async ({ principal, body: { node, reason } }) =>
+      change(needs, principal, { node, action: 'node.resume', reason, drained: undefined }),
+  });
 
 /** The machines servers run on, for operators. */
-export const nodeOperations = [listNodes, drainNode, resumeNode] as const;
+export const nodeOperations = (needs: Needs): readonly Operation[] => [
+  listNodes(needs),
+  drainNode(needs),
+  resumeNode(needs),
+];
 
 interface Change {
   node: string;
@@ -79,20 +97,20 @@ interface Change {
 }
 
 async function change(
-  services: Services,
+  needs: Needs,
   principal: Principal,
   { node, action, reason, drained }: Change,
 ): Promise<z.input<typeof Node>> {
-  const { config, clock, drain } = services;
+  const { config, clock, drain } = needs;
   if (node !== config.nodeLabel) {
     throw new StatusError('NOT_FOUND', 'NODE_NOT_FOUND', 'There is no such node.', { metadata: { node } });
   }
   const deed = { action, accountId: principal.accountId, detail: `${node}: ${reason}`, at: clock.now() };
   await drain.set(drained, (tx) => recordDeed(tx, doerOf(principal), deed));
-  return nodeView(services);
+  return nodeView(needs);
 }
 
-async function nodeView({ config, capacity, drain }: Services): Promise<z.input<typeof Node>> {
+async function nodeView({ config, capacity, drain }: Needs): Promise<z.input<typeof Node>> {
   const drained = drain.now();
   const reachable = await capacity.reachable();
   return {

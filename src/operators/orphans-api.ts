@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { message, reply, text } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import type { Orphans } from './orphans.ts';
 import { Reason } from './servers-api.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  orphans: Orphans;
+}
 
 const Orphan = z
   .object({
@@ -19,43 +27,47 @@ const Orphan = z
 
 const of = { scope: 'operator', tag: 'operator' } as const;
 
-export const listOrphans = operation({
-  ...of,
-  id: 'ListOrphans',
-  method: 'get',
-  path: '/v1/operator/orphans',
-  summary: 'List orphans',
-  description:
-    'Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are ' +
-    'also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.',
-  reply: z
-    .object({
-      orphans: z.array(Orphan).default([]),
-      unread: z.array(z.string()).default([]).describe('Kinds that could not be looked for now.'),
-    })
-    .meta({ id: 'ListOrphansResponse' }),
-}).handle(async (_call, { orphans }) => orphans.list());
+const listOrphans = ({ orphans }: Needs) =>
+  operation({
+    ...of,
+    id: 'ListOrphans',
+    method: 'get',
+    path: '/v1/operator/orphans',
+    summary: 'List orphans',
+    description:
+      'Games, databases, data and backups on this node that belong to no server, as after a lost database. Games without a server are ' +
+      'also ended by the service itself, and databases removed once their server can be reached; files are kept until an operator removes them.',
+    reply: z
+      .object({
+        orphans: z.array(Orphan).default([]),
+        unread: z.array(z.string()).default([]).describe('Kinds that could not be looked for now.'),
+      })
+      .meta({ id: 'ListOrphansResponse' }),
+    run: async () => orphans.list(),
+  });
 
-export const removeOrphan = operation({
-  ...of,
-  id: 'RemoveOrphan',
-  method: 'post',
-  path: '/v1/operator/orphans:remove',
-  summary: 'Remove an orphan',
-  description: 'For good. Only what the list names; a game that runs goes before its files, a database by itself.',
-  body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
-  example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
-  reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
-}).handle(async ({ principal, body: { kind, id, reason } }, { orphans, clock }) => {
-  const deed = {
-    action: 'orphan.remove',
-    accountId: principal.accountId,
-    detail: `${kind} ${id}: ${reason}`,
-    at: clock.now(),
-  };
-  await orphans.remove(kind, id, (tx) => recordDeed(tx, doerOf(principal), deed));
-  return {};
-});
+const removeOrphan = ({ orphans, clock }: Needs) =>
+  operation({
+    ...of,
+    id: 'RemoveOrphan',
+    method: 'post',
+    path: '/v1/operator/orphans:remove',
+    summary: 'Remove an orphan',
+    description: 'For good. Only what the list names; a game that runs goes before its files, a database by itself.',
+    body: message({ kind: text(32), id: text(128), reason: Reason }).meta({ id: 'RemoveOrphanRequest' }),
+    example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
+    reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
+    async run({ principal, body: { kind, id, reason } }) {
+      const deed = {
+        action: 'orphan.remove',
+        accountId: principal.accountId,
+        detail: `${kind} ${id}: ${reason}`,
+        at: clock.now(),
+      };
+      await orphans.remove(kind, id, (tx) => recordDeed(tx, doerOf(principal), deed));
+      return {};
+    },
+  });
 
 /** What belongs to no server, for operators. */
-export const orphanOperations = [listOrphans, removeOrphan] as const;
+export const orphanOperations = (needs: Needs): readonly Operation[] => [listOrphans(needs), removeOrphan(needs)];

@@ -1,16 +1,28 @@
 import type { FindBrowser } from '../http/auth.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
-import type { Services } from '../http/services.ts';
 import { sessionToken } from '../http/session-cookie.ts';
 import { CSRF_HEADER } from '../http/session-mount.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import { findSession } from '../people/sessions.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store } from '../store/store.ts';
 
 /**
  * An operator's browser as a credential: its session cookie, and with every change the CSRF token that only pages of ours
  * know. Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
  */
-export function createFindBrowser({ config, store, clock, secret }: Services): FindBrowser {
+export function createFindBrowser({
+  config,
+  store,
+  clock,
+  secret,
+}: {
+  config: { baseUrl: string };
+  store: Store;
+  clock: Clock;
+  secret: Secret;
+}): FindBrowser {
   return async function findBrowser(headers, { method }) {
     const token = sessionToken(config.baseUrl, headers.cookie);
     if (token === undefined) return undefined;

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { UserRow } from './rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  findUser: (id: string) => Promise<UserRow | undefined>;
+}
 
 const WhoAmIResponse = z
   .object({
@@ -11,19 +17,23 @@ const WhoAmIResponse = z
   })
   .meta({ id: 'WhoAmIResponse' });
 
-export const whoAmI = operation({
-  id: 'WhoAmI',
-  method: 'get',
-  path: '/v1/whoami',
-  scope: 'any',
-  appScope: 'any',
-  tag: 'control',
-  summary: 'Who am I?',
-  description: 'The account and the user behind the credential of this call.',
-  reply: WhoAmIResponse,
-}).handle(async ({ principal }, { findUser }) => {
-  const user = await findUser(principal.userId);
-  if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this credential is gone.');
-  const accountId = principal.kind === 'app' ? '' : principal.accountId;
-  return { accountId, email: user.email, emailVerified: user.emailVerified };
-});
+const whoAmI = ({ findUser }: Needs) =>
+  operation({
+    id: 'WhoAmI',
+    method: 'get',
+    path: '/v1/whoami',
+    scope: 'any',
+    appScope: 'any',
+    tag: 'control',
+    summary: 'Who am I?',
+    description: 'The account and the user behind the credential of this call.',
+    reply: WhoAmIResponse,
+    async run({ principal }) {
+      const user = await findUser(principal.userId);
+      if (!user) throw new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'The user of this credential is gone.');
+      const accountId = principal.kind === 'app' ? '' : principal.accountId;
+      return { accountId, email: user.email, emailVerified: user.emailVerified };
+    },
+  });
+
+export const whoAmIOperations = (needs: Needs): readonly Operation[] => [whoAmI(needs)];

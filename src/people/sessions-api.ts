@@ -1,10 +1,20 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../http/access-changes.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { sessionOperation } from '../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../http/session-operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
+import type { Store } from '../store/store.ts';
 import type { SessionRow } from './session-rows.ts';
 import { endOtherSessions, endSession, sessionsOf } from './sessions.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  store: Store;
+}
 
 const Session = z
   .object({
@@ -18,40 +28,52 @@ const Session = z
   })
   .meta({ id: 'Session' });
 
-export const listSessions = sessionOperation({
-  id: 'ListSessions',
-  method: 'get',
-  path: '/v1/session/sessions',
-  summary: 'List sessions',
-  description: 'Where you are signed in, the session used last first.',
-  reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
-}).handle(async ({ principal }, { store, clock }) => {
-  const sessions = await sessionsOf(store, clock, principal);
-  return { sessions: sessions.map((row) => sessionView(row, principal.sessionId)) };
-});
+const listSessions = ({ store, clock }: Needs) =>
+  sessionOperation({
+    id: 'ListSessions',
+    method: 'get',
+    path: '/v1/session/sessions',
+    summary: 'List sessions',
+    description: 'Where you are signed in, the session used last first.',
+    reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
+    async run({ principal }) {
+      const sessions = await sessionsOf(store, clock, principal);
+      return { sessions: sessions.map((row) => sessionView(row, principal.sessionId)) };
+    },
+  });
 
-export const endSessionOperation = sessionOperation({
-  id: 'EndSession',
-  method: 'post',
-  path: '/v1/session/sessions:end',
-  summary: 'End a session',
-  description: 'Its browser is signed out at its next call.',
-  body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
-  reply: Nothing,
-}).handle(async ({ principal, body }, services) => {
-  if (await endSession(services, principal, body.sessionId)) return {};
-  throw new StatusError('NOT_FOUND', 'SESSION_NOT_FOUND', 'There is no such session.');
-});
+const endSessionOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'EndSession',
+    method: 'post',
+    path: '/v1/session/sessions:end',
+    summary: 'End a session',
+    description: 'Its browser is signed out at its next call.',
+    body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
+    reply: Nothing,
+    async run({ principal, body }) {
+      if (await endSession(needs, principal, body.sessionId)) return {};
+      throw new StatusError('NOT_FOUND', 'SESSION_NOT_FOUND', 'There is no such session.');
+    },
+  });
 
-export const endOtherSessionsOperation = sessionOperation({
-  id: 'EndOtherSessions',
-  method: 'post',
-  path: '/v1/session/sessions:endOthers',
-  summary: 'End all other sessions',
-  description: 'Leaves only the session of this call.',
-  reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
-}).handle(async ({ principal }, services) => ({ ended: await endOtherSessions(services, principal) }));
+const endOtherSessionsOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'EndOtherSessions',
+    method: 'post',
+    path: '/v1/session/sessions:endOthers',
+    summary: 'End all other sessions',
+    description: 'Leaves only the session of this call.',
+    reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
+    run: async ({ principal }) => ({ ended: await endOtherSessions(needs, principal) }),
+  });
 
 function sessionView({ id, ip, ...times }: SessionRow, currentId: string): z.input<typeof Session> {
   return { ...times, sessionId: id, address: ip, current: id === currentId };
 }
+
+export const sessionListOperations = (needs: Needs): readonly SessionOperation[] => [
+  listSessions(needs),
+  endSessionOperation(needs),
+  endOtherSessionsOperation(needs),
+];

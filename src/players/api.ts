@@ -4,12 +4,21 @@ import { isInForce } from '../game/players/files.ts';
 import { PLAYER_NAME } from '../game/players/profiles.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Services } from '../http/services.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { canonical } from '../kernel/ip.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { type ServerCall, serverOperation } from '../servers/api/operation.ts';
+import type { Reached, ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import type { PlayersNow, WantedChange } from './players.ts';
+import type { Players, PlayersNow, WantedChange } from './players.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  players: Players;
+  serverOperation: ServerOperation;
+}
 
 const WhitelistEntry = z.object({ name: reply.text, uuid: reply.text }).meta({ id: 'WhitelistEntry' });
 const OpEntry = z
@@ -66,124 +75,138 @@ const change = { ...common, method: 'post', scope: 'servers:write', reply: Playe
 const BOTH_WAYS =
   'Told to the game where it runs, written into its files where it sleeps; not while it starts or stops. What is so already stays as it is.';
 
-export const getPlayerLists = serverOperation({
-  ...common,
-  role: 'limited',
-  id: 'GetPlayerLists',
-  method: 'get',
-  path: '/v1/servers/{id}/players',
-  scope: 'servers:read',
-  summary: 'Get whitelist, operators, bans and who is online',
-  description: "The game's own lists, whatever they were changed by, in every state of the server.",
-  reply: PlayerLists,
-}).handle(async ({ params }, services) => listsOf(params.id, services));
+const getPlayerLists = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    role: 'limited',
+    id: 'GetPlayerLists',
+    method: 'get',
+    path: '/v1/servers/{id}/players',
+    scope: 'servers:read',
+    summary: 'Get whitelist, operators, bans and who is online',
+    description: "The game's own lists, whatever they were changed by, in every state of the server.",
+    reply: PlayerLists,
+    run: async ({ params }) => listsOf(params.id, needs),
+  });
 
-export const setWhitelistEnforced = serverOperation({
-  ...change,
-  id: 'SetWhitelistEnforced',
-  path: '/v1/servers/{id}/players:setWhitelistEnforced',
-  summary: 'Turn the whitelist on or off',
-  description: `The property \`white-list\`. While it is on, nobody else wakes the server either. ${BOTH_WAYS}`,
-  precondition: 'the server must not be starting, stopping or installing.',
-  body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
-  example: { enforced: true },
-}).handle(async (call, services) => {
-  const { enforced } = call.body;
-  const record = recordOf(call, services, 'players.whitelistEnforced', enforced ? 'on' : 'off');
-  await services.players.enforceWhitelist(call.params.id, enforced, record);
-  return listsOf(call.params.id, services);
-});
+const setWhitelistEnforced = (needs: Needs) =>
+  needs.serverOperation({
+    ...change,
+    id: 'SetWhitelistEnforced',
+    path: '/v1/servers/{id}/players:setWhitelistEnforced',
+    summary: 'Turn the whitelist on or off',
+    description: `The property \`white-list\`. While it is on, nobody else wakes the server either. ${BOTH_WAYS}`,
+    precondition: 'the server must not be starting, stopping or installing.',
+    body: message({ enforced: z.boolean().default(false) }).meta({ id: 'SetWhitelistEnforcedRequest' }),
+    example: { enforced: true },
+    async run(call) {
+      const { enforced } = call.body;
+      const record = recordOf(call, needs, 'players.whitelistEnforced', enforced ? 'on' : 'off');
+      await needs.players.enforceWhitelist(call.params.id, enforced, record);
+      return listsOf(call.params.id, needs);
+    },
+  });
 
-export const setWhitelistEntry = serverOperation({
-  ...change,
-  id: 'SetWhitelistEntry',
-  path: '/v1/servers/{id}/players:setWhitelist',
-  summary: 'Put a player on the whitelist, or take them off',
-  description: BOTH_WAYS,
-  precondition: 'the server must not be starting, stopping or installing.',
-  body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
-  example: { name: 'Steve', allowed: true },
-}).handle(async (call, services) => {
-  const { name, allowed: listed } = call.body;
-  return changed(call, services, { list: 'whitelist', name, listed }, listed ? 'whitelist.add' : 'whitelist.remove');
-});
+const setWhitelistEntry = (needs: Needs) =>
+  needs.serverOperation({
+    ...change,
+    id: 'SetWhitelistEntry',
+    path: '/v1/servers/{id}/players:setWhitelist',
+    summary: 'Put a player on the whitelist, or take them off',
+    description: BOTH_WAYS,
+    precondition: 'the server must not be starting, stopping or installing.',
+    body: message({ name: PlayerName, allowed: z.boolean().default(false) }).meta({ id: 'SetWhitelistEntryRequest' }),
+    example: { name: 'Steve', allowed: true },
+    async run(call) {
+      const { name, allowed: listed } = call.body;
+      return changed(call, needs, { list: 'whitelist', name, listed }, listed ? 'whitelist.add' : 'whitelist.remove');
+    },
+  });
 
-export const setBanEntry = serverOperation({
-  ...change,
-  id: 'SetBanEntry',
-  path: '/v1/servers/{id}/players:setBan',
-  summary: 'Ban a player, or lift their ban',
-  description: `Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. ${BOTH_WAYS}`,
-  precondition: 'the server must not be starting, stopping or installing.',
-  body: message({ name: PlayerName, banned: z.boolean().default(false), reason: Reason }).meta({
-    id: 'SetBanEntryRequest',
-  }),
-  example: { name: 'Herobrine', banned: true, reason: 'Took the torches' },
-}).handle(async (call, services) => {
-  const { name, banned: listed, reason } = call.body;
-  return changed(call, services, { list: 'banned', name, listed, reason }, listed ? 'ban' : 'unban');
-});
+const setBanEntry = (needs: Needs) =>
+  needs.serverOperation({
+    ...change,
+    id: 'SetBanEntry',
+    path: '/v1/servers/{id}/players:setBan',
+    summary: 'Ban a player, or lift their ban',
+    description: `Who is banned does not wake the server either, and reads the reason. A ban in force keeps its reason: to give another, lift it first. ${BOTH_WAYS}`,
+    precondition: 'the server must not be starting, stopping or installing.',
+    body: message({ name: PlayerName, banned: z.boolean().default(false), reason: Reason }).meta({
+      id: 'SetBanEntryRequest',
+    }),
+    example: { name: 'Herobrine', banned: true, reason: 'Took the torches' },
+    async run(call) {
+      const { name, banned: listed, reason } = call.body;
+      return changed(call, needs, { list: 'banned', name, listed, reason }, listed ? 'ban' : 'unban');
+    },
+  });
 
-export const setIpBanEntry = serverOperation({
-  ...change,
-  id: 'SetIpBanEntry',
-  path: '/v1/servers/{id}/players:setIpBan',
-  summary: 'Ban an address, or lift its ban',
-  description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${BOTH_WAYS}`,
-  precondition: 'the server must not be starting, stopping or installing.',
-  body: message({ ip: Ip, banned: z.boolean().default(false), reason: Reason }).meta({ id: 'SetIpBanEntryRequest' }),
-  example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
-}).handle(async (call, services) => {
-  const { ip, banned: listed, reason } = call.body;
-  return changed(call, services, { list: 'bannedIps', ip, listed, reason }, listed ? 'banIp' : 'unbanIp');
-});
+const setIpBanEntry = (needs: Needs) =>
+  needs.serverOperation({
+    ...change,
+    id: 'SetIpBanEntry',
+    path: '/v1/servers/{id}/players:setIpBan',
+    summary: 'Ban an address, or lift its ban',
+    description: `Kept at the door, asleep and awake: the game itself sees all players come from the same address. Who is in already stays in: kick them. ${BOTH_WAYS}`,
+    precondition: 'the server must not be starting, stopping or installing.',
+    body: message({ ip: Ip, banned: z.boolean().default(false), reason: Reason }).meta({ id: 'SetIpBanEntryRequest' }),
+    example: { ip: '203.0.113.7', banned: true, reason: 'Spam' },
+    async run(call) {
+      const { ip, banned: listed, reason } = call.body;
+      return changed(call, needs, { list: 'bannedIps', ip, listed, reason }, listed ? 'banIp' : 'unbanIp');
+    },
+  });
 
-export const setOpEntry = serverOperation({
-  ...change,
-  id: 'SetOpEntry',
-  path: '/v1/servers/{id}/players:setOp',
-  summary: 'Make a player an operator, or no longer',
-  description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
-  precondition: 'the server must not be starting, stopping or installing.',
-  body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
-  example: { name: 'Steve', op: true },
-}).handle(async (call, services) => {
-  const { name, op: listed } = call.body;
-  return changed(call, services, { list: 'ops', name, listed }, listed ? 'op' : 'deop');
-});
+const setOpEntry = (needs: Needs) =>
+  needs.serverOperation({
+    ...change,
+    id: 'SetOpEntry',
+    path: '/v1/servers/{id}/players:setOp',
+    summary: 'Make a player an operator, or no longer',
+    description: `Of the level that \`op-permission-level\` says. ${BOTH_WAYS}`,
+    precondition: 'the server must not be starting, stopping or installing.',
+    body: message({ name: PlayerName, op: z.boolean().default(false) }).meta({ id: 'SetOpEntryRequest' }),
+    example: { name: 'Steve', op: true },
+    async run(call) {
+      const { name, op: listed } = call.body;
+      return changed(call, needs, { list: 'ops', name, listed }, listed ? 'op' : 'deop');
+    },
+  });
 
-export const kickPlayer = serverOperation({
-  ...common,
-  id: 'KickPlayer',
-  method: 'post',
-  path: '/v1/servers/{id}/players:kick',
-  scope: 'console',
-  summary: 'Throw a player out',
-  description: 'Of a running server; they may come back. To keep them out: SetBanEntry.',
-  precondition: 'the server must run.',
-  body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
-  example: { name: 'Steve', reason: 'Dinner is ready' },
-  reply: Nothing,
-}).handle(async (call, services) => {
-  const { name, reason } = call.body;
-  await services.players.kick(call.params.id, name, reason, recordOf(call, services, 'players.kick', name));
-  return {};
-});
+const kickPlayer = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    id: 'KickPlayer',
+    method: 'post',
+    path: '/v1/servers/{id}/players:kick',
+    scope: 'console',
+    summary: 'Throw a player out',
+    description: 'Of a running server; they may come back. To keep them out: SetBanEntry.',
+    precondition: 'the server must run.',
+    body: message({ name: PlayerName, reason: Reason }).meta({ id: 'KickPlayerRequest' }),
+    example: { name: 'Steve', reason: 'Dinner is ready' },
+    reply: Nothing,
+    async run(call) {
+      const { name, reason } = call.body;
+      await needs.players.kick(call.params.id, name, reason, recordOf(call, needs, 'players.kick', name));
+      return {};
+    },
+  });
 
-type AnyCall = Pick<ServerCall<typeof ServerParams, z.ZodType, z.ZodType>, 'params' | 'server' | 'principal'>;
+type AnyCall = Pick<Reached, 'server'> & { params: { id: string }; principal: Principal };
 
-async function changed(call: AnyCall, services: Services, wanted: WantedChange, verb: string) {
+async function changed(call: AnyCall, needs: Needs, wanted: WantedChange, verb: string) {
   // An address may be a person's: the audit log, which more people read, does without.
   const detail = wanted.list === 'bannedIps' ? '' : wanted.name;
-  await services.players.change(call.params.id, wanted, recordOf(call, services, `players.${verb}`, detail));
-  return listsOf(call.params.id, services);
+  await needs.players.change(call.params.id, wanted, recordOf(call, needs, `players.${verb}`, detail));
+  return listsOf(call.params.id, needs);
 }
 
-function recordOf({ server, principal }: AnyCall, services: Services, action: string, detail: string) {
-  return recordOnServer(principal, server.row, { action, detail, at: services.clock.now() });
+function recordOf({ server, principal }: AnyCall, needs: Needs, action: string, detail: string) {
+  return recordOnServer(principal, server.row, { action, detail, at: needs.clock.now() });
 }
 
-async function listsOf(serverId: string, { players, clock }: Services): Promise<z.input<typeof PlayerLists>> {
+async function listsOf(serverId: string, { players, clock }: Needs): Promise<z.input<typeof PlayerLists>> {
   const { lists, ...now } = await players.now(serverId);
   return { ...now, ...listsView(lists, clock.now()) };
 }
@@ -235,3 +258,13 @@ function textIn(entry: Entry, field: string): string {
   const value = entry[field];
   return typeof value === 'string' ? value : '';
 }
+
+export const playerOperations = (needs: Needs): readonly Operation[] => [
+  getPlayerLists(needs),
+  setWhitelistEnforced(needs),
+  setWhitelistEntry(needs),
+  setBanEntry(needs),
+  setIpBanEntry(needs),
+  setOpEntry(needs),
+  kickPlayer(needs),
+];

@@ -2,55 +2,72 @@ import { z } from 'zod';
 import { GAME_PORT, MANAGEMENT_PORT, RCON_PORT } from '../game/container.ts';
 import { invalidFields } from '../http/errors.ts';
 import { int32, line, message } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import { serverView } from '../servers/api/view.ts';
+import type { ServerView } from '../servers/api/view.ts';
+import type { ServerPorts } from './ports.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  clock: Clock;
+  serverOperation: ServerOperation;
+  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
+}
 
 const of = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;
 
 /** What players, the console and Dormouse reach by other ways; the console and the management port speak in plain text. */
 const OWN_PORTS = new Set([GAME_PORT, RCON_PORT, MANAGEMENT_PORT]);
 
-export const addServerPort = serverOperation({
-  ...of,
-  id: 'AddServerPort',
-  method: 'post',
-  path: '/v1/servers/{id}/ports',
-  summary: 'Open another port',
-  description:
-    'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this ' +
-    'machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
-    'listens on.',
-  body: message({
-    containerPort: int32({ min: 1, max: 65_535 }).describe('Where the game listens.'),
-    label: line(64).default(''),
-    proto: z.enum(['tcp', 'udp'], 'must be tcp or udp'),
-  }).meta({ id: 'AddServerPortRequest' }),
-  example: { containerPort: 24_454, label: 'Voice chat', proto: 'udp' },
-  reply: Server,
-}).handle(async ({ server, body, principal }, services) => {
-  if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
-    throw invalidFields([{ field: 'containerPort', description: 'is a port that Dormouse itself uses' }]);
-  }
-  const detail = `${body.containerPort}/${body.proto}`;
-  const deed = { action: 'server.port.add', detail, at: services.clock.now() };
-  await services.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, deed));
-  return serverView(server, services);
-});
+const addServerPort = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'AddServerPort',
+    method: 'post',
+    path: '/v1/servers/{id}/ports',
+    summary: 'Open another port',
+    description:
+      'For what a mod or plugin listens on, such as voice chat or a web map: strangers reach it at `hostPort` of this ' +
+      'machine, from the next start of the server on. Such a port wakes nobody, and leads only to what the game itself ' +
+      'listens on.',
+    body: message({
+      containerPort: int32({ min: 1, max: 65_535 }).describe('Where the game listens.'),
+      label: line(64).default(''),
+      proto: z.enum(['tcp', 'udp'], 'must be tcp or udp'),
+    }).meta({ id: 'AddServerPortRequest' }),
+    example: { containerPort: 24_454, label: 'Voice chat', proto: 'udp' },
+    reply: Server,
+    async run({ server, body, principal }) {
+      if (body.proto === 'tcp' && OWN_PORTS.has(body.containerPort)) {
+        throw invalidFields([{ field: 'containerPort', description: 'is a port that Dormouse itself uses' }]);
+      }
+      const detail = `${body.containerPort}/${body.proto}`;
+      const deed = { action: 'server.port.add', detail, at: needs.clock.now() };
+      await needs.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, deed));
+      return needs.serverView(server);
+    },
+  });
 
-export const removeServerPort = serverOperation({
-  ...of,
-  id: 'RemoveServerPort',
-  method: 'post',
-  path: '/v1/servers/{id}/ports:remove',
-  summary: 'Close a port',
-  description: 'From the next start of the server on; its number may be given to another server then.',
-  body: message({ slot: int32({ min: 0 }) }).meta({ id: 'RemoveServerPortRequest' }),
-  example: { slot: 0 },
-  reply: Server,
-}).handle(async ({ server, body, principal }, services) => {
-  const deed = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: services.clock.now() };
-  await services.serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, deed));
-  return serverView(server, services);
-});
+const removeServerPort = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'RemoveServerPort',
+    method: 'post',
+    path: '/v1/servers/{id}/ports:remove',
+    summary: 'Close a port',
+    description: 'From the next start of the server on; its number may be given to another server then.',
+    body: message({ slot: int32({ min: 0 }) }).meta({ id: 'RemoveServerPortRequest' }),
+    example: { slot: 0 },
+    reply: Server,
+    async run({ server, body, principal }) {
+      const deed = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: needs.clock.now() };
+      await needs.serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, deed));
+      return needs.serverView(server);
+    },
+  });
+
+export const portOperations = (needs: Needs): readonly Operation[] => [addServerPort(needs), removeServerPort(needs)];

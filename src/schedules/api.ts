@@ -3,14 +3,17 @@ import { requireScope } from '../http/auth.ts';
 import { invalidFields } from '../http/errors.ts';
 import { line, message, reply, rfc3339 } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
+import type { Operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Scope } from '../http/scopes.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { quotaExceeded } from '../kernel/status.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
 import { withoutSlash } from '../servers/game-console.ts';
+import type { Store } from '../store/store.ts';
 import { authorOf } from './authors.ts';
 import { nextRun } from './cron.ts';
 import {
@@ -23,7 +26,15 @@ import {
   insertSchedule,
   listSchedules as listRows,
 } from './rows.ts';
-import { scheduleNotFound } from './schedules.ts';
+import { type Schedules, scheduleNotFound } from './schedules.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  schedules: Pick<Schedules, 'changed' | 'runNow'>;
+  serverOperation: ServerOperation;
+  store: Store;
+}
 
 const KINDS = ['command', 'start', 'stop', 'restart', 'backup'] as const satisfies ScheduleKind[];
 const MAX_SCHEDULES = 64;
@@ -51,141 +62,151 @@ const of = { tag: 'control', role: 'member', params: ServerParams } as const;
 const SCOPES: Partial<Record<ScheduleKind, Scope>> = { command: 'console', backup: 'backups' };
 const ALSO = 'the scope of what is done as well: `console` for kind `command`, `backups` for kind `backup`.';
 
-export const listSchedules = serverOperation({
-  ...of,
-  scope: 'servers:read',
-  id: 'ListSchedules',
-  method: 'get',
-  path: '/v1/servers/{id}/schedules',
-  summary: 'List schedules',
-  description: 'Oldest first, with how the last run of each ended.',
-  reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
-}).handle(async ({ params }, { store }) => ({ schedules: (await listRows(store, params.id)).map(view) }));
-
-export const createSchedule = serverOperation({
-  ...of,
-  scope: 'servers:write',
-  id: 'CreateSchedule',
-  method: 'post',
-  path: '/v1/servers/{id}/schedules',
-  summary: 'Do something again and again',
-  description:
-    'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
-    'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
-    'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
-    `Needs ${ALSO}`,
-  body: message({
-    kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
-    command: line(4096).default(''),
-    cronExpr: line(120).min(1, 'is required'),
-  }).meta({ id: 'CreateScheduleRequest' }),
-  example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
-  reply: Schedule,
-}).handle(async ({ server: { row: server }, body, principal }, services) => {
-  const { store, clock, schedules } = services;
-  requireKind(principal, body.kind);
-  const at = clock.now();
-  const nextRunAt = dueAfter(body.cronExpr, at);
-  if (body.kind !== 'command' && body.command !== '') {
-    throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
-  }
-  const row: ScheduleRow = {
-    id: newId('sch'),
-    serverId: server.id,
-    kind: body.kind,
-    command: body.kind === 'command' ? withoutSlash(body.command) : '',
-    cronExpr: body.cronExpr.trim(),
-    enabled: true,
-    lastStatus: '',
-    lastError: '',
-    createdAt: at,
-    lastRunAt: null,
-    nextRunAt,
-    runningSince: null,
-    ...authorOf(principal),
-  };
-  const detail = `${row.kind} at ${row.cronExpr}`;
-  const record = recordOnServer(principal, server, { action: 'schedule.create', detail, at });
-  await store.write(async (tx) => {
-    if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
-      const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
-      throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
-    }
-    await insertSchedule(tx, row);
-    await record(tx);
+const listSchedules = ({ serverOperation, store }: Needs) =>
+  serverOperation({
+    ...of,
+    scope: 'servers:read',
+    id: 'ListSchedules',
+    method: 'get',
+    path: '/v1/servers/{id}/schedules',
+    summary: 'List schedules',
+    description: 'Oldest first, with how the last run of each ended.',
+    reply: z.object({ schedules: z.array(Schedule).default([]) }).meta({ id: 'ScheduleList' }),
+    run: async ({ params }) => ({ schedules: (await listRows(store, params.id)).map(view) }),
   });
-  schedules.changed();
-  return view(row);
-});
 
-export const deleteSchedule = serverOperation({
-  ...of,
-  scope: 'servers:write',
-  id: 'DeleteSchedule',
-  method: 'post',
-  path: '/v1/servers/{id}/schedules:delete',
-  summary: 'Delete a schedule',
-  description: 'A run that has begun goes on.',
-  body: ScheduleId,
-  reply: Nothing,
-}).handle(async ({ server: { row: server }, body: { scheduleId }, principal }, { store, clock }) => {
-  const deed = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
-  await store.write(async (tx) => {
-    if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
-    await recordOnServer(principal, server, deed)(tx);
+const createSchedule = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    scope: 'servers:write',
+    id: 'CreateSchedule',
+    method: 'post',
+    path: '/v1/servers/{id}/schedules',
+    summary: 'Do something again and again',
+    description:
+      'At the minutes a cron expression names, in UTC. Only kind `start` wakes a server: `command` and `restart` are ' +
+      'skipped while it sleeps. A run that was due more than a minute ago, as after an outage, is skipped too. ' +
+      'It acts for you: it is disabled when you are no member any more, or your key is revoked. ' +
+      `Needs ${ALSO}`,
+    body: message({
+      kind: z.enum(KINDS, `must be one of ${KINDS.join(', ')}`),
+      command: line(4096).default(''),
+      cronExpr: line(120).min(1, 'is required'),
+    }).meta({ id: 'CreateScheduleRequest' }),
+    example: { kind: 'command', command: 'say Good night', cronExpr: '0 22 * * *' },
+    reply: Schedule,
+    async run({ server: { row: server }, body, principal }) {
+      const { store, clock, schedules } = needs;
+      requireKind(principal, body.kind);
+      const at = clock.now();
+      const nextRunAt = dueAfter(body.cronExpr, at);
+      if (body.kind !== 'command' && body.command !== '') {
+        throw invalidFields([{ field: 'command', description: 'is for kind `command` only' }]);
+      }
+      const row: ScheduleRow = {
+        id: newId('sch'),
+        serverId: server.id,
+        kind: body.kind,
+        command: body.kind === 'command' ? withoutSlash(body.command) : '',
+        cronExpr: body.cronExpr.trim(),
+        enabled: true,
+        lastStatus: '',
+        lastError: '',
+        createdAt: at,
+        lastRunAt: null,
+        nextRunAt,
+        runningSince: null,
+        ...authorOf(principal),
+      };
+      const detail = `${row.kind} at ${row.cronExpr}`;
+      const record = recordOnServer(principal, server, { action: 'schedule.create', detail, at });
+      await store.write(async (tx) => {
+        if ((await countSchedules(tx, server.id)) >= MAX_SCHEDULES) {
+          const sentence = `A server may have ${MAX_SCHEDULES} schedules.`;
+          throw quotaExceeded('MAX_SCHEDULES', `server:${server.id}`, sentence, { limit: String(MAX_SCHEDULES) });
+        }
+        await insertSchedule(tx, row);
+        await record(tx);
+      });
+      schedules.changed();
+      return view(row);
+    },
   });
-  return {};
-});
 
-export const runScheduleNow = serverOperation({
-  ...of,
-  scope: 'servers:write',
-  id: 'RunScheduleNow',
-  method: 'post',
-  path: '/v1/servers/{id}/schedules:run',
-  summary: 'Run a schedule now',
-  description:
-    'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
-    `ABORTED where it is running already. Needs ${ALSO}`,
-  body: ScheduleId,
-  reply: Schedule,
-}).handle(async ({ server: { row: server }, body: { scheduleId }, principal }, { store, clock, schedules }) => {
-  const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
-  requireKind(principal, row.kind);
-  const deed = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
-  return view(await schedules.runNow(row, recordOnServer(principal, server, deed)));
-});
-
-export const setScheduleEnabled = serverOperation({
-  ...of,
-  scope: 'servers:write',
-  id: 'SetScheduleEnabled',
-  method: 'post',
-  path: '/v1/servers/{id}/schedules:setEnabled',
-  summary: 'Enable or disable a schedule',
-  description: `What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs ${ALSO}`,
-  body: message({
-    scheduleId: line(64).min(1, 'is required'),
-    enabled: z.boolean('must be true or false').default(false),
-  }),
-  reply: Schedule,
-}).handle(async ({ server: { row: server }, body: { scheduleId, enabled }, principal }, services) => {
-  const { store, clock, schedules } = services;
-  const at = clock.now();
-  const action = enabled ? 'schedule.enable' : 'schedule.disable';
-  const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
-  const changed = await store.write(async (tx) => {
-    const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
-    if (enabled) requireKind(principal, row.kind);
-    const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
-    const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
-    await enableSchedule(tx, row.id, { nextRunAt, ...author });
-    await record(tx);
-    return { ...row, enabled, nextRunAt, ...author };
+const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
+  serverOperation({
+    ...of,
+    scope: 'servers:write',
+    id: 'DeleteSchedule',
+    method: 'post',
+    path: '/v1/servers/{id}/schedules:delete',
+    summary: 'Delete a schedule',
+    description: 'A run that has begun goes on.',
+    body: ScheduleId,
+    reply: Nothing,
+    async run({ server: { row: server }, body: { scheduleId }, principal }) {
+      const deed = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
+      await store.write(async (tx) => {
+        if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
+        await recordOnServer(principal, server, deed)(tx);
+      });
+      return {};
+    },
   });
-  schedules.changed();
-  return view(changed);
-});
+
+const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
+  serverOperation({
+    ...of,
+    scope: 'servers:write',
+    id: 'RunScheduleNow',
+    method: 'post',
+    path: '/v1/servers/{id}/schedules:run',
+    summary: 'Run a schedule now',
+    description:
+      'Also a disabled one; its next time stays. Answers when the run has ended, or after ten seconds while it goes on. ' +
+      `ABORTED where it is running already. Needs ${ALSO}`,
+    body: ScheduleId,
+    reply: Schedule,
+    async run({ server: { row: server }, body: { scheduleId }, principal }) {
+      const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+      requireKind(principal, row.kind);
+      const deed = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
+      return view(await schedules.runNow(row, recordOnServer(principal, server, deed)));
+    },
+  });
+
+const setScheduleEnabled = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    scope: 'servers:write',
+    id: 'SetScheduleEnabled',
+    method: 'post',
+    path: '/v1/servers/{id}/schedules:setEnabled',
+    summary: 'Enable or disable a schedule',
+    description: `What came due while it was disabled is not made up for. Who enables it is whom it acts for. Enabling needs ${ALSO}`,
+    body: message({
+      scheduleId: line(64).min(1, 'is required'),
+      enabled: z.boolean('must be true or false').default(false),
+    }),
+    reply: Schedule,
+    async run({ server: { row: server }, body: { scheduleId, enabled }, principal }) {
+      const { store, clock, schedules } = needs;
+      const at = clock.now();
+      const action = enabled ? 'schedule.enable' : 'schedule.disable';
+      const record = recordOnServer(principal, server, { action, detail: scheduleId, at });
+      const changed = await store.write(async (tx) => {
+        const row = (await getSchedule(tx, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
+        if (enabled) requireKind(principal, row.kind);
+        const nextRunAt = enabled ? dueAfter(row.cronExpr, at) : null;
+        const author = enabled ? authorOf(principal) : { userId: row.userId, keyId: row.keyId };
+        await enableSchedule(tx, row.id, { nextRunAt, ...author });
+        await record(tx);
+        return { ...row, enabled, nextRunAt, ...author };
+      });
+      schedules.changed();
+      return view(changed);
+    },
+  });
 
 function requireKind(principal: Principal, kind: ScheduleKind): void {
   const scope = SCOPES[kind];
@@ -205,3 +226,11 @@ function view(row: ScheduleRow): z.input<typeof Schedule> {
   const when = (at: number | null) => rfc3339(at) ?? '';
   return { ...row, createdAt: when(createdAt), lastRunAt: when(lastRunAt), nextRunAt: when(nextRunAt) };
 }
+
+export const scheduleOperations = (needs: Needs): readonly Operation[] => [
+  listSchedules(needs),
+  createSchedule(needs),
+  deleteSchedule(needs),
+  runScheduleNow(needs),
+  setScheduleEnabled(needs),
+];

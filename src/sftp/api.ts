@@ -1,13 +1,27 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import type { Services } from '../http/services.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Principal } from '../http/principal.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { type ServerCall, serverOperation } from '../servers/api/operation.ts';
+import type { Reached, ServerOperation } from '../servers/api/operation.ts';
 import { recordOnServer } from '../servers/api/reach.ts';
-import type { Tx } from '../store/store.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store, Tx } from '../store/store.ts';
 import { getSftpUser } from './rows.ts';
+import type { Sftp } from './sftp.ts';
 import { type SftpLogin, issueSftpLogin, revokeSftpLogin, rotateSftpLogin } from './users.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  config: { publicHost: string };
+  serverOperation: ServerOperation;
+  servers: Servers;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
+  store: Store;
+}
 
 const where = {
   host: reply.text,
@@ -32,78 +46,86 @@ const SftpCredential = z
 const of = { role: 'owner', tag: 'control', params: ServerParams } as const;
 const CUTS = 'Ends all sessions that are open, also those of the password before.';
 
-export const getSftp = serverOperation({
-  ...of,
-  id: 'GetSftp',
-  method: 'get',
-  path: '/v1/servers/{id}/sftp',
-  scope: 'servers:read',
-  summary: 'Read how to reach the files over SFTP',
-  description:
-    'All but the password, which is shown only when it is made. The user name is empty before the first time.',
-  reply: SftpAccess,
-}).handle(async ({ server: { row } }, services) => ({
-  enabled: row.sftpEnabled,
-  ...address(services),
-  username: (await getSftpUser(services.store, row.id))?.username,
-  sessions: services.sftp.sessions(row.id),
-  hostKeyFingerprint: services.sftp.fingerprint,
-}));
+const getSftp = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'GetSftp',
+    method: 'get',
+    path: '/v1/servers/{id}/sftp',
+    scope: 'servers:read',
+    summary: 'Read how to reach the files over SFTP',
+    description:
+      'All but the password, which is shown only when it is made. The user name is empty before the first time.',
+    reply: SftpAccess,
+    run: async ({ server: { row } }) => ({
+      enabled: row.sftpEnabled,
+      ...address(needs),
+      username: (await getSftpUser(needs.store, row.id))?.username,
+      sessions: needs.sftp.sessions(row.id),
+      hostKeyFingerprint: needs.sftp.fingerprint,
+    }),
+  });
 
-export const enableSftp = serverOperation({
-  ...of,
-  id: 'EnableSftp',
-  method: 'post',
-  path: '/v1/servers/{id}/sftp:enable',
-  scope: 'files:write',
-  summary: 'Let somebody in over SFTP',
-  description: `Makes a password for the server's one SFTP user, whether the server is awake or asleep. ${CUTS}`,
-  reply: SftpCredential,
-}).handle((call, services) => credential(call, services, 'sftp.enable', issueSftpLogin));
+const enableSftp = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'EnableSftp',
+    method: 'post',
+    path: '/v1/servers/{id}/sftp:enable',
+    scope: 'files:write',
+    summary: 'Let somebody in over SFTP',
+    description: `Makes a password for the server's one SFTP user, whether the server is awake or asleep. ${CUTS}`,
+    reply: SftpCredential,
+    run: (call) => credential(call, needs, 'sftp.enable', issueSftpLogin),
+  });
 
-export const disableSftp = serverOperation({
-  ...of,
-  id: 'DisableSftp',
-  method: 'post',
-  path: '/v1/servers/{id}/sftp:disable',
-  scope: 'files:write',
-  summary: 'Let nobody in over SFTP',
-  description: `The password is void for good. ${CUTS}`,
-  reply: Nothing,
-}).handle(async (call, services) => {
-  await change(call, services, 'sftp.disable', false, revokeSftpLogin);
-  return {};
-});
+const disableSftp = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'DisableSftp',
+    method: 'post',
+    path: '/v1/servers/{id}/sftp:disable',
+    scope: 'files:write',
+    summary: 'Let nobody in over SFTP',
+    description: `The password is void for good. ${CUTS}`,
+    reply: Nothing,
+    async run(call) {
+      await change(call, needs, 'sftp.disable', false, revokeSftpLogin);
+      return {};
+    },
+  });
 
-export const rotateSftpPassword = serverOperation({
-  ...of,
-  id: 'RotateSftpPassword',
-  method: 'post',
-  path: '/v1/servers/{id}/sftp:rotatePassword',
-  scope: 'files:write',
-  summary: 'Make a new SFTP password',
-  description: `The one before is void: rotate it when somebody who had it leaves. ${CUTS}`,
-  precondition: 'SFTP must be enabled.',
-  reply: SftpCredential,
-}).handle((call, services) => credential(call, services, 'sftp.rotatePassword', rotateSftpLogin));
+const rotateSftpPassword = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'RotateSftpPassword',
+    method: 'post',
+    path: '/v1/servers/{id}/sftp:rotatePassword',
+    scope: 'files:write',
+    summary: 'Make a new SFTP password',
+    description: `The one before is void: rotate it when somebody who had it leaves. ${CUTS}`,
+    precondition: 'SFTP must be enabled.',
+    reply: SftpCredential,
+    run: (call) => credential(call, needs, 'sftp.rotatePassword', rotateSftpLogin),
+  });
 
-type Call = Pick<ServerCall<typeof ServerParams, z.ZodType, z.ZodType>, 'server' | 'principal'>;
+type Call = Pick<Reached, 'server'> & { principal: Principal };
 type Change<T> = (tx: Tx, serverId: string, at: number) => Promise<T>;
 
 async function credential(
   call: Call,
-  services: Services,
+  needs: Needs,
   action: string,
   issue: Change<SftpLogin>,
 ): Promise<z.input<typeof SftpCredential>> {
-  const login = await change(call, services, action, true, issue);
-  return { ...address(services), ...login };
+  const login = await change(call, needs, action, true, issue);
+  return { ...address(needs), ...login };
 }
 
 /** Changes who may sign in, in one write with what shows of it; then nobody is in who came by an earlier password. */
 async function change<T>(
   { server: { row }, principal }: Call,
-  { servers, sftp, clock }: Services,
+  { servers, sftp, clock }: Needs,
   action: string,
   sftpEnabled: boolean,
   work: Change<T>,
@@ -119,6 +141,13 @@ async function change<T>(
   return result!.of;
 }
 
-function address({ config, sftp }: Services): { host: string; port: number } {
+function address({ config, sftp }: Needs): { host: string; port: number } {
   return { host: config.publicHost, port: sftp.port };
 }
+
+export const sftpOperations = (needs: Needs): readonly Operation[] => [
+  getSftp(needs),
+  enableSftp(needs),
+  disableSftp(needs),
+  rotateSftpPassword(needs),
+];

@@ -1,18 +1,30 @@
 import { z } from 'zod';
+import type { AccountLimits } from '../billing/account-limits.ts';
+import type { Capacity } from '../billing/capacity.ts';
+import type { DiskQuota } from '../disk/quota.ts';
+import type { Catalogue } from '../game/catalogue/catalogue.ts';
+import type { CoreRules } from '../game/core-rules.ts';
 import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { operation } from '../http/operation.ts';
+import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Services } from '../http/services.ts';
+import type { PublicStatuses } from '../joining/public-statuses.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
+import type { Turns } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import type { NodeDrain } from '../operators/node-drain.ts';
+import type { Suspensions } from '../operators/suspensions.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
+import type { ServerPorts } from '../ports/ports.ts';
 import { createServerFor } from '../servers/api/create-server.ts';
 import { GameVersion, PlanName } from '../servers/api/fields.ts';
 import { Server, ServerName } from '../servers/api/messages.ts';
 import { reachServer } from '../servers/api/reach.ts';
-import { serverView } from '../servers/api/view.ts';
+import type { ServerView } from '../servers/api/view.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Store } from '../store/store.ts';
 import {
   type TemplateRow,
   deleteTemplate as deleteRow,
@@ -21,6 +33,27 @@ import {
   listTemplates as listRows,
 } from './rows.ts';
 import { type Template as TemplateView, builtInTemplates } from './templates.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  accountLimits: AccountLimits;
+  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  catalogue: Catalogue;
+  clock: Clock;
+  config: { region: string; nodeLabel: string };
+  cores: CoreRules;
+  disk: DiskQuota;
+  drain: NodeDrain;
+  inTurn: Turns;
+  playersPort: () => number;
+  publicStatuses: PublicStatuses;
+  sandboxVersions: readonly string[];
+  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
+  servers: Servers;
+  store: Store;
+  suspensions: Suspensions;
+}
 
 const MAX_TEMPLATES = 100;
 
@@ -59,136 +92,144 @@ const TemplateParams = message({
 
 const of = { scope: 'servers:write', tag: 'control' } as const;
 
-export const listTemplates = operation({
-  ...of,
-  scope: 'servers:read',
-  id: 'ListTemplates',
-  method: 'get',
-  path: '/v1/templates',
-  summary: 'List templates',
-  description: 'The built-in ones, then your own, oldest first.',
-  reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
-}).handle(async ({ principal }, services) => {
-  const own = await listRows(services.store, principal.accountId);
-  return { templates: [...(await builtIn(services)), ...own].map(view) };
-});
-
-export const createServerFromTemplate = operation({
-  ...of,
-  id: 'CreateServerFromTemplate',
-  method: 'post',
-  path: '/v1/templates/{templateId}:createServer',
-  summary: 'Create a server from a template',
-  description: 'As CreateServer does, with what the template says and you override.',
-  params: TemplateParams,
-  body: message({
-    name: ServerName,
-    overrides: TemplateOverrides.default({ plan: '', region: '', version: '', ramMb: 0 }),
-  }).meta({ id: 'CreateServerFromTemplateRequest' }),
-  example: { name: 'My Server', overrides: { ramMb: 2048 } },
-  reply: Server,
-}).handle(async ({ params, body: { name, overrides }, principal }, services) => {
-  const template = await find(params.templateId, principal, services);
-  const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
-  const now = await createServerFor(principal, services, {
-    name,
-    id: '',
-    hostname: '',
-    container: '',
-    addr: '',
-    accountId: '',
-    region: overrides.region,
-    type: template.serverType,
-    motd,
-    properties,
-    modpackPlatform,
-    modpackRef,
-    modpackVersion,
-    plan: overrides.plan || template.plan,
-    version: overrides.version || template.version,
-    ramMb: overrides.ramMb || template.ramMb,
+const listTemplates = (needs: Needs) =>
+  operation({
+    ...of,
+    scope: 'servers:read',
+    id: 'ListTemplates',
+    method: 'get',
+    path: '/v1/templates',
+    summary: 'List templates',
+    description: 'The built-in ones, then your own, oldest first.',
+    reply: z.object({ templates: z.array(Template).default([]) }).meta({ id: 'ListTemplatesResponse' }),
+    async run({ principal }) {
+      const own = await listRows(needs.store, principal.accountId);
+      return { templates: [...(await builtIn(needs)), ...own].map(view) };
+    },
   });
-  return serverView(now, services);
-});
 
-export const createTemplate = operation({
-  ...of,
-  id: 'CreateTemplate',
-  method: 'post',
-  path: '/v1/templates',
-  summary: 'Save a server as a template',
-  description: 'Its settings, not its world nor its files.',
-  body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
-    id: 'CreateTemplateRequest',
-  }),
-  example: { serverId: 'my-server', name: 'Our usual', description: 'Hard, ten players' },
-  reply: Template,
-}).handle(async ({ body, principal }, services) => {
-  const { store, clock } = services;
-  requireWholeAccount(principal);
-  const { server } = await reachServer(services, principal, body.serverId, 'member');
-  const { motd, plan, type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion } = server.row;
-  const { accountId } = principal;
-  const at = clock.now();
-  const row: TemplateRow = {
-    id: newId('tpl'),
-    accountId,
-    name: body.name,
-    description: body.description,
-    motd,
-    plan,
-    serverType: type,
-    version,
-    ramMb,
-    properties,
-    modpackPlatform,
-    modpackRef,
-    modpackVersion,
-    createdAt: at,
-  };
-  await store.write(async (tx) => {
-    if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
-      const sentence = `An account may have ${MAX_TEMPLATES} templates.`;
-      throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
-    }
-    await insertTemplate(tx, row);
-    await recordDeed(tx, doerOf(principal), { action: 'template.create', accountId, detail: row.id, at });
+const createServerFromTemplate = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'CreateServerFromTemplate',
+    method: 'post',
+    path: '/v1/templates/{templateId}:createServer',
+    summary: 'Create a server from a template',
+    description: 'As CreateServer does, with what the template says and you override.',
+    params: TemplateParams,
+    body: message({
+      name: ServerName,
+      overrides: TemplateOverrides.default({ plan: '', region: '', version: '', ramMb: 0 }),
+    }).meta({ id: 'CreateServerFromTemplateRequest' }),
+    example: { name: 'My Server', overrides: { ramMb: 2048 } },
+    reply: Server,
+    async run({ params, body: { name, overrides }, principal }) {
+      const template = await find(params.templateId, principal, needs);
+      const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
+      const now = await createServerFor(principal, needs, {
+        name,
+        id: '',
+        hostname: '',
+        container: '',
+        addr: '',
+        accountId: '',
+        region: overrides.region,
+        type: template.serverType,
+        motd,
+        properties,
+        modpackPlatform,
+        modpackRef,
+        modpackVersion,
+        plan: overrides.plan || template.plan,
+        version: overrides.version || template.version,
+        ramMb: overrides.ramMb || template.ramMb,
+      });
+      return needs.serverView(now);
+    },
   });
-  return view(row);
-});
 
-export const deleteTemplate = operation({
-  ...of,
-  id: 'DeleteTemplate',
-  method: 'post',
-  path: '/v1/templates/{templateId}:delete',
-  summary: 'Delete a template',
-  description: 'One of your own; servers made from it stay as they are.',
-  params: TemplateParams,
-  reply: Nothing,
-}).handle(async ({ params: { templateId }, principal }, services) => {
-  const { store, clock } = services;
-  requireWholeAccount(principal);
-  if ((await builtIn(services)).some(({ id }) => id === templateId)) {
-    throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is part of Dormouse.');
-  }
-  const { accountId } = principal;
-  await store.write(async (tx) => {
-    if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
-    const deed = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
-    await recordDeed(tx, doerOf(principal), deed);
+const createTemplate = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'CreateTemplate',
+    method: 'post',
+    path: '/v1/templates',
+    summary: 'Save a server as a template',
+    description: 'Its settings, not its world nor its files.',
+    body: message({ serverId: ServerId, name: ServerName, description: line(512).default('') }).meta({
+      id: 'CreateTemplateRequest',
+    }),
+    example: { serverId: 'my-server', name: 'Our usual', description: 'Hard, ten players' },
+    reply: Template,
+    async run({ body, principal }) {
+      const { store, clock } = needs;
+      requireWholeAccount(principal);
+      const { server } = await reachServer(needs, principal, body.serverId, 'member');
+      const { motd, plan, type, version, ramMb, properties, modpackPlatform, modpackRef, modpackVersion } = server.row;
+      const { accountId } = principal;
+      const at = clock.now();
+      const row: TemplateRow = {
+        id: newId('tpl'),
+        accountId,
+        name: body.name,
+        description: body.description,
+        motd,
+        plan,
+        serverType: type,
+        version,
+        ramMb,
+        properties,
+        modpackPlatform,
+        modpackRef,
+        modpackVersion,
+        createdAt: at,
+      };
+      await store.write(async (tx) => {
+        if ((await listRows(tx, accountId)).length >= MAX_TEMPLATES) {
+          const sentence = `An account may have ${MAX_TEMPLATES} templates.`;
+          throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
+        }
+        await insertTemplate(tx, row);
+        await recordDeed(tx, doerOf(principal), { action: 'template.create', accountId, detail: row.id, at });
+      });
+      return view(row);
+    },
   });
-  return {};
-});
 
-async function builtIn({ catalogue, sandboxVersions }: Services): Promise<TemplateView[]> {
+const deleteTemplate = (needs: Needs) =>
+  operation({
+    ...of,
+    id: 'DeleteTemplate',
+    method: 'post',
+    path: '/v1/templates/{templateId}:delete',
+    summary: 'Delete a template',
+    description: 'One of your own; servers made from it stay as they are.',
+    params: TemplateParams,
+    reply: Nothing,
+    async run({ params: { templateId }, principal }) {
+      const { store, clock } = needs;
+      requireWholeAccount(principal);
+      if ((await builtIn(needs)).some(({ id }) => id === templateId)) {
+        throw new StatusError('PERMISSION_DENIED', 'TEMPLATE_BUILT_IN', 'This template is part of Dormouse.');
+      }
+      const { accountId } = principal;
+      await store.write(async (tx) => {
+        if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
+        const deed = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
+        await recordDeed(tx, doerOf(principal), deed);
+      });
+      return {};
+    },
+  });
+
+async function builtIn({ catalogue, sandboxVersions }: Needs): Promise<TemplateView[]> {
   const { latest } = await catalogue.versions();
   return builtInTemplates({ sandbox: sandboxVersions[0] ?? '', release: latest });
 }
 
-async function find(id: string, principal: Principal, services: Services): Promise<TemplateView> {
-  const own = await getTemplate(services.store, principal.accountId, id);
-  const found = own ?? (await builtIn(services)).find((each) => each.id === id);
+async function find(id: string, principal: Principal, needs: Needs): Promise<TemplateView> {
+  const own = await getTemplate(needs.store, principal.accountId, id);
+  const found = own ?? (await builtIn(needs)).find((each) => each.id === id);
   if (found === undefined) throw templateNotFound(id);
   return found;
 }
@@ -201,3 +242,10 @@ function view(template: TemplateView): z.input<typeof Template> {
   const { modpackPlatform: platform, modpackRef: ref, modpackVersion: version } = template;
   return { ...template, modpack: { platform, ref, version } };
 }
+
+export const templateOperations = (needs: Needs): readonly Operation[] => [
+  listTemplates(needs),
+  createServerFromTemplate(needs),
+  createTemplate(needs),
+  deleteTemplate(needs),
+];

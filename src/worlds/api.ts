@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { line, message, reply } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Services } from '../http/services.ts';
 import { doerOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
-import { serverOperation } from '../servers/api/operation.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Worlds } from './worlds.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverOperation: ServerOperation;
+  worlds: Worlds;
+}
 
 const ServerWorld = z
   .object({
@@ -21,73 +28,86 @@ const ServerWorldList = z.object({ worlds: z.array(ServerWorld).default([]) }).m
 const named = message({ name: line(255).min(1, 'is required') });
 const of = { role: 'member', tag: 'control', params: ServerParams, reply: ServerWorldList } as const;
 
-const listServerWorlds = serverOperation({
-  ...of,
-  id: 'ListServerWorlds',
-  method: 'get',
-  path: '/v1/servers/{id}/worlds',
-  scope: 'servers:read',
-  role: 'limited',
-  summary: 'List worlds',
-  description: "The folders with a `level.dat` in the server's own folder, by name.",
-}).handle(async ({ params }, services) => listOf(params.id, services));
+const listServerWorlds = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'ListServerWorlds',
+    method: 'get',
+    path: '/v1/servers/{id}/worlds',
+    scope: 'servers:read',
+    role: 'limited',
+    summary: 'List worlds',
+    description: "The folders with a `level.dat` in the server's own folder, by name.",
+    run: async ({ params }) => listOf(params.id, needs),
+  });
 
-const setActiveWorld = serverOperation({
-  ...of,
-  id: 'SetActiveWorld',
-  method: 'post',
-  path: '/v1/servers/{id}/worlds:setActive',
-  scope: 'servers:write',
-  summary: 'Choose the world',
-  description: 'Sets the property `level-name`; a running game goes on in its own world until it is started anew.',
-  precondition: 'the world must be there, and nothing else be done with the server.',
-  body: named,
-  example: { name: 'world' },
-}).handle(async ({ params, body, principal }, services) => {
-  await services.worlds.setActive(params.id, body.name, by(principal));
-  return await listOf(params.id, services);
-});
+const setActiveWorld = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'SetActiveWorld',
+    method: 'post',
+    path: '/v1/servers/{id}/worlds:setActive',
+    scope: 'servers:write',
+    summary: 'Choose the world',
+    description: 'Sets the property `level-name`; a running game goes on in its own world until it is started anew.',
+    precondition: 'the world must be there, and nothing else be done with the server.',
+    body: named,
+    example: { name: 'world' },
+    async run({ params, body, principal }) {
+      await needs.worlds.setActive(params.id, body.name, by(principal));
+      return await listOf(params.id, needs);
+    },
+  });
 
-const deleteServerWorld = serverOperation({
-  ...of,
-  id: 'DeleteServerWorld',
-  method: 'post',
-  path: '/v1/servers/{id}/worlds:delete',
-  scope: 'servers:write',
-  summary: 'Delete a world',
-  description: 'With its nether and end, for good. Not the active one while the server is awake.',
-  precondition: 'the world must not be the active one of an awake server.',
-  body: named,
-  example: { name: 'world' },
-}).handle(async ({ params, body, principal, signal }, services) => {
-  await services.worlds.remove(params.id, body.name, by(principal), signal);
-  return await listOf(params.id, services);
-});
+const deleteServerWorld = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'DeleteServerWorld',
+    method: 'post',
+    path: '/v1/servers/{id}/worlds:delete',
+    scope: 'servers:write',
+    summary: 'Delete a world',
+    description: 'With its nether and end, for good. Not the active one while the server is awake.',
+    precondition: 'the world must not be the active one of an awake server.',
+    body: named,
+    example: { name: 'world' },
+    async run({ params, body, principal, signal }) {
+      await needs.worlds.remove(params.id, body.name, by(principal), signal);
+      return await listOf(params.id, needs);
+    },
+  });
 
-const resetServerWorld = serverOperation({
-  ...of,
-  id: 'ResetServerWorld',
-  method: 'post',
-  path: '/v1/servers/{id}/worlds:reset',
-  scope: 'servers:write',
-  summary: 'Reset the world',
-  description:
-    'Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. ' +
-    'A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.',
-  precondition: 'the server must be at rest.',
-  example: {},
-}).handle(async ({ params, principal, signal }, services) => {
-  await services.worlds.reset(params.id, by(principal), signal);
-  return await listOf(params.id, services);
-});
+const resetServerWorld = (needs: Needs) =>
+  needs.serverOperation({
+    ...of,
+    id: 'ResetServerWorld',
+    method: 'post',
+    path: '/v1/servers/{id}/worlds:reset',
+    scope: 'servers:write',
+    summary: 'Reset the world',
+    description:
+      'Makes a backup of the server, then removes the active world with its nether and end; the next start makes it anew. ' +
+      'A running server is stopped for it and started again. Answers when it is done; after an error everything is as it was.',
+    precondition: 'the server must be at rest.',
+    example: {},
+    async run({ params, principal, signal }) {
+      await needs.worlds.reset(params.id, by(principal), signal);
+      return await listOf(params.id, needs);
+    },
+  });
 
 /** Operations 78 to 81 of the reference, in its order. */
-export const worldOperations = [listServerWorlds, setActiveWorld, deleteServerWorld, resetServerWorld];
+export const worldOperations = (needs: Needs): readonly Operation[] => [
+  listServerWorlds(needs),
+  setActiveWorld(needs),
+  deleteServerWorld(needs),
+  resetServerWorld(needs),
+];
 
 function by(principal: Principal) {
   return { doer: doerOf(principal), cause: causeOf(principal) };
 }
 
-async function listOf(id: string, { worlds }: Pick<Services, 'worlds'>) {
+async function listOf(id: string, { worlds }: Pick<Needs, 'worlds'>) {
   return { worlds: await worlds.list(id) };
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { api } from '../support/api-harness.ts';
@@ -69,7 +70,7 @@ test.serial('what schemathesis makes of the document finds no fault with the ser
 /** All patterns of the document, as JSON. */
 function patterns(): string {
   const found = new Set<string>();
-  JSON.stringify(openapiDocument({ baseUrl: 'http://panel.example' }), (key, value: unknown) => {
+  JSON.stringify(openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()), (key, value: unknown) => {
     if (key === 'pattern' && typeof value === 'string') found.add(value);
     return value;
   });
@@ -80,7 +81,7 @@ async function documentFile(t: ExecutionContext, baseUrl: string): Promise<{ fol
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-client-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const file = join(folder, 'openapi.json');
-  await writeFile(file, JSON.stringify(openapiDocument({ baseUrl })));
+  await writeFile(file, JSON.stringify(openapiDocument({ baseUrl }, describeApi())));
   return { folder, file };
 }
 

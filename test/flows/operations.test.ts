@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
-import { operations } from '../../src/http/operations.ts';
 import { CODES } from '../../src/kernel/status.ts';
 import { joinRaw } from '../support/bot.ts';
 import { startMariadb } from '../support/mariadb.ts';
@@ -10,6 +10,8 @@ import { needs } from '../support/needs.ts';
 import { REFERENCE } from '../support/reference.ts';
 import { type Service, startService } from '../support/service.ts';
 import { ROWS, SERVER, type Sent, type Walk } from './operation-rows.ts';
+
+const { operations } = describeApi();
 
 interface Schema {
   $ref?: string;
@@ -123,7 +125,7 @@ async function ask(service: Service, id: string, sent: Sent): Promise<Answer> {
 }
 
 function describe(): Described[] {
-  const document = openapiDocument({ baseUrl: 'http://localhost:8080' }) as unknown as {
+  const document = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi()) as unknown as {
     paths: Record<string, Record<string, { operationId: string; responses: Responses }>>;
     components: { schemas: Record<string, Schema> };
   };

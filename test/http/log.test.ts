@@ -1,10 +1,11 @@
 import { Router } from '@koa/router';
 import test from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { mountPages } from '../../src/compose/pages.ts';
-import { operations } from '../../src/http/operations.ts';
-import { sessionOperations } from '../../src/http/session-operations.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
 import { openSite } from '../web/site.ts';
+
+const { operations, sessionOperations } = describeApi();
 
 /** Of no slug, so that what is named after it does not look like it. */
 const MARK = 'M4rkOfSecrets';

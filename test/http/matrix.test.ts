@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { createAuthorize } from '../../src/http/auth.ts';
 import type { Operation } from '../../src/http/operation.ts';
-import { operations } from '../../src/http/operations.ts';
 import { type Role, isAtLeast } from '../../src/http/roles.ts';
 import { FULL_SCOPES, KEY_SCOPES, type Scope } from '../../src/http/scopes.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
@@ -10,6 +10,8 @@ import { revokeApp } from '../../src/people/apps/app-tokens.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
 import { insertMember } from '../../src/people/members/rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
+
+const { operations } = describeApi();
 
 /** A code with its reason, or `done`. */
 type Outcome = 'done' | readonly [Code, reason: string];

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Router } from '@koa/router';
 import test from 'ava';
-import { createApi } from '../../src/http/app.ts';
+import { createServiceApi } from '../../src/compose/api.ts';
+import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { portablePattern } from '../../src/http/portable-pattern.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
@@ -25,7 +26,7 @@ interface Described {
 }
 
 const ROOT = join(import.meta.dirname, '../..');
-const document = openapiDocument({ baseUrl: 'http://panel.example' });
+const document = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi());
 const described = Object.entries(document['paths'] as Record<string, Record<string, Described>>).flatMap(
   ([path, methods]) =>
     Object.entries(methods).map(([method, operation]) =>
@@ -86,16 +87,10 @@ test('every operation has one tag and one name of its own', (t) => {
 test('the document holds every route of the API, and no other', async (t) => {
   const { services, store, clock } = await api(t);
   const { secret, log } = services;
-  const app = createApi({
+  const app = createServiceApi({
     log,
     services,
-    device: {
-      ...services,
-      grants: createGrants({ store, clock, secret, log }),
-      startLimit: createStartLimit({ store, clock }),
-    },
-    findPrincipal: async () => undefined,
-    findApp: async () => undefined,
+    device: { grants: createGrants({ store, clock, secret, log }), startLimit: createStartLimit({ store, clock }) },
     telemetry: { expose: async () => '', contentType: 'text/plain', answered: () => {} },
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
   });

@@ -3,16 +3,17 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
-import * as fc from '../support/property.ts';
 import { z } from 'zod';
+import { describeApi } from '../../src/compose/operations.ts';
 import { readBody } from '../../src/http/body.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
-import { operations } from '../../src/http/operations.ts';
 import { replyOf } from '../../src/http/reply.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
-import { sessionOperations } from '../../src/http/session-operations.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { type Answer, api } from '../support/api-harness.ts';
+import * as fc from '../support/property.ts';
+
+const { operations, sessionOperations } = describeApi();
 
 const SMALL = { name: 'abc', ramMb: 256 };
 
@@ -363,7 +364,7 @@ test('health asks for no credential; readiness names what is not', async (t) => 
 });
 
 test('every operation says what it is, and stands in the document', async (t) => {
-  const document = openapiDocument({ baseUrl: 'http://panel.example' }) as unknown as {
+  const document = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()) as unknown as {
     openapi: string;
     paths: Record<string, Record<string, Record<string, unknown>>>;
     components: { schemas: Record<string, { properties?: object }> };

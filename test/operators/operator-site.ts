@@ -2,10 +2,8 @@ import { once } from 'node:events';
 import { type RequestListener, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
+import { createServiceApi } from '../../src/compose/api.ts';
 import { createPages } from '../../src/compose/pages.ts';
-import { createApi } from '../../src/http/app.ts';
-import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
-import { authenticate } from '../../src/people/keys/keys.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 /** The API and the pages at one address, as the service has them. */
@@ -19,7 +17,7 @@ export interface OperatorSite extends ApiUnderTest {
 /** `usr_test` is an operator here. */
 export async function openOperatorSite(t: ExecutionContext): Promise<OperatorSite> {
   const behind = await api(t);
-  const { store, clock, services } = behind;
+  const { store, services } = behind;
   await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   // What is served depends on where it is.
   let serve: RequestListener | undefined;
@@ -31,11 +29,9 @@ export async function openOperatorSite(t: ExecutionContext): Promise<OperatorSit
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const here = { ...services, config: { ...services.config, baseUrl: base } };
-  const app = createApi({
+  const app = createServiceApi({
     log: services.log,
     services: here,
-    findPrincipal: (given) => authenticate(store, clock, given),
-    findApp: (token) => authenticateApp(store, clock, token),
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
   });
   app.use(createPages(here));

@@ -1,10 +1,12 @@
 import test from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
-import { sessionOperations } from '../../src/http/session-operations.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
 import { LOGIN_RULES } from '../../src/people/login-limits.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
+
+const { sessionOperations } = describeApi();
 
 const STEVE = { email: 'Steve@Example.com', password: 'correct horse' };
 

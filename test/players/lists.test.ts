@@ -1,5 +1,5 @@
 import test from 'ava';
-import * as fc from '../support/property.ts';
+import { describeApi } from '../../src/compose/operations.ts';
 import { onlinePlayers } from '../../src/game/online-players.ts';
 import {
   type PlayerChange,
@@ -12,12 +12,12 @@ import {
 } from '../../src/game/players/changes.ts';
 import { PLAYER_NAME, offlineUuid, profileOf } from '../../src/game/players/profiles.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
-import { setBanEntry, setIpBanEntry } from '../../src/players/api.ts';
 import { createMojangProfiles } from '../../src/players/mojang.ts';
 import { offlineUuid as theGames } from '../../src/sandbox/player-lists.ts';
 import { commandProblem } from '../../src/servers/game-console.ts';
 import { fakeClock } from '../fakes/clock.ts';
 import { accountUuid, accounts } from '../support/accounts.ts';
+import * as fc from '../support/property.ts';
 
 const AT = Date.UTC(2026, 10, 20);
 const NOBODY = { find: async () => undefined };
@@ -42,7 +42,7 @@ test('P-03 a name that is taken is one word of a command, and no other character
 });
 
 test('P-03 whatever reason the API takes, each change is one line that the console takes', (t) => {
-  const body = setBanEntry.body;
+  const body = bodyOf('SetBanEntry');
   let taken = 0;
   fc.assert(
     fc.property(name, given, (who, reason) => {
@@ -72,7 +72,7 @@ test('P-03 whatever reason the API takes, each change is one line that the conso
 
 test('addresses are written in one way, and nothing else is one', (t) => {
   const ipOf = (ip: string) => {
-    const parsed = setIpBanEntry.body.safeParse({ ip, banned: true });
+    const parsed = bodyOf('SetIpBanEntry').safeParse({ ip, banned: true });
     return parsed.success ? (parsed.data as { ip: string }).ip : undefined;
   };
   t.is(ipOf('203.0.113.7'), '203.0.113.7');
@@ -205,3 +205,10 @@ test('who is online is read from what cores and plugins say', (t) => {
   of('');
   of('Unknown or incomplete command, see below for error\nlist<--[HERE]');
 });
+
+/** What an operation takes. */
+function bodyOf(id: string) {
+  const found = describeApi().operations.find((operation) => operation.id === id);
+  if (!found) throw new Error(`no ${id}`);
+  return found.body;
+}

@@ -6,7 +6,8 @@ import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
-import { createServices } from '../../src/compose/services.ts';
+import { type ServiceApiOptions, createServiceApi } from '../../src/compose/api.ts';
+import { type Services, createServices } from '../../src/compose/services.ts';
 import { createServerDatabases } from '../../src/databases/databases.ts';
 import type { AccountDisk } from '../../src/disk/account-disk.ts';
 import { type Disks, openDisks } from '../../src/disk/disks.ts';
@@ -15,11 +16,9 @@ import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { type TrustedWithCode, createCoreRules } from '../../src/game/core-rules.ts';
 import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
-import { type ApiOptions, createApi } from '../../src/http/app.ts';
 import { csrfToken } from '../../src/http/csrf.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { FULL_SCOPES, type Scope } from '../../src/http/scopes.ts';
-import type { Services } from '../../src/http/services.ts';
 import { type ServerEvents, createServerEvents } from '../../src/insight/events.ts';
 import { createMetrics } from '../../src/insight/metrics.ts';
 import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
@@ -31,12 +30,12 @@ import type { ModRegistry } from '../../src/mods/registries/registry.ts';
 import { openNodeDrain } from '../../src/operators/node-drain.ts';
 import { openOrphans } from '../../src/operators/orphans.ts';
 import { openSuspensions } from '../../src/operators/suspensions.ts';
-import { authenticateApp, mintAppToken } from '../../src/people/apps/app-tokens.ts';
+import { mintAppToken } from '../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
 import { insertAppToken } from '../../src/people/apps/token-rows.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
 import { createStartLimit } from '../../src/people/grants/start-limit.ts';
-import { authenticate, mintKey } from '../../src/people/keys/keys.ts';
+import { mintKey } from '../../src/people/keys/keys.ts';
 import { type ApiKeyRow, insertKey } from '../../src/people/keys/rows.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
 import { type MemberRole, insertMember } from '../../src/people/members/rows.ts';
@@ -127,12 +126,14 @@ export interface ApiTestOptions {
   device?: boolean;
   world?: WorldOptions;
   services?: Partial<Services>;
-  config?: Partial<Services['config']>;
-  api?: Partial<ApiOptions>;
+  config?: Partial<Settings>;
+  api?: Partial<ServiceApiOptions>;
 }
 
+type Settings = Services['config'] & { maxRamMb: number; maxServersPerAccount: number };
+
 /** The settings, where a test has none of its own. */
-const CONFIG: Services['config'] = {
+const CONFIG: Settings = {
   baseUrl: 'http://panel.example',
   publicHost: 'play.example',
   region: 'na',
@@ -149,7 +150,7 @@ const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(na
 const EVER = 4_000_000_000_000;
 
 /** What the settings say, where a test sets them. */
-function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Services['config']> = {}) {
+function limitsOf({ maxRamMb, maxServersPerAccount: maxServers }: Partial<Settings> = {}) {
   return { ...(maxRamMb !== undefined && { maxRamMb }), ...(maxServers !== undefined && { maxServers }) };
 }
 
@@ -321,14 +322,12 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     }),
     ...options.services,
   };
-  const app = createApi({
+  const app = createServiceApi({
     log,
     services,
-    findPrincipal: (given) => authenticate(store, clock, given),
-    findApp: (token) => authenticateApp(store, clock, token),
     readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
     rate: { perSecond: 1_000, burst: 100_000 },
-    ...(options.device && { device: { ...services, grants, startLimit: createStartLimit({ store, clock }) } }),
+    ...(options.device && { device: { grants, startLimit: createStartLimit({ store, clock }) } }),
     ...options.api,
   });
   const server = createHttpServer(app).listen(0, '127.0.0.1');

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
 /** Where the command line finds the types of the API; `npm run client` writes it. */
@@ -10,7 +11,7 @@ const HEAD = '// Generated from the API description by `npm run client`; not to 
 
 /** The API's paths and messages as TypeScript, from the description as it is now. */
 export async function apiTypes(): Promise<string> {
-  const document = openapiDocument({ baseUrl: 'http://localhost:8080' });
+  const document = openapiDocument({ baseUrl: 'http://localhost:8080' }, describeApi());
   // A field with a default may be left out of a request.
   const ast = await openapiTS(JSON.stringify(document), { defaultNonNullable: false, silent: true });
   return `${HEAD}${astToString(ast)}`;

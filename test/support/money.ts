@@ -5,20 +5,20 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
-import { getCapacity } from '../../src/billing/capacity-api.ts';
+import { capacityOperations } from '../../src/billing/capacity-api.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
-import { createCheckoutLink, mountCheckoutCallback } from '../../src/billing/checkout-api.ts';
+import { checkoutOperations, mountCheckoutCallback } from '../../src/billing/checkout-api.ts';
 import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
-import { getAccountLimits } from '../../src/billing/limits-api.ts';
+import { limitOperations } from '../../src/billing/limits-api.ts';
 import type { Machine } from '../../src/billing/machine.ts';
 import { mountCheckout } from '../../src/billing/pages.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
-import { listRegions } from '../../src/billing/regions.ts';
+import { regionOperations } from '../../src/billing/regions.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
+import type { Services } from '../../src/compose/services.ts';
 import { createAuthorize } from '../../src/http/auth.ts';
 import { renderErrors } from '../../src/http/errors.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
-import type { MoneyServices } from '../../src/http/money-services.ts';
 import { mount, plainColons } from '../../src/http/mount.ts';
 import { accountOperations } from '../../src/operators/accounts-api.ts';
 import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
@@ -39,7 +39,7 @@ export interface MoneyUnderTest {
   /** Where operations and pages are. */
   origin: string;
   machine: Machine;
-  money: MoneyServices;
+  money: Pick<Services, 'capacity' | 'accountLimits' | 'checkouts'>;
   checkouts: Checkouts;
   call(method: string, path: string, options?: MoneyCall): Promise<MoneyAnswer>;
 }
@@ -77,8 +77,7 @@ export async function moneySite(
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const live = () => under.servers.live();
-  const { maxRamMb, maxServersPerAccount: maxServers } = services.config;
-  const accountLimits = await openAccountLimits(store, { maxRamMb, maxServers });
+  const accountLimits = await openAccountLimits(store, { maxRamMb: 16_384, maxServers: 0 });
   const capacity = await createCapacity({ probe: async () => machine, engine, live, clock });
   t.teardown(() => capacity.close());
   const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: 'node-1' });
@@ -101,7 +100,9 @@ export async function moneySite(
     findApp,
     () => {},
   );
-  const own = [getAccountLimits, createCheckoutLink, getCapacity, listRegions, ...accountOperations];
+  const own = [limitOperations, checkoutOperations, capacityOperations, regionOperations, accountOperations].flatMap(
+    (list) => list(services),
+  );
   mount(router, own, { authorize, authorizeAgain: authorize }, services);
   mountCheckoutCallback(router, checkouts);
   const pages = new Router({ strict: true, sensitive: true });

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import test from 'ava';
+import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { openOperatorSite } from '../operators/operator-site.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
@@ -11,7 +12,7 @@ interface Paths {
   [path: string]: Record<string, { operationId: string }>;
 }
 
-const { paths } = openapiDocument({ baseUrl: 'http://panel.example' }) as unknown as { paths: Paths };
+const { paths } = openapiDocument({ baseUrl: 'http://panel.example' }, describeApi()) as unknown as { paths: Paths };
 const names = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId));
 
 test.after.always(closeBrowser);

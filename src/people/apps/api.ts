@@ -1,8 +1,18 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import { sessionOperation } from '../../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Store } from '../../store/store.ts';
 import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  store: Store;
+}
 
 const ConnectedApp = z
   .object({
@@ -16,24 +26,33 @@ const ConnectedApp = z
   })
   .meta({ id: 'ConnectedApp' });
 
-export const listConnectedAppsOperation = sessionOperation({
-  id: 'ListConnectedApps',
-  method: 'get',
-  path: '/v1/session/apps',
-  summary: 'List connected apps',
-  description: 'The apps you have let in, in the order you did.',
-  reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
-}).handle(async ({ principal }, services) => ({ apps: await connectedAppsOf(services, principal) }));
+const listConnectedAppsOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'ListConnectedApps',
+    method: 'get',
+    path: '/v1/session/apps',
+    summary: 'List connected apps',
+    description: 'The apps you have let in, in the order you did.',
+    reply: z.object({ apps: z.array(ConnectedApp).default([]) }).meta({ id: 'ListConnectedAppsResponse' }),
+    run: async ({ principal }) => ({ apps: await connectedAppsOf(needs, principal) }),
+  });
 
-export const disconnectAppOperation = sessionOperation({
-  id: 'DisconnectApp',
-  method: 'post',
-  path: '/v1/session/apps:revoke',
-  summary: 'Disconnect an app',
-  description: 'Its next call is refused.',
-  body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
-  reply: Nothing,
-}).handle(async ({ principal, body }, services) => {
-  await disconnectApp(services, principal, body.clientId);
-  return {};
-});
+const disconnectAppOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'DisconnectApp',
+    method: 'post',
+    path: '/v1/session/apps:revoke',
+    summary: 'Disconnect an app',
+    description: 'Its next call is refused.',
+    body: message({ clientId: text(64).min(1, 'is required') }).meta({ id: 'DisconnectAppRequest' }),
+    reply: Nothing,
+    async run({ principal, body }) {
+      await disconnectApp(needs, principal, body.clientId);
+      return {};
+    },
+  });
+
+export const connectedAppOperations = (needs: Needs): readonly SessionOperation[] => [
+  listConnectedAppsOperation(needs),
+  disconnectAppOperation(needs),
+];

@@ -1,11 +1,21 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import { HTTPS_URL, line, message, reply, text } from '../../http/fields.ts';
-import { operation } from '../../http/operation.ts';
+import { type Operation, operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
+import type { Store } from '../../store/store.ts';
 import { type ClientRow, listClients } from './client-rows.ts';
 import { disableClient, enableClient, registerClient } from './clients.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  store: Store;
+}
 
 /** An app as operators see it. */
 const Client = z
@@ -37,84 +47,92 @@ const ClientParams = message({
     .describe('As it was given at registration.'),
 });
 
-export const listClientsOperation = operation({
-  id: 'ListClients',
-  method: 'get',
-  path: '/v1/operator/clients',
-  scope: 'operator',
-  tag: 'operator',
-  summary: 'List apps',
-  description: 'The registered third-party apps, oldest first, disabled ones too.',
-  reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
-}).handle(async ({ principal }, { store }) => {
-  requireOperator(principal);
-  return { clients: (await listClients(store)).map(clientView) };
-});
+const listClientsOperation = ({ store }: Needs) =>
+  operation({
+    id: 'ListClients',
+    method: 'get',
+    path: '/v1/operator/clients',
+    scope: 'operator',
+    tag: 'operator',
+    summary: 'List apps',
+    description: 'The registered third-party apps, oldest first, disabled ones too.',
+    reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
+    async run({ principal }) {
+      requireOperator(principal);
+      return { clients: (await listClients(store)).map(clientView) };
+    },
+  });
 
-export const registerClientOperation = operation({
-  id: 'RegisterClient',
-  method: 'post',
-  path: '/v1/operator/clients',
-  scope: 'operator',
-  tag: 'operator',
-  summary: 'Register an app',
-  description: 'Gives a third-party app the `client_id` with which it may start device grants.',
-  body: message({
-    name: AppName,
-    homepage: Homepage,
-    scopes: z
-      .array(z.enum(APP_SCOPES))
-      .min(1, 'must name at least one scope')
-      .default([...APP_SCOPES]),
-  }).meta({ id: 'RegisterClientRequest' }),
-  reply: Client,
-  example: { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] },
-}).handle(async ({ principal, body }, services) => {
-  requireOperator(principal);
-  const { name, homepage, scopes } = body;
-  const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
-  return clientView(await registerClient(services, principal, wanted));
-});
+const registerClientOperation = (needs: Needs) =>
+  operation({
+    id: 'RegisterClient',
+    method: 'post',
+    path: '/v1/operator/clients',
+    scope: 'operator',
+    tag: 'operator',
+    summary: 'Register an app',
+    description: 'Gives a third-party app the `client_id` with which it may start device grants.',
+    body: message({
+      name: AppName,
+      homepage: Homepage,
+      scopes: z
+        .array(z.enum(APP_SCOPES))
+        .min(1, 'must name at least one scope')
+        .default([...APP_SCOPES]),
+    }).meta({ id: 'RegisterClientRequest' }),
+    reply: Client,
+    example: { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] },
+    async run({ principal, body }) {
+      requireOperator(principal);
+      const { name, homepage, scopes } = body;
+      const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
+      return clientView(await registerClient(needs, principal, wanted));
+    },
+  });
 
-export const disableClientOperation = operation({
-  id: 'DisableClient',
-  method: 'post',
-  path: '/v1/operator/clients/{clientId}:disable',
-  scope: 'operator',
-  tag: 'operator',
-  summary: 'Disable an app',
-  description: 'From now on it gets no grant, those under way end, and its tokens are refused.',
-  params: ClientParams,
-  reply: Client,
-}).handle(async ({ principal, params }, services) => {
-  requireOperator(principal);
-  const client = await disableClient(services, principal, params.clientId);
-  services.accessChanges.announce({ clientId: params.clientId });
-  return clientView(client);
-});
+const disableClientOperation = (needs: Needs) =>
+  operation({
+    id: 'DisableClient',
+    method: 'post',
+    path: '/v1/operator/clients/{clientId}:disable',
+    scope: 'operator',
+    tag: 'operator',
+    summary: 'Disable an app',
+    description: 'From now on it gets no grant, those under way end, and its tokens are refused.',
+    params: ClientParams,
+    reply: Client,
+    async run({ principal, params }) {
+      requireOperator(principal);
+      const client = await disableClient(needs, principal, params.clientId);
+      needs.accessChanges.announce({ clientId: params.clientId });
+      return clientView(client);
+    },
+  });
 
-export const enableClientOperation = operation({
-  id: 'EnableClient',
-  method: 'post',
-  path: '/v1/operator/clients/{clientId}:enable',
-  scope: 'operator',
-  tag: 'operator',
-  summary: 'Enable an app',
-  description: 'It may start grants again, and the tokens that it has are good again.',
-  params: ClientParams,
-  reply: Client,
-}).handle(async ({ principal, params }, services) => {
-  requireOperator(principal);
-  return clientView(await enableClient(services, principal, params.clientId));
-});
+const enableClientOperation = (needs: Needs) =>
+  operation({
+    id: 'EnableClient',
+    method: 'post',
+    path: '/v1/operator/clients/{clientId}:enable',
+    scope: 'operator',
+    tag: 'operator',
+    summary: 'Enable an app',
+    description: 'It may start grants again, and the tokens that it has are good again.',
+    params: ClientParams,
+    reply: Client,
+    async run({ principal, params }) {
+      requireOperator(principal);
+      return clientView(await enableClient(needs, principal, params.clientId));
+    },
+  });
 
 /** The registry of apps. */
-export const clientOperations = [
-  listClientsOperation,
-  registerClientOperation,
-  disableClientOperation,
-  enableClientOperation,
-] as const;
+export const clientOperations = (needs: Needs): readonly Operation[] => [
+  listClientsOperation(needs),
+  registerClientOperation(needs),
+  disableClientOperation(needs),
+  enableClientOperation(needs),
+];
 
 /** A key keeps its scopes when its user is no operator any more. */
 function requireOperator({ operator }: Principal): void {

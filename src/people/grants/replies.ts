@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware } from 'koa';
-import type { Services } from '../../http/services.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import { StatusError } from '../../kernel/status.ts';
@@ -16,7 +16,7 @@ export interface DeviceDeps {
   startLimit: StartLimit;
   store: Store;
   clock: Clock;
-  clientAddress: Services['clientAddress'];
+  clientAddress: (request: IncomingMessage) => string;
   config: { baseUrl: string };
   log: Log;
 }

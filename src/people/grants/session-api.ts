@@ -1,14 +1,38 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import type { Services } from '../../http/services.ts';
 import { type Browser, type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Secret } from '../../store/secret.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import type { FirstRunFile } from '../first-run.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
+import type { LoginLimits } from '../login-limits.ts';
+import type { Mailer } from '../mail/mail.ts';
 import { noticeNewKey } from '../mail/notices.ts';
-import type { People } from '../people.ts';
+import type { People, SignUp } from '../people.ts';
 import { grantNotFound } from './actors.ts';
-import type { ConsentRequest } from './grants.ts';
+import type { ConsentRequest, Grants } from './grants.ts';
+import type { GuessLimit } from './user-codes.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  config: { baseUrl: string; signup: SignUp };
+  firstRunFile?: FirstRunFile;
+  grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
+  guessLimit: GuessLimit;
+  log: Log;
+  loginLimits: LoginLimits;
+  mailer: Mailer;
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+  secret: Secret;
+  store: Store;
+}
 
 const UserCode = message({ userCode: text(64).min(1, 'is required') });
 
@@ -29,7 +53,7 @@ const DeviceRequest = z
   .meta({ id: 'DeviceRequest' });
 
 async function waiting(
-  { grants, guessLimit }: Services,
+  { grants, guessLimit }: Needs,
   typed: string,
   principal: SessionPrincipal,
   browser: Browser,
@@ -47,7 +71,7 @@ async function waiting(
  * PASSWORD_REQUIRED, and as `Grants.approve`.
  */
 export async function approveGrant(
-  services: People & Pick<Services, 'grants'>,
+  services: People & Pick<Needs, 'grants'>,
   principal: SessionPrincipal,
   { id, client }: Pick<ConsentRequest, 'id' | 'client'>,
 ): Promise<void> {
@@ -56,50 +80,60 @@ export async function approveGrant(
   if (client === null) noticeNewKey(services, principal, 'A command line was given full access to your account');
 }
 
-const lookUp = sessionOperation({
-  id: 'LookUpDevice',
-  method: 'post',
-  path: '/v1/session/device:lookUp',
-  summary: 'Look a code up',
-  description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
-  body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
-  reply: DeviceRequest,
-}).handle(async ({ body, principal, browser }, services) => {
-  const { client, ...request } = await waiting(services, body.userCode, principal, browser);
-  return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
-});
+const lookUp = (needs: Needs) =>
+  sessionOperation({
+    id: 'LookUpDevice',
+    method: 'post',
+    path: '/v1/session/device:lookUp',
+    summary: 'Look a code up',
+    description: 'Who waits under the code that a device shows, and for what. Changes nothing.',
+    body: UserCode.meta({ id: 'LookUpDeviceRequest' }),
+    reply: DeviceRequest,
+    async run({ body, principal, browser }) {
+      const { client, ...request } = await waiting(needs, body.userCode, principal, browser);
+      return { ...request, client: client && { clientId: client.id, name: client.name, homepage: client.homepage } };
+    },
+  });
 
-const approve = sessionOperation({
-  id: 'ApproveDevice',
-  method: 'post',
-  path: '/v1/session/device:approve',
-  summary: 'Let a device in',
-  description:
-    'It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the ' +
-    'password lately (`ProvePassword`).',
-  body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
-  reply: Nothing,
-}).handle(async ({ body, principal, browser }, services) => {
-  await approveGrant(services, principal, await waiting(services, body.userCode, principal, browser));
-  return {};
-});
+const approve = (needs: Needs) =>
+  sessionOperation({
+    id: 'ApproveDevice',
+    method: 'post',
+    path: '/v1/session/device:approve',
+    summary: 'Let a device in',
+    description:
+      'It gets its token with its next poll. The command line, which gets full access, is let in only by who has given the ' +
+      'password lately (`ProvePassword`).',
+    body: UserCode.meta({ id: 'ApproveDeviceRequest' }),
+    reply: Nothing,
+    async run({ body, principal, browser }) {
+      await approveGrant(needs, principal, await waiting(needs, body.userCode, principal, browser));
+      return {};
+    },
+  });
 
-const deny = sessionOperation({
-  id: 'DenyDevice',
-  method: 'post',
-  path: '/v1/session/device:deny',
-  summary: 'Decline a device',
-  description: 'It is told so with its next poll.',
-  body: UserCode.meta({ id: 'DenyDeviceRequest' }),
-  reply: Nothing,
-}).handle(async ({ body, principal, browser }, services) => {
-  const { id } = await waiting(services, body.userCode, principal, browser);
-  await services.grants.deny(id, principal);
-  return {};
-});
+const deny = (needs: Needs) =>
+  sessionOperation({
+    id: 'DenyDevice',
+    method: 'post',
+    path: '/v1/session/device:deny',
+    summary: 'Decline a device',
+    description: 'It is told so with its next poll.',
+    body: UserCode.meta({ id: 'DenyDeviceRequest' }),
+    reply: Nothing,
+    async run({ body, principal, browser }) {
+      const { id } = await waiting(needs, body.userCode, principal, browser);
+      await needs.grants.deny(id, principal);
+      return {};
+    },
+  });
 
 /**
  * Deciding about a device by the code it shows. All three count wrong codes: NOT_FOUND GRANT_NOT_FOUND alike for unknown,
  * expired and used ones, and RESOURCE_EXHAUSTED TOO_MANY_ATTEMPTS.
  */
-export const deviceOperations: readonly SessionOperation[] = [lookUp, approve, deny];
+export const deviceOperations = (needs: Needs): readonly SessionOperation[] => [
+  lookUp(needs),
+  approve(needs),
+  deny(needs),
+];

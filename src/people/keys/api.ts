@@ -1,11 +1,34 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { ServerId, line, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { KEY_SCOPES } from '../../http/scopes.ts';
-import { sessionOperation } from '../../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Secret } from '../../store/secret.ts';
+import type { Store, Tx } from '../../store/store.ts';
+import type { FirstRunFile } from '../first-run.ts';
+import type { LoginLimits } from '../login-limits.ts';
+import type { Mailer } from '../mail/mail.ts';
+import type { SignUp } from '../people.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
 import type { ApiKeyRow } from './rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  config: { baseUrl: string; signup: SignUp };
+  firstRunFile?: FirstRunFile;
+  log: Log;
+  loginLimits: LoginLimits;
+  mailer: Mailer;
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+  secret: Secret;
+  store: Store;
+}
 
 const MOST_SERVERS = 100;
 
@@ -23,69 +46,81 @@ const Key = z
   })
   .meta({ id: 'Key' });
 
-export const listKeys = sessionOperation({
-  id: 'ListKeys',
-  method: 'get',
-  path: '/v1/session/keys',
-  summary: 'List API keys',
-  description:
-    'The keys of the account that are not revoked, oldest first. A key itself is shown only when it is made.',
-  reply: z.object({ keys: z.array(Key).default([]) }).meta({ id: 'ListKeysResponse' }),
-}).handle(async ({ principal }, { store }) => ({ keys: (await keysOf(store, principal)).map(keyView) }));
+const listKeys = ({ store }: Needs) =>
+  sessionOperation({
+    id: 'ListKeys',
+    method: 'get',
+    path: '/v1/session/keys',
+    summary: 'List API keys',
+    description:
+      'The keys of the account that are not revoked, oldest first. A key itself is shown only when it is made.',
+    reply: z.object({ keys: z.array(Key).default([]) }).meta({ id: 'ListKeysResponse' }),
+    run: async ({ principal }) => ({ keys: (await keysOf(store, principal)).map(keyView) }),
+  });
 
-export const mintKeyOperation = sessionOperation({
-  id: 'MintKey',
-  method: 'post',
-  path: '/v1/session/keys',
-  summary: 'Make an API key',
-  description:
-    'The key is in the reply, and is never shown again. PASSWORD_REQUIRED where the password was given more than a quarter ' +
-    'of an hour ago: see `ProvePassword`.',
-  body: message({
-    name: line(64).trim().min(1, 'is required'),
-    scopes: z
-      .array(z.enum(KEY_SCOPES, `must each be one of ${KEY_SCOPES.join(', ')}`))
-      .min(1, 'must name at least one scope')
-      .max(KEY_SCOPES.length, 'must name each scope once')
-      .transform((scopes) => [...new Set(scopes)]),
-    expiresAt: z.iso
-      .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
-      .transform((instant) => Date.parse(instant))
-      .optional()
-      .describe('Absent: never.'),
-    serverIds: z
-      .array(ServerId)
-      .min(1, 'must name at least one server, or be left out')
-      .max(MOST_SERVERS, `must name at most ${MOST_SERVERS} servers`)
-      .optional()
-      .describe('The only servers it is to reach. Absent: all that you do.'),
-  }).meta({ id: 'MintKeyRequest' }),
-  example: { name: 'backup script', scopes: ['servers:read', 'backups'] },
-  reply: z
-    .object({ key: Key, apiKey: reply.text.describe('The key itself, to be sent as `x-api-key`.') })
-    .meta({ id: 'MintKeyResponse' }),
-}).handle(async ({ principal, body }, services) => {
-  const { name, scopes, expiresAt = null, serverIds = null } = body;
-  if (expiresAt !== null && expiresAt <= services.clock.now()) {
-    throw invalidFields([{ field: 'expiresAt', description: 'must be in the future' }]);
-  }
-  const { key, row } = await mintOwnKey(services, principal, { name, scopes, expiresAt, serverIds });
-  return { key: keyView(row), apiKey: key };
-});
+const mintKeyOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'MintKey',
+    method: 'post',
+    path: '/v1/session/keys',
+    summary: 'Make an API key',
+    description:
+      'The key is in the reply, and is never shown again. PASSWORD_REQUIRED where the password was given more than a quarter ' +
+      'of an hour ago: see `ProvePassword`.',
+    body: message({
+      name: line(64).trim().min(1, 'is required'),
+      scopes: z
+        .array(z.enum(KEY_SCOPES, `must each be one of ${KEY_SCOPES.join(', ')}`))
+        .min(1, 'must name at least one scope')
+        .max(KEY_SCOPES.length, 'must name each scope once')
+        .transform((scopes) => [...new Set(scopes)]),
+      expiresAt: z.iso
+        .datetime({ offset: true, error: 'must be an instant such as 2030-01-31T12:00:00Z' })
+        .transform((instant) => Date.parse(instant))
+        .optional()
+        .describe('Absent: never.'),
+      serverIds: z
+        .array(ServerId)
+        .min(1, 'must name at least one server, or be left out')
+        .max(MOST_SERVERS, `must name at most ${MOST_SERVERS} servers`)
+        .optional()
+        .describe('The only servers it is to reach. Absent: all that you do.'),
+    }).meta({ id: 'MintKeyRequest' }),
+    example: { name: 'backup script', scopes: ['servers:read', 'backups'] },
+    reply: z
+      .object({ key: Key, apiKey: reply.text.describe('The key itself, to be sent as `x-api-key`.') })
+      .meta({ id: 'MintKeyResponse' }),
+    async run({ principal, body }) {
+      const { name, scopes, expiresAt = null, serverIds = null } = body;
+      if (expiresAt !== null && expiresAt <= needs.clock.now()) {
+        throw invalidFields([{ field: 'expiresAt', description: 'must be in the future' }]);
+      }
+      const { key, row } = await mintOwnKey(needs, principal, { name, scopes, expiresAt, serverIds });
+      return { key: keyView(row), apiKey: key };
+    },
+  });
 
-export const revokeKeyOperation = sessionOperation({
-  id: 'RevokeKey',
-  method: 'post',
-  path: '/v1/session/keys:revoke',
-  summary: 'Revoke an API key',
-  description: 'Its next call is refused, and what it holds open ends.',
-  body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RevokeKeyRequest' }),
-  reply: Nothing,
-}).handle(async ({ principal, body }, services) => {
-  await revokeOwnKey(services, principal, body.keyId);
-  return {};
-});
+const revokeKeyOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'RevokeKey',
+    method: 'post',
+    path: '/v1/session/keys:revoke',
+    summary: 'Revoke an API key',
+    description: 'Its next call is refused, and what it holds open ends.',
+    body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RevokeKeyRequest' }),
+    reply: Nothing,
+    async run({ principal, body }) {
+      await revokeOwnKey(needs, principal, body.keyId);
+      return {};
+    },
+  });
 
 function keyView({ id, serverIds, ...row }: ApiKeyRow): z.input<typeof Key> {
   return { ...row, keyId: id, prefix: 'dmk_', serverIds: serverIds ?? [] };
 }
+
+export const keyOperations = (needs: Needs): readonly SessionOperation[] => [
+  listKeys(needs),
+  mintKeyOperation(needs),
+  revokeKeyOperation(needs),
+];

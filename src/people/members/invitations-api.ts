@@ -1,10 +1,20 @@
 import { z } from 'zod';
+import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import { sessionOperation } from '../../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Store } from '../../store/store.ts';
 import { MemberId } from '../people-fields.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
 import type { Invitation as MemberInvitation } from './rows.ts';
+
+/** What these operations work with. */
+interface Needs {
+  accessChanges: AccessChanges;
+  clock: Clock;
+  store: Store;
+}
 
 const Invitation = z
   .object({
@@ -18,43 +28,55 @@ const Invitation = z
 
 const InvitationRequest = message({ memberId: MemberId }).meta({ id: 'InvitationRequest' });
 
-export const listInvitations = sessionOperation({
-  id: 'ListInvitations',
-  method: 'get',
-  path: '/v1/session/invitations',
-  summary: 'List invitations',
-  description: 'Servers of others that you may join in running, newest first; none before your address is verified.',
-  reply: z.object({ invitations: z.array(Invitation).default([]) }).meta({ id: 'ListInvitationsResponse' }),
-}).handle(async ({ principal }, { store }) => ({
-  invitations: (await invitationsOf(store, principal)).map(invitationView),
-}));
+const listInvitations = ({ store }: Needs) =>
+  sessionOperation({
+    id: 'ListInvitations',
+    method: 'get',
+    path: '/v1/session/invitations',
+    summary: 'List invitations',
+    description: 'Servers of others that you may join in running, newest first; none before your address is verified.',
+    reply: z.object({ invitations: z.array(Invitation).default([]) }).meta({ id: 'ListInvitationsResponse' }),
+    run: async ({ principal }) => ({
+      invitations: (await invitationsOf(store, principal)).map(invitationView),
+    }),
+  });
 
-export const acceptInvitationOperation = sessionOperation({
-  id: 'AcceptInvitation',
-  method: 'post',
-  path: '/v1/session/invitations:accept',
-  summary: 'Accept an invitation',
-  description: 'The server is among your shared ones from now on.',
-  body: InvitationRequest,
-  reply: Nothing,
-}).handle(async ({ principal, body }, services) => {
-  await acceptInvitation(services, principal, body.memberId);
-  return {};
-});
+const acceptInvitationOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'AcceptInvitation',
+    method: 'post',
+    path: '/v1/session/invitations:accept',
+    summary: 'Accept an invitation',
+    description: 'The server is among your shared ones from now on.',
+    body: InvitationRequest,
+    reply: Nothing,
+    async run({ principal, body }) {
+      await acceptInvitation(needs, principal, body.memberId);
+      return {};
+    },
+  });
 
-export const declineInvitationOperation = sessionOperation({
-  id: 'DeclineInvitation',
-  method: 'post',
-  path: '/v1/session/invitations:decline',
-  summary: 'Decline an invitation',
-  description: 'Or leave a server whose invitation you have accepted.',
-  body: InvitationRequest,
-  reply: Nothing,
-}).handle(async ({ principal, body }, services) => {
-  await declineInvitation(services, principal, body.memberId);
-  return {};
-});
+const declineInvitationOperation = (needs: Needs) =>
+  sessionOperation({
+    id: 'DeclineInvitation',
+    method: 'post',
+    path: '/v1/session/invitations:decline',
+    summary: 'Decline an invitation',
+    description: 'Or leave a server whose invitation you have accepted.',
+    body: InvitationRequest,
+    reply: Nothing,
+    async run({ principal, body }) {
+      await declineInvitation(needs, principal, body.memberId);
+      return {};
+    },
+  });
 
 function invitationView({ id, ...row }: MemberInvitation): z.input<typeof Invitation> {
   return { ...row, memberId: id };
 }
+
+export const invitationOperations = (needs: Needs): readonly SessionOperation[] => [
+  listInvitations(needs),
+  acceptInvitationOperation(needs),
+  declineInvitationOperation(needs),
+];

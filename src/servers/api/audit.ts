@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { int32, message, reply, rfc3339 } from '../../http/fields.ts';
-import { operation } from '../../http/operation.ts';
+import { type Operation, operation } from '../../http/operation.ts';
 import { AccountParams } from '../../people/account-params.ts';
 import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
 import { ownAccount, requireWholeAccount } from '../../people/caller.ts';
+import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerOperation } from './operation.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverOperation: ServerOperation;
+  store: Store;
+}
 
 const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
@@ -26,39 +33,43 @@ const AuditQuery = message({
   limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
 });
 
-export const listAccountAuditOperation = operation({
-  id: 'ListAccountAudit',
-  method: 'get',
-  path: '/v1/accounts/{accountId}/audit',
-  scope: 'account:read',
-  tag: 'control',
-  summary: "Read the account's audit log",
-  description: 'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.',
-  params: AccountParams,
-  query: AuditQuery,
-  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
-}).handle(async ({ params, query, principal }, { store }) => {
-  const accountId = ownAccount(principal, params.accountId);
-  requireWholeAccount(principal);
-  return { entries: (await listAccountAudit(store, accountId, limitOf(query))).map(entryView) };
-});
+const listAccountAuditOperation = ({ store }: Needs) =>
+  operation({
+    id: 'ListAccountAudit',
+    method: 'get',
+    path: '/v1/accounts/{accountId}/audit',
+    scope: 'account:read',
+    tag: 'control',
+    summary: "Read the account's audit log",
+    description: 'Keys, apps, members, sign-ins and money, newest first; of servers only that they came and went.',
+    params: AccountParams,
+    query: AuditQuery,
+    reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
+    async run({ params, query, principal }) {
+      const accountId = ownAccount(principal, params.accountId);
+      requireWholeAccount(principal);
+      return { entries: (await listAccountAudit(store, accountId, limitOf(query))).map(entryView) };
+    },
+  });
 
-export const listServerAuditOperation = serverOperation({
-  id: 'ListServerAudit',
-  method: 'get',
-  path: '/v1/servers/{id}/audit',
-  scope: 'servers:read',
-  role: 'limited',
-  tag: 'control',
-  summary: "Read a server's audit log",
-  description: 'Who did what with the server, newest first. Who was let in is for its owner only.',
-  params: ServerParams,
-  query: AuditQuery,
-  reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
-}).handle(async ({ server, role, query }, { store }) => {
-  const entries = await listServerAudit(store, server.row, { limit: limitOf(query), members: role === 'owner' });
-  return { entries: entries.map(entryView) };
-});
+const listServerAuditOperation = ({ serverOperation, store }: Needs) =>
+  serverOperation({
+    id: 'ListServerAudit',
+    method: 'get',
+    path: '/v1/servers/{id}/audit',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: "Read a server's audit log",
+    description: 'Who did what with the server, newest first. Who was let in is for its owner only.',
+    params: ServerParams,
+    query: AuditQuery,
+    reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'ServerAuditList' }),
+    async run({ server, role, query }) {
+      const entries = await listServerAudit(store, server.row, { limit: limitOf(query), members: role === 'owner' });
+      return { entries: entries.map(entryView) };
+    },
+  });
 
 function limitOf({ limit }: { limit: number }): number {
   return limit === 0 ? DEFAULT_LIMIT : Math.min(limit, MOST);
@@ -67,3 +78,9 @@ function limitOf({ limit }: { limit: number }): number {
 function entryView({ accountId, userId, action, detail, createdAt }: AuditRow): z.input<typeof AuditEntry> {
   return { accountId, userId, action, detail, createdAt: rfc3339(createdAt) ?? '' };
 }
+
+/** Of an account. */
+export const accountAuditOperations = (needs: Needs): readonly Operation[] => [listAccountAuditOperation(needs)];
+
+/** Of a server. */
+export const serverAuditOperations = (needs: Needs): readonly Operation[] => [listServerAuditOperation(needs)];

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
+import type { AccountLimits } from '../../billing/account-limits.ts';
+import type { Capacity } from '../../billing/capacity.ts';
 import { EngineError } from '../../engines/engine.ts';
 import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';
 import { type FieldViolation, invalidFields } from '../../http/errors.ts';
 import { int32, message, text, textMap } from '../../http/fields.ts';
-import type { Services } from '../../http/services.ts';
 import { isSlug, slugify } from '../../kernel/ids.ts';
 import {
   CoreType,
@@ -59,7 +60,12 @@ export type CompleteRequest = z.output<typeof CreateServerRequest>;
  */
 export function complete(
   asked: CompleteRequest,
-  services: Pick<Services, 'config' | 'sandboxVersions' | 'accountLimits' | 'capacity'>,
+  services: {
+    config: { region: string; nodeLabel: string };
+    sandboxVersions: readonly string[];
+    accountLimits: AccountLimits;
+    capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  },
 ): CompleteRequest {
   const { config, sandboxVersions } = services;
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');

@@ -1,3 +1,5 @@
+import type { AccountLimits } from '../../billing/account-limits.ts';
+import type { Capacity } from '../../billing/capacity.ts';
 import { CORES, SANDBOX } from '../../game/container.ts';
 import { missingCore } from '../../game/core-versions.ts';
 import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
@@ -6,7 +8,6 @@ import { isOwnedProperty } from '../../game/properties/properties.ts';
 import { checkProperty } from '../../game/properties/table.ts';
 import type { FieldViolation } from '../../http/errors.ts';
 import { text } from '../../http/fields.ts';
-import type { Services } from '../../http/services.ts';
 import { quotaExceeded } from '../../kernel/status.ts';
 import type { ServerRow } from '../rows.ts';
 
@@ -104,7 +105,15 @@ export function* checkPlan(plan: string): Generator<FieldViolation> {
 /** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
 export function* checkRam(
   { accountId, type, ramMb }: { accountId: string; type: string; ramMb: number },
-  { accountLimits, capacity, config: { nodeLabel } }: Pick<Services, 'accountLimits' | 'capacity' | 'config'>,
+  {
+    accountLimits,
+    capacity,
+    config: { nodeLabel },
+  }: {
+    accountLimits: AccountLimits;
+    capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+    config: { nodeLabel: string };
+  },
 ): Generator<FieldViolation> {
   const least = leastRamMb(type);
   if (ramMb < least) yield { field: 'ramMb', description: `must be at least ${least}` };

@@ -1,9 +1,17 @@
 import { z } from 'zod';
 import { reply } from '../../http/fields.ts';
+import type { Operation } from '../../http/operation.ts';
 import { notFound } from '../refusals.ts';
+import type { Servers } from '../servers.ts';
 import type { TransitionRow } from '../transition-rows.ts';
 import { ServerParams } from './messages.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerOperation } from './operation.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverOperation: ServerOperation;
+  servers: Servers;
+}
 
 const Cause = z.object({
   kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
@@ -40,23 +48,27 @@ const Machine = z
   })
   .meta({ id: 'Machine' });
 
-export const inspectMachine = serverOperation({
-  id: 'InspectMachine',
-  method: 'get',
-  path: '/v1/servers/{id}/machine',
-  scope: 'servers:read',
-  role: 'limited',
-  tag: 'control',
-  summary: "Look into a server's machine",
-  description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
-  params: ServerParams,
-  reply: Machine,
-}).handle(async ({ params }, services) => {
-  const view = await services.servers.inspect(params.id);
-  if (!view) throw notFound(params.id);
-  return { ...view, transitions: view.transitions.map(transitionView) };
-});
+const inspectMachine = ({ serverOperation, servers }: Needs) =>
+  serverOperation({
+    id: 'InspectMachine',
+    method: 'get',
+    path: '/v1/servers/{id}/machine',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: "Look into a server's machine",
+    description: 'Its state, what it would do next, why it did what it did, and the statechart that decides.',
+    params: ServerParams,
+    reply: Machine,
+    async run({ params }) {
+      const view = await servers.inspect(params.id);
+      if (!view) throw notFound(params.id);
+      return { ...view, transitions: view.transitions.map(transitionView) };
+    },
+  });
 
 function transitionView({ at, event, from, to, cause }: TransitionRow): z.input<typeof Transition> {
   return { at, event, from, to, cause: Cause.parse(JSON.parse(cause)) };
 }
+
+export const machineOperations = (needs: Needs): readonly Operation[] => [inspectMachine(needs)];

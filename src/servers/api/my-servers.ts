@@ -1,10 +1,20 @@
 import { z } from 'zod';
 import { reply } from '../../http/fields.ts';
-import { operation } from '../../http/operation.ts';
+import { type Operation, operation } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import { listMemberships } from '../../people/members/rows.ts';
+import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
-import { type ViewServices, addressOf } from './view.ts';
+import type { Servers } from '../servers.ts';
+import { addressOf } from './view.ts';
+
+/** What these operations work with. */
+interface Needs {
+  config: { publicHost: string };
+  playersPort: () => number;
+  servers: Servers;
+  store: Store;
+}
 
 const ServerSummary = z
   .object({
@@ -19,43 +29,45 @@ const ServerSummary = z
   })
   .meta({ id: 'ServerSummary' });
 
-export const listMyServers = operation({
-  id: 'ListMyServers',
-  method: 'get',
-  path: '/v1/me/servers',
-  scope: 'servers:read',
-  appScope: 'servers:list',
-  tag: 'control',
-  summary: 'List the servers you reach',
-  description: 'Your own (`my`), and those of others that you were let into (`shared`), without their owners.',
-  reply: z
-    .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
-    .meta({ id: 'ListMyServersResponse' }),
-}).handle(async ({ principal }, services) => {
-  const { servers, store } = services;
-  const reaches = ({ row }: ServerNow) => principal.serverIds?.has(row.id) ?? true;
-  const [own, memberships] = await Promise.all([
-    servers.listByAccount(principal.accountId),
-    listMemberships(store, principal.userId),
-  ]);
-  const shared = await Promise.all(
-    memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
-  );
-  return {
-    my: own.filter(reaches).map((server) => summary(server, 'owner', services)),
-    shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [summary(server, role, services)] : [])),
-  };
-});
+const listMyServers = (needs: Needs) =>
+  operation({
+    id: 'ListMyServers',
+    method: 'get',
+    path: '/v1/me/servers',
+    scope: 'servers:read',
+    appScope: 'servers:list',
+    tag: 'control',
+    summary: 'List the servers you reach',
+    description: 'Your own (`my`), and those of others that you were let into (`shared`), without their owners.',
+    reply: z
+      .object({ my: z.array(ServerSummary).default([]), shared: z.array(ServerSummary).default([]) })
+      .meta({ id: 'ListMyServersResponse' }),
+    async run({ principal }) {
+      const { servers, store } = needs;
+      const reaches = ({ row }: ServerNow) => principal.serverIds?.has(row.id) ?? true;
+      const [own, memberships] = await Promise.all([
+        servers.listByAccount(principal.accountId),
+        listMemberships(store, principal.userId),
+      ]);
+      const shared = await Promise.all(
+        memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
+      );
+      return {
+        my: own.filter(reaches).map((server) => summary(server, 'owner', needs)),
+        shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [summary(server, role, needs)] : [])),
+      };
+    },
+  });
 
 function summary(
   { row, state, context }: ServerNow,
   role: Role,
-  services: ViewServices,
+  address: Parameters<typeof addressOf>[1],
 ): z.input<typeof ServerSummary> {
   const { players } = context.live;
   return {
     id: row.id,
-    address: addressOf(row.hostname, services),
+    address: addressOf(row.hostname, address),
     state,
     type: row.type,
     version: row.version,
@@ -64,3 +76,5 @@ function summary(
     ...(state === 'running' && players !== null && { playersOnline: players }),
   };
 }
+
+export const myServerOperations = (needs: Needs): readonly Operation[] => [listMyServers(needs)];

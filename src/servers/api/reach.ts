@@ -1,20 +1,20 @@
 import type { Principal } from '../../http/principal.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
-import type { Services } from '../../http/services.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { doerOf, recordDeed } from '../../people/audit/audit.ts';
 import { roleOn } from '../../people/members/members.ts';
-import type { Tx } from '../../store/store.ts';
+import type { Store, Tx } from '../../store/store.ts';
 import { notFound } from '../refusals.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
+import type { Servers } from '../servers.ts';
 
 /**
  * A server and what the caller is on it. NOT_FOUND where they are nothing there, exactly as where there is no server, so
  * that ids cannot be probed; PERMISSION_DENIED ROLE_TOO_LOW where they are less than `least`.
  */
 export async function reachServer(
-  { servers, store }: Pick<Services, 'servers' | 'store'>,
+  { servers, store }: { servers: Pick<Servers, 'get'>; store: Store },
   principal: Principal,
   id: string,
   least: Role,

@@ -1,16 +1,28 @@
 import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, int32, message, text, textMap } from '../../http/fields.ts';
+import type { Operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
-import type { Services } from '../../http/services.ts';
-import { checkWebhookUrl } from '../webhook-url.ts';
 import { inProgress } from '../../jail/change-lock.ts';
+import type { PublicStatuses } from '../../joining/public-statuses.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { ServerNow } from '../server-now.ts';
+import type { Servers } from '../servers.ts';
+import { checkWebhookUrl } from '../webhook-url.ts';
 import { Motd, checkProperties } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
-import { serverView } from './view.ts';
+import type { ServerView } from './view.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  clock: Clock;
+  publicStatuses: PublicStatuses;
+  serverOperation: ServerOperation;
+  servers: Servers;
+}
 
 const MOST_IDLE_MINUTES = 7 * 24 * 60;
 
@@ -23,45 +35,48 @@ const common = {
   reply: Server,
 } as const;
 
-export const setServerProperties = serverOperation({
-  ...common,
-  id: 'SetServerProperties',
-  path: '/v1/servers/{id}:setProperties',
-  summary: 'Set idle timeout and server.properties',
-  description:
-    'What is absent stays as it is. `properties` replaces what was set before: a property left out of it goes back to the ' +
-    "game's default, and the empty map resets all. Properties apply at the next start. Ports, RCON and the like are the " +
-    "service's own, and refused; so is what the server's version does not know.",
-  body: message({
-    idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
-    properties: textMap().optional().describe('Subset of server.properties; empty: all defaults.'),
-  }).meta({ id: 'SetServerPropertiesRequest' }),
-  example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
-}).handle(async ({ server: now, body, principal }, services) => {
-  const { properties = {} } = body;
-  const violations = [...checkProperties({ ...now.row, properties })];
-  if (violations.length > 0) throw invalidFields(violations);
-  // The world is a restore's to say; the rest of what is set meanwhile stays.
-  const job = services.servers.jobOf(now.row.id);
-  const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
-  if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
-  const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
-  return change({ now, principal, services }, body, 'server.properties', names.join(', '));
-});
+const setServerProperties = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    id: 'SetServerProperties',
+    path: '/v1/servers/{id}:setProperties',
+    summary: 'Set idle timeout and server.properties',
+    description:
+      'What is absent stays as it is. `properties` replaces what was set before: a property left out of it goes back to the ' +
+      "game's default, and the empty map resets all. Properties apply at the next start. Ports, RCON and the like are the " +
+      "service's own, and refused; so is what the server's version does not know.",
+    body: message({
+      idleTimeoutMinutes: int32({ min: 0, max: MOST_IDLE_MINUTES }).optional().describe("0: the node's default."),
+      properties: textMap().optional().describe('Subset of server.properties; empty: all defaults.'),
+    }).meta({ id: 'SetServerPropertiesRequest' }),
+    example: { idleTimeoutMinutes: 20, properties: { difficulty: 'hard', 'view-distance': '12' } },
+    async run({ server: now, body, principal }) {
+      const { properties = {} } = body;
+      const violations = [...checkProperties({ ...now.row, properties })];
+      if (violations.length > 0) throw invalidFields(violations);
+      // The world is a restore's to say; the rest of what is set meanwhile stays.
+      const job = needs.servers.jobOf(now.row.id);
+      const movesWorld = properties['level-name'] !== now.row.properties['level-name'];
+      if (body.properties && movesWorld && job !== undefined) throw inProgress(now.row.id, job);
+      const names = Object.keys({ ...body, ...properties }).filter((name) => name !== 'properties');
+      return change({ now, principal, needs }, body, 'server.properties', names.join(', '));
+    },
+  });
 
-export const setServerMotd = serverOperation({
-  ...common,
-  id: 'SetServerMotd',
-  path: '/v1/servers/{id}:setMotd',
-  summary: 'Set the description in the server list',
-  description:
-    'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`); two lines of 128 characters at most. ' +
-    'Shown at once while the server sleeps, and by the game from its next start on. Empty: the default.',
-  body: message({ motd: Motd.default('') }).meta({ id: 'SetServerMotdRequest' }),
-  example: { motd: '<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us' },
-}).handle(async ({ server: now, body: { motd }, principal }, services) =>
-  change({ now, principal, services }, { motd }, 'server.motd'),
-);
+const setServerMotd = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    id: 'SetServerMotd',
+    path: '/v1/servers/{id}:setMotd',
+    summary: 'Set the description in the server list',
+    description:
+      'Plain text, `§` codes or MiniMessage (`<gold>`, `<#ff8800>`, `<gradient:…>`); two lines of 128 characters at most. ' +
+      'Shown at once while the server sleeps, and by the game from its next start on. Empty: the default.',
+    body: message({ motd: Motd.default('') }).meta({ id: 'SetServerMotdRequest' }),
+    example: { motd: '<gradient:#f3b183:#5b4487>Castle</gradient>\n<gray>Build with us' },
+    run: async ({ server: now, body: { motd }, principal }) =>
+      change({ now, principal, needs }, { motd }, 'server.motd'),
+  });
 
 const WebhookUrl = text(2_048)
   .superRefine((url, ctx) => {
@@ -70,54 +85,65 @@ const WebhookUrl = text(2_048)
   })
   .meta({ pattern: `^$|${HTTPS_URL}` });
 
-export const setServerAlertWebhook = serverOperation({
-  ...common,
-  id: 'SetServerAlertWebhook',
-  path: '/v1/servers/{id}:setAlertWebhook',
-  summary: 'Set where alerts go',
-  description:
-    'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
-    'each call alone; the audit log says when one was given up.',
-  body: message({ url: WebhookUrl.default('') }).meta({ id: 'SetServerAlertWebhookRequest' }),
-  example: { url: 'https://discord.com/api/webhooks/1/example' },
-}).handle(async ({ server: now, body: { url }, principal }, services) => {
-  // Where a name leads is not looked at here: the answer would tell callers which names there are inside this network.
-  // Whoever knows the address may write there: the audit log, which more people read, says only whether there is one.
-  return change({ now, principal, services }, { alertWebhookUrl: url }, 'server.webhook', url === '' ? 'off' : 'set');
-});
+const setServerAlertWebhook = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    id: 'SetServerAlertWebhook',
+    path: '/v1/servers/{id}:setAlertWebhook',
+    summary: 'Set where alerts go',
+    description:
+      'A webhook of a chat platform, at a public https address. Empty: alerts are off. Where its name leads is looked at with ' +
+      'each call alone; the audit log says when one was given up.',
+    body: message({ url: WebhookUrl.default('') }).meta({ id: 'SetServerAlertWebhookRequest' }),
+    example: { url: 'https://discord.com/api/webhooks/1/example' },
+    async run({ server: now, body: { url }, principal }) {
+      // Where a name leads is not looked at here: the answer would tell callers which names there are inside this network.
+      // Whoever knows the address may write there: the audit log, which more people read, says only whether there is one.
+      return change({ now, principal, needs }, { alertWebhookUrl: url }, 'server.webhook', url === '' ? 'off' : 'set');
+    },
+  });
 
-export const setPublicStatus = serverOperation({
-  ...common,
-  id: 'SetPublicStatus',
-  path: '/v1/servers/{id}:setPublicStatus',
-  summary: 'Show or hide the public status page',
-  description:
-    'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the ' +
-    'address only with `showAddress`. The slug is minted at the first enabling and stays.',
-  body: message({ enabled: z.boolean().default(false), showAddress: z.boolean().default(false) }).meta({
-    id: 'SetPublicStatusRequest',
-  }),
-  example: { enabled: true, showAddress: true },
-}).handle(async ({ server: now, body, principal }, services) => {
-  const detail = body.enabled ? `on, ${body.showAddress ? 'with' : 'without'} the address` : 'off';
-  const deed = { action: 'server.publicStatus', detail, at: services.clock.now() };
-  await services.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, deed));
-  return serverView(await services.servers.patch(now.row.id, {}), services);
-});
+const setPublicStatus = (needs: Needs) =>
+  needs.serverOperation({
+    ...common,
+    id: 'SetPublicStatus',
+    path: '/v1/servers/{id}:setPublicStatus',
+    summary: 'Show or hide the public status page',
+    description:
+      'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the ' +
+      'address only with `showAddress`. The slug is minted at the first enabling and stays.',
+    body: message({ enabled: z.boolean().default(false), showAddress: z.boolean().default(false) }).meta({
+      id: 'SetPublicStatusRequest',
+    }),
+    example: { enabled: true, showAddress: true },
+    async run({ server: now, body, principal }) {
+      const detail = body.enabled ? `on, ${body.showAddress ? 'with' : 'without'} the address` : 'off';
+      const deed = { action: 'server.publicStatus', detail, at: needs.clock.now() };
+      await needs.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, deed));
+      return needs.serverView(await needs.servers.patch(now.row.id, {}));
+    },
+  });
 
 interface Asked {
   now: ServerNow;
   principal: Principal;
-  services: Services;
+  needs: Needs;
 }
 
 /** Changes fields of the server's row, on the record. */
 async function change(
-  { now, principal, services }: Asked,
-  fields: Parameters<Services['servers']['patch']>[1],
+  { now, principal, needs }: Asked,
+  fields: Parameters<Servers['patch']>[1],
   action: string,
   detail = '',
 ) {
-  const record = recordOnServer(principal, now.row, { action, detail, at: services.clock.now() });
-  return serverView(await services.servers.patch(now.row.id, fields, record), services);
+  const record = recordOnServer(principal, now.row, { action, detail, at: needs.clock.now() });
+  return needs.serverView(await needs.servers.patch(now.row.id, fields, record));
 }
+
+export const settingOperations = (needs: Needs): readonly Operation[] => [
+  setServerProperties(needs),
+  setServerMotd(needs),
+  setServerAlertWebhook(needs),
+  setPublicStatus(needs),
+];

@@ -1,45 +1,65 @@
+import type { AccountLimits } from '../../billing/account-limits.ts';
+import type { Capacity } from '../../billing/capacity.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
+import type { Operation } from '../../http/operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Servers } from '../servers.ts';
 import { LEAST_RAM_MB, PlanName, checkPlan, checkRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerOperation } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
-import { serverView } from './view.ts';
+import type { ServerView } from './view.ts';
 
-export const updateServer = serverOperation({
-  id: 'UpdateServer',
-  method: 'post',
-  path: '/v1/servers/{id}:update',
-  scope: 'servers:write',
-  role: 'member',
-  tag: 'control',
-  summary: 'Change name, RAM or plan',
-  description:
-    'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.',
-  precondition: 'for RAM and plan, the server must be stopped.',
-  params: ServerParams,
-  body: message({
-    name: ServerName.optional(),
-    ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
-    plan: PlanName.optional().describe('`metered` or `flat`.'),
-  }).meta({ id: 'UpdateServerRequest' }),
-  reply: Server,
-}).handle(async ({ server: now, role, body, principal }, services) => {
-  const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
-  // Limits may have been lowered since: that is no reason to refuse another name.
-  const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, services);
-  const violations = [...ramViolations, ...checkPlan(plan)];
-  if (violations.length > 0) throw invalidFields(violations);
-  // What it costs, and for how long, is its owner's to decide.
-  if (plan !== now.row.plan) requireRole(role, 'owner');
-  const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: services.clock.now() };
-  const record = recordOnServer(principal, now.row, deed);
-  const { id } = now.row;
-  const { name } = body;
-  const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
-  // Nothing but what was asked for: somebody else may be changing the rest.
-  const updated = sameRun
-    ? services.servers.patch(id, name === undefined ? {} : { name }, record)
-    : services.servers.patchAtRest(id, body, record);
-  return serverView(await updated, services);
-});
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  accountLimits: AccountLimits;
+  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  clock: Clock;
+  config: { nodeLabel: string };
+  serverOperation: ServerOperation;
+  servers: Servers;
+}
+
+const updateServer = (needs: Needs) =>
+  needs.serverOperation({
+    id: 'UpdateServer',
+    method: 'post',
+    path: '/v1/servers/{id}:update',
+    scope: 'servers:write',
+    role: 'member',
+    tag: 'control',
+    summary: 'Change name, RAM or plan',
+    description:
+      'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.',
+    precondition: 'for RAM and plan, the server must be stopped.',
+    params: ServerParams,
+    body: message({
+      name: ServerName.optional(),
+      ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
+      plan: PlanName.optional().describe('`metered` or `flat`.'),
+    }).meta({ id: 'UpdateServerRequest' }),
+    reply: Server,
+    async run({ server: now, role, body, principal }) {
+      const { ramMb = now.row.ramMb, plan = now.row.plan } = body;
+      // Limits may have been lowered since: that is no reason to refuse another name.
+      const ramViolations = ramMb === now.row.ramMb ? [] : checkRam({ ...now.row, ramMb }, needs);
+      const violations = [...ramViolations, ...checkPlan(plan)];
+      if (violations.length > 0) throw invalidFields(violations);
+      // What it costs, and for how long, is its owner's to decide.
+      if (plan !== now.row.plan) requireRole(role, 'owner');
+      const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
+      const record = recordOnServer(principal, now.row, deed);
+      const { id } = now.row;
+      const { name } = body;
+      const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
+      // Nothing but what was asked for: somebody else may be changing the rest.
+      const updated = sameRun
+        ? needs.servers.patch(id, name === undefined ? {} : { name }, record)
+        : needs.servers.patchAtRest(id, body, record);
+      return needs.serverView(await updated);
+    },
+  });
+
+export const updateOperations = (needs: Needs): readonly Operation[] => [updateServer(needs)];

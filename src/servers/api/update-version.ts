@@ -1,55 +1,72 @@
+import type { CoreRules } from '../../game/core-rules.ts';
 import { compareVersions } from '../../game/minecraft-version.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { message } from '../../http/fields.ts';
+import type { Operation } from '../../http/operation.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Tx } from '../../store/store.ts';
 import type { ServerRow } from '../rows.ts';
+import type { Servers } from '../servers.ts';
 import { CoreType, GameVersion, checkGame, leastRamMb } from './fields.ts';
 import { Server, ServerParams } from './messages.ts';
-import { serverOperation } from './operation.ts';
+import type { ServerOperation } from './operation.ts';
 import { recordOnServer } from './reach.ts';
-import { serverView } from './view.ts';
+import type { ServerView } from './view.ts';
 
-export const updateServerVersion = serverOperation({
-  id: 'UpdateServerVersion',
-  method: 'post',
-  path: '/v1/servers/{id}:updateVersion',
-  scope: 'servers:write',
-  role: 'member',
-  tag: 'control',
-  summary: 'Change core type or Minecraft version',
-  description:
-    'Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it ' +
-    'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
-    'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
-  precondition: 'the server must be stopped, and not made from a mod pack.',
-  params: ServerParams,
-  body: message({
-    type: CoreType.optional().describe('Core type.'),
-    version: GameVersion.optional().describe('Minecraft version.'),
-  }).meta({ id: 'UpdateServerVersionRequest' }),
-  example: { version: '1.21.8' },
-  reply: Server,
-}).handle(async ({ server: now, body, principal }, services) => {
-  const { row } = now;
-  const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
-  const violations = [...checkGame(wanted, services.sandboxVersions)];
-  const least = leastRamMb(wanted.type);
-  if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
-  if (violations.length > 0) throw invalidFields(violations);
-  if (row.modpackPlatform !== '') throw packDecides(row);
-  await services.cores.require(wanted);
-  const deed = { action: 'server.version', detail: changeText(row, wanted), at: services.clock.now() };
-  const record = recordOnServer(principal, row, deed);
-  const { type, version } = wanted;
-  const isNamed = Boolean(body.type || body.version);
-  // In the turn of the server: none can start with the old build once this is answered.
-  const write = async (tx: Tx) => {
-    await record(tx);
-    if (isNamed) await services.forgetBuild(row.id);
-  };
-  return serverView(await services.servers.patchAtRest(row.id, { type, version }, write), services);
-});
+/** What these operations work with. */
+interface Needs {
+  serverView: ServerView;
+  clock: Clock;
+  cores: CoreRules;
+  forgetBuild: (serverId: string) => Promise<void>;
+  sandboxVersions: readonly string[];
+  serverOperation: ServerOperation;
+  servers: Servers;
+}
+
+const updateServerVersion = (needs: Needs) =>
+  needs.serverOperation({
+    id: 'UpdateServerVersion',
+    method: 'post',
+    path: '/v1/servers/{id}:updateVersion',
+    scope: 'servers:write',
+    role: 'member',
+    tag: 'control',
+    summary: 'Change core type or Minecraft version',
+    description:
+      'Only while the server is stopped; applied at the next start. What is absent stays as it is. A server keeps the build of its core that it ' +
+      'first ran; naming the type or version that it has already brings the newest build. A newer version upgrades ' +
+      'the world for good, and an older one may not be able to read it: take a backup first. The audit log marks a downgrade.',
+    precondition: 'the server must be stopped, and not made from a mod pack.',
+    params: ServerParams,
+    body: message({
+      type: CoreType.optional().describe('Core type.'),
+      version: GameVersion.optional().describe('Minecraft version.'),
+    }).meta({ id: 'UpdateServerVersionRequest' }),
+    example: { version: '1.21.8' },
+    reply: Server,
+    async run({ server: now, body, principal }) {
+      const { row } = now;
+      const wanted = { ...row, type: body.type || row.type, version: body.version || row.version };
+      const violations = [...checkGame(wanted, needs.sandboxVersions)];
+      const least = leastRamMb(wanted.type);
+      if (row.ramMb < least) violations.push({ field: 'type', description: `needs at least ${least} MB of RAM` });
+      if (violations.length > 0) throw invalidFields(violations);
+      if (row.modpackPlatform !== '') throw packDecides(row);
+      await needs.cores.require(wanted);
+      const deed = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
+      const record = recordOnServer(principal, row, deed);
+      const { type, version } = wanted;
+      const isNamed = Boolean(body.type || body.version);
+      // In the turn of the server: none can start with the old build once this is answered.
+      const write = async (tx: Tx) => {
+        await record(tx);
+        if (isNamed) await needs.forgetBuild(row.id);
+      };
+      return needs.serverView(await needs.servers.patchAtRest(row.id, { type, version }, write));
+    },
+  });
 
 type Game = Pick<ServerRow, 'type' | 'version'>;
 
@@ -65,3 +82,5 @@ function packDecides({ id, modpackPlatform, modpackRef }: ServerRow): StatusErro
   const metadata = { server: id, modpack: `${modpackPlatform}:${modpackRef}` };
   return new StatusError('FAILED_PRECONDITION', 'MODPACK_DECIDES', message, { metadata });
 }
+
+export const versionOperations = (needs: Needs): readonly Operation[] => [updateServerVersion(needs)];

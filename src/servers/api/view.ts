@@ -1,29 +1,45 @@
 import type { z } from 'zod';
 import type { Failure, ServerContext, ServerState } from '../../../machines/server-types.ts';
-import type { Services } from '../../http/services.ts';
+import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
-import type { Server } from './messages.ts';
+import type { PortMapping, Server } from './messages.ts';
 
 /** The port players' clients use unless told otherwise. */
 const DEFAULT_PORT = 25_565;
 
-/** What of the services shows in a server's view. */
-export type ViewServices = Pick<
-  Services,
-  'config' | 'playersPort' | 'disk' | 'suspensions' | 'publicStatuses' | 'serverPorts'
->;
-
 /** A server as its owner sees it: what is set (row) and what its run shows (state, context). */
-export function serverView({ row, state, context }: ServerNow, services: ViewServices): z.input<typeof Server> {
+export type ServerView = (now: ServerNow) => z.input<typeof Server>;
+
+/** What other rooms keep of a server. */
+export interface ServerViewParts {
+  config: { publicHost: string; nodeLabel: string };
+  /** The port players connect to; a function, as the proxy may be given any free one. */
+  playersPort: () => number;
+  disk: {
+    view(
+      row: ServerRow,
+    ): Pick<z.input<typeof Server>, (`disk${string}` & keyof z.input<typeof Server>) | 'quotaExceeded'>;
+  };
+  suspensions: { of(serverId: string): { reason: string } | undefined };
+  publicStatuses: { of(serverId: string): { enabled: boolean; showAddress: boolean; slug: string | null } };
+  serverPorts: { of(serverId: string): readonly z.input<typeof PortMapping>[] };
+}
+
+/** One view of servers for every reply that shows one. */
+export function createServerView(parts: ServerViewParts): ServerView {
+  return (now) => view(now, parts);
+}
+
+function view({ row, state, context }: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
   const { installFailure } = context;
-  const startFailure = suspensionOf(row.id, services) ?? context.startFailure;
-  const publicStatus = services.publicStatuses.of(row.id);
+  const startFailure = suspensionOf(row.id, parts) ?? context.startFailure;
+  const publicStatus = parts.publicStatuses.of(row.id);
   return {
     id: row.id,
     name: row.name,
     hostname: row.hostname,
     accountId: row.accountId,
-    addr: addressOf(row.hostname, services),
+    addr: addressOf(row.hostname, parts),
     container: row.container,
     state,
     type: row.type,
@@ -31,7 +47,7 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     ramMb: row.ramMb,
     plan: row.plan,
     region: row.region,
-    nodeLabel: services.config.nodeLabel,
+    nodeLabel: parts.config.nodeLabel,
     motd: row.motd,
     properties: row.properties,
     idleTimeoutMinutes: row.idleTimeoutMinutes,
@@ -41,7 +57,7 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
     lastActiveAt: context.live.lastActiveAt,
-    ports: services.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label }) => ({
+    ports: parts.serverPorts.of(row.id).map(({ slot, hostPort, containerPort, proto, label }) => ({
       slot,
       containerPort,
       hostPort,
@@ -60,7 +76,7 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
     startErrorSummary: startFailure?.summary,
     startErrorSuggestion: startFailure?.suggestion,
     ...startup(state, context),
-    ...services.disk.view(row),
+    ...parts.disk.view(row),
     publicStatusEnabled: publicStatus.enabled,
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
@@ -68,7 +84,7 @@ export function serverView({ row, state, context }: ServerNow, services: ViewSer
 }
 
 /** A suspended server cannot start, and why is said where other failures of a start are. */
-function suspensionOf(id: string, { suspensions }: ViewServices): Failure | undefined {
+function suspensionOf(id: string, { suspensions }: ServerViewParts): Failure | undefined {
   const found = suspensions.of(id);
   if (found === undefined) return undefined;
   const suggestion = 'Ask the operator of this installation.';
@@ -78,7 +94,7 @@ function suspensionOf(id: string, { suspensions }: ViewServices): Failure | unde
 /** Where players connect, with the port where it is not the game's own. */
 export function addressOf(
   hostname: string,
-  { config, playersPort }: Pick<ViewServices, 'config' | 'playersPort'>,
+  { config, playersPort }: { config: { publicHost: string }; playersPort: () => number },
 ): string {
   const port = playersPort();
   const host = `${hostname}.${config.publicHost}`;

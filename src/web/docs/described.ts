@@ -1,5 +1,3 @@
-import { openapiDocument } from '../../http/openapi.ts';
-
 /** A message or field as the document describes it (JSON Schema), as far as it is shown. */
 export interface Schema {
   $ref?: string;
@@ -65,9 +63,9 @@ export interface Api {
 
 const TITLES: Record<string, string> = { public: 'Public', session: 'Dashboard', operator: 'Operators' };
 
-/** The document by sections: those of the control API in the reference's order, then every other tag. */
-export function describedApi(baseUrl: string): Api {
-  const { info, tags, paths, components } = openapiDocument({ baseUrl }) as unknown as {
+/** An OpenAPI document by sections: those of the control API in the reference's order, then every other tag. */
+export function describedApi(document: object): Api {
+  const { info, tags, paths, components } = document as {
     info: { description: string };
     tags: { name: string; description: string }[];
     paths: Record<string, Record<string, Described>>;

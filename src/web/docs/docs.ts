@@ -12,15 +12,22 @@ import { fieldsOf, messageAnchor, prose, typeOf } from './schema.ts';
 
 const PATH = '/docs';
 
+/** What the page shows. */
+export interface DocsDeps {
+  config: { baseUrl: string };
+  /** The API's OpenAPI document. */
+  openapi: () => object;
+}
+
 /**
  * The API for people, rendered from its own description: readable without a script, which adds searching and trying out.
  * It is made when somebody first asks for it, and kept as bytes for all who are not signed in.
  */
-export function mountDocs(router: Router, serve: Serve, baseUrl: string): void {
+export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, openapi }: DocsDeps): void {
   let main: Html | undefined;
   const page = () => ({
     title: 'The API',
-    main: (main ??= docs(baseUrl)),
+    main: (main ??= docs(baseUrl, openapi())),
     style: ASSETS.docsStyle,
     script: ASSETS.docsScript,
   });
@@ -35,8 +42,8 @@ export function mountDocs(router: Router, serve: Serve, baseUrl: string): void {
   serve.open(PATH, page);
 }
 
-function docs(baseUrl: string): Html {
-  const { lead, sections, messages } = describedApi(baseUrl);
+function docs(baseUrl: string, document: object): Html {
+  const { lead, sections, messages } = describedApi(document);
   const around = { baseUrl, messages: new Map(messages) };
   return html`<div class="docs">
     <section class="card intro">

@@ -74,13 +74,10 @@ async function device(t: ExecutionContext, options: DeviceTestOptions = {}): Pro
   });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
-  mountSession(router, deviceOperations, () => {}, {
-    ...services,
-    grants,
-    config: { ...services.config, baseUrl: ORIGIN },
-  });
+  const here = { ...services, grants, config: { ...services.config, baseUrl: ORIGIN } };
+  mountSession(router, deviceOperations(here), () => {}, here);
   const authorize = createAuthorize(findKey, findApp, () => {});
-  mount(router, clientOperations, { authorize, authorizeAgain: authorize }, services);
+  mount(router, clientOperations(services), { authorize, authorizeAgain: authorize }, services);
   const app = new Koa();
   app.use(renderErrors(log)).use(plainColons).use(router.routes()).use(router.allowedMethods());
   app.silent = true;

@@ -1,0 +1,156 @@
+import { backupOperations } from '../backups/api.ts';
+import { ledgerOperations, spendCapOperations, walletOperations } from '../billing/api.ts';
+import { capacityOperations } from '../billing/capacity-api.ts';
+import { checkoutOperations } from '../billing/checkout-api.ts';
+import { checkoutPaths } from '../billing/checkout-openapi.ts';
+import { limitOperations } from '../billing/limits-api.ts';
+import { regionOperations } from '../billing/regions.ts';
+import { usageOperations } from '../billing/usage-api.ts';
+import { databaseOperations } from '../databases/api.ts';
+import { fileOperations } from '../files/api.ts';
+import { transferOperations } from '../files/transfers-api.ts';
+import { catalogueOperations } from '../game/catalogue/api.ts';
+import { healthPaths } from '../http/health.ts';
+import { type ApiDescription, openapiPaths } from '../http/openapi.ts';
+import type { Operation } from '../http/operation.ts';
+import type { SessionOperation } from '../http/session-operation.ts';
+import { consoleOperations } from '../insight/console-api.ts';
+import { diagnosticOperations } from '../insight/diagnostics-api.ts';
+import { eventOperations } from '../insight/events-api.ts';
+import { logOperations } from '../insight/logs-api.ts';
+import { metricOperations } from '../insight/metrics-api.ts';
+import { prometheusPaths } from '../insight/prometheus.ts';
+import { publicStatusPaths } from '../joining/public-status-api.ts';
+import { wakePolicyOperations } from '../joining/wake-policy-api.ts';
+import { modOperations } from '../mods/api.ts';
+import { modpackOperations } from '../mods/set-modpack.ts';
+import { accountOperations } from '../operators/accounts-api.ts';
+import { operatorMachineOperations } from '../operators/machines-api.ts';
+import { nodeOperations } from '../operators/nodes-api.ts';
+import { orphanOperations } from '../operators/orphans-api.ts';
+import { operatorServerOperations } from '../operators/servers-api.ts';
+import { connectedAppOperations } from '../people/apps/api.ts';
+import { clientOperations } from '../people/apps/clients-api.ts';
+import { devicePaths } from '../people/grants/openapi.ts';
+import { deviceOperations } from '../people/grants/session-api.ts';
+import { keyOperations } from '../people/keys/api.ts';
+import { whoAmIOperations } from '../people/me.ts';
+import { invitationOperations } from '../people/members/invitations-api.ts';
+import { signInOperations } from '../people/session-api.ts';
+import { sessionListOperations } from '../people/sessions-api.ts';
+import { playerOperations } from '../players/api.ts';
+import { portOperations } from '../ports/api.ts';
+import { scheduleOperations } from '../schedules/api.ts';
+import { accountAuditOperations, serverAuditOperations } from '../servers/api/audit.ts';
+import { createOperations } from '../servers/api/create-server.ts';
+import { forcedOperations, lifecycleOperations } from '../servers/api/lifecycle.ts';
+import { machineOperations } from '../servers/api/machine.ts';
+import { memberOperations } from '../servers/api/members.ts';
+import { myServerOperations } from '../servers/api/my-servers.ts';
+import { createServerOperation } from '../servers/api/operation.ts';
+import { serverListOperations, serverOperations } from '../servers/api/servers.ts';
+import { settingOperations } from '../servers/api/settings.ts';
+import { updateOperations } from '../servers/api/update-server.ts';
+import { versionOperations } from '../servers/api/update-version.ts';
+import { sftpOperations } from '../sftp/api.ts';
+import { sshKeyOperations } from '../sftp/ssh-keys-api.ts';
+import { templateOperations } from '../templates/api.ts';
+import { worldOperations } from '../worlds/api.ts';
+
+/** All operations of the control API, in the reference's order; behind them those of operators. */
+const CONTROL = [
+  whoAmIOperations,
+  myServerOperations,
+  walletOperations,
+  limitOperations,
+  checkoutOperations,
+  spendCapOperations,
+  accountAuditOperations,
+  capacityOperations,
+  regionOperations,
+  catalogueOperations,
+  serverListOperations,
+  createOperations,
+  serverOperations,
+  lifecycleOperations,
+  versionOperations,
+  settingOperations,
+  updateOperations,
+  forcedOperations,
+  wakePolicyOperations,
+  modpackOperations,
+  portOperations,
+  consoleOperations,
+  logOperations,
+  metricOperations,
+  serverAuditOperations,
+  eventOperations,
+  diagnosticOperations,
+  machineOperations,
+  usageOperations,
+  databaseOperations,
+  sftpOperations,
+  modOperations,
+  backupOperations,
+  fileOperations,
+  transferOperations,
+  scheduleOperations,
+  worldOperations,
+  playerOperations,
+  templateOperations,
+  memberOperations,
+  nodeOperations,
+  operatorServerOperations,
+  operatorMachineOperations,
+  clientOperations,
+  accountOperations,
+  ledgerOperations,
+  orphanOperations,
+] as const;
+
+/** All operations of the dashboard. */
+const SESSION = [
+  signInOperations,
+  sessionListOperations,
+  keyOperations,
+  sshKeyOperations,
+  connectedAppOperations,
+  invitationOperations,
+  deviceOperations,
+] as const;
+
+/** What all of them work with. */
+export type ApiNeeds = NeedsOf<typeof CONTROL> & NeedsOf<typeof SESSION>;
+/** A function that takes all is one for each: what each needs, together. */
+type NeedsOf<Lists extends readonly ((needs: never) => unknown)[]> = Lists[number] extends (
+  needs: infer Needs,
+) => unknown
+  ? Needs
+  : never;
+
+/** The operations, on what they work with. */
+export function openOperations(needs: ApiNeeds): {
+  operations: readonly Operation[];
+  sessionOperations: readonly SessionOperation[];
+} {
+  return {
+    operations: CONTROL.flatMap((list) => list(needs)),
+    sessionOperations: SESSION.flatMap((list) => list(needs)),
+  };
+}
+
+/** The API as it describes itself, without a service behind it: handlers look at nothing before they are called. */
+export function describeApi(): ApiDescription {
+  const nothing = { serverOperation: createServerOperation({} as never) } as ApiNeeds;
+  return {
+    ...openOperations(nothing),
+    paths: (components) => ({
+      ...healthPaths(),
+      ...publicStatusPaths(components),
+      ...openapiPaths(),
+      ...prometheusPaths(),
+      ...devicePaths(),
+      ...checkoutPaths(),
+    }),
+  };
+}
