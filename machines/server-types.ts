@@ -169,9 +169,9 @@ export interface JoinedPlayers {
 export type ServerFact =
   | { type: 'PROGRESS'; phase: StartupPhase; percent: number }
   | ({ type: 'SAMPLE' } & Reading)
-  /** The engine shows the game running, */
+  /** The engine shows the game running. */
   | { type: 'UP'; at: number; address: Address; rcon: Address | null }
-  /** or not. */
+  /** The engine shows no running game. */
   | { type: 'DOWN'; at: number; how: Ending; failure: Failure }
   /** Its time is up, and what its log shows of why; with a cause: an operator did not want to wait for that. */
   | { type: 'ALARM'; at: number; cause?: Cause; failure?: Failure };

@@ -68,6 +68,19 @@ export const CRASH_GRACE_MS = 60_000;
 export const RETRY_MS = 5_000;
 const RETRIES_AN_HOUR = 2;
 
+/** An action or a guard that takes the event as its params. */
+const given = <const Name extends string>(type: Name) => ({ type, params: <E>({ event }: { event: E }) => event });
+/** One that takes what the invoked effect resolved with. */
+const output = <const Name extends string>(type: Name) => ({
+  type,
+  params: <Output>({ event }: { event: { output: Output } }) => event.output,
+});
+/** Turns towards sleep though nobody has asked for it. */
+const leaveFor = (cause: Cause) => ({
+  type: 'leave' as const,
+  params: ({ event: { at } }: { event: { at: number } }) => ({ at, cause }),
+});
+
 export const serverMachine = setup({
   types: {
     context: {} as ServerContext,
@@ -202,9 +215,9 @@ export const serverMachine = setup({
       queued: null,
       live: { ...context.live, players: null, percent: 0 },
     })),
-    /** Something of it runs that nobody asked for, and holds its RAM; */
+    /** Something of it runs that nobody asked for: it holds its RAM. */
     takePlace: assign((_, params: { at: number }) => ({ wokenAt: params.at })),
-    /** nothing of it runs any more. */
+    /** Nothing of it runs any more. */
     leavePlace: assign({ wokenAt: null }),
     beginInstall: assign(({ context }, params: { at: number; cause: Cause }) =>
       installing(context, params.at, params.cause),
@@ -235,22 +248,19 @@ export const serverMachine = setup({
   initial: 'hibernated',
   context: ({ input }) => initialContext(input),
   on: {
-    DELETE: { target: '.deleting', actions: { type: 'beginErase', params: ({ event }) => event } },
+    DELETE: { target: '.deleting', actions: given('beginErase') },
   },
   states: {
     hibernated: {
       tags: ['hibernated', 'at-rest'],
       on: {
-        START: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
-        JOIN: { target: 'starting', actions: { type: 'wake', params: ({ event }) => event } },
+        START: { target: 'starting', actions: given('wake') },
+        JOIN: { target: 'starting', actions: given('wake') },
         STOP: { actions: 'stay' },
         KILL: { actions: 'stay' },
-        REINSTALL: { target: 'installing', actions: { type: 'beginInstall', params: ({ event }) => event } },
-        MAINTAIN: { target: 'maintaining', actions: { type: 'beginMaintenance', params: ({ event }) => event } },
-        UP: {
-          target: 'stopping',
-          actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: UNEXPECTED }) },
-        },
+        REINSTALL: { target: 'installing', actions: given('beginInstall') },
+        MAINTAIN: { target: 'maintaining', actions: given('beginMaintenance') },
+        UP: { target: 'stopping', actions: leaveFor(UNEXPECTED) },
       },
     },
     installing: {
@@ -273,7 +283,7 @@ export const serverMachine = setup({
         },
       ],
       on: {
-        PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
+        PROGRESS: { actions: given('noteProgress') },
         ALARM: {
           target: 'installFailed',
           actions: {
@@ -300,43 +310,33 @@ export const serverMachine = setup({
             src: 'halt',
             input: ({ context }) => ({ id: context.id, kill: true }),
             onDone: [
-              {
-                guard: 'queued',
-                target: '#server.installing',
-                actions: { type: 'installQueued', params: ({ event }) => event.output },
-              },
+              { guard: 'queued', target: '#server.installing', actions: output('installQueued') },
               { target: 'cleared', actions: 'leavePlace' },
             ],
             onError: 'waiting',
           },
           on: {
-            RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } },
+            RETRY_INSTALL: { actions: given('queue') },
             ALARM: { target: 'clearing', reenter: true },
           },
         },
         waiting: {
           tags: ['install_failed', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
-          on: { ALARM: 'clearing', RETRY_INSTALL: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: { ALARM: 'clearing', RETRY_INSTALL: { actions: given('queue') } },
         },
         cleared: {
           tags: ['install_failed', 'at-rest'],
           on: {
-            RETRY_INSTALL: {
-              target: '#server.installing',
-              actions: { type: 'beginInstall', params: ({ event }) => event },
-            },
-            REINSTALL: {
-              target: '#server.installing',
-              actions: { type: 'beginInstall', params: ({ event }) => event },
-            },
+            RETRY_INSTALL: { target: '#server.installing', actions: given('beginInstall') },
+            REINSTALL: { target: '#server.installing', actions: given('beginInstall') },
             /** A backup brings all that an install would have. */
             MAINTAIN: {
-              guard: { type: 'replacesAll', params: ({ event }) => event },
+              guard: given('replacesAll'),
               target: '#server.maintaining',
-              actions: { type: 'beginMaintenance', params: ({ event }) => event },
+              actions: given('beginMaintenance'),
             },
-            UP: { target: 'clearing', actions: { type: 'takePlace', params: ({ event }) => event } },
+            UP: { target: 'clearing', actions: given('takePlace') },
           },
         },
       },
@@ -348,7 +348,7 @@ export const serverMachine = setup({
           id: 'boot',
           src: 'boot',
           input: ({ context }) => ({ id: context.id }),
-          onDone: { target: 'running', actions: { type: 'noteReady', params: ({ event }) => event.output } },
+          onDone: { target: 'running', actions: output('noteReady') },
           onError: {
             target: 'startFailed',
             actions: { type: 'failStart', params: ({ event }) => ({ failure: failureOf(event.error) }) },
@@ -362,31 +362,12 @@ export const serverMachine = setup({
       ],
       on: {
         START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
-        JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
-        STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
-        RESTART: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'queue', params: ({ event }) => event },
-          ],
-        },
-        KILL: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'hurry', params: ({ event }) => event },
-          ],
-        },
-        MAINTAIN: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'queue', params: ({ event }) => event },
-            { type: 'occupy', params: ({ event }) => event },
-          ],
-        },
-        PROGRESS: { actions: { type: 'noteProgress', params: ({ event }) => event } },
+        JOIN: { actions: given('noteActive') },
+        STOP: { target: 'stopping', actions: given('leave') },
+        RESTART: { target: 'stopping', actions: [given('leave'), given('queue')] },
+        KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
+        MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
+        PROGRESS: { actions: given('noteProgress') },
         ALARM: {
           target: 'startFailed',
           actions: {
@@ -401,109 +382,61 @@ export const serverMachine = setup({
       invoke: { id: 'watch', src: 'watch', input: ({ context }) => ({ id: context.id }) },
       on: {
         START: [{ guard: 'unclaimed', actions: 'claim' }, { actions: 'stay' }],
-        JOIN: { actions: { type: 'noteActive', params: ({ event }) => event } },
-        KEEP_AWAKE: { actions: { type: 'keepAwake', params: ({ event }) => event } },
+        JOIN: { actions: given('noteActive') },
+        KEEP_AWAKE: { actions: given('keepAwake') },
         SAMPLE: [
           {
-            guard: { type: 'hungAgain', params: ({ event }) => event },
+            guard: given('hungAgain'),
             target: 'startFailed',
-            actions: [
-              { type: 'noteHang', params: ({ event }) => event },
-              { type: 'failStart', params: ({ event }) => ({ failure: hung(event) }) },
-            ],
+            actions: [given('noteHang'), { type: 'failStart', params: ({ event }) => ({ failure: hung(event) }) }],
           },
           {
-            guard: { type: 'hungUnclaimed', params: ({ event }) => event },
+            guard: given('hungUnclaimed'),
             target: 'stopping',
-            actions: [
-              { type: 'noteHang', params: ({ event }) => event },
-              { type: 'leave', params: ({ event }) => ({ at: event.at, cause: HUNG }) },
-              { type: 'hurry', params: ({ event }) => event },
-            ],
+            actions: [given('noteHang'), leaveFor(HUNG), given('hurry')],
           },
           {
-            guard: { type: 'hung', params: ({ event }) => event },
+            guard: given('hung'),
             target: 'stopping',
             actions: [
-              { type: 'noteHang', params: ({ event }) => event },
-              { type: 'leave', params: ({ event }) => ({ at: event.at, cause: HUNG }) },
-              { type: 'hurry', params: ({ event }) => event },
+              given('noteHang'),
+              leaveFor(HUNG),
+              given('hurry'),
               { type: 'queue', params: { cause: AGAIN_AFTER_HUNG } },
             ],
           },
-          {
-            guard: { type: 'falseWake', params: ({ event }) => event },
-            target: 'stopping',
-            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: FALSE_WAKE }) },
-          },
-          {
-            guard: { type: 'idle', params: ({ event }) => event },
-            target: 'stopping',
-            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: IDLE }) },
-          },
-          { actions: { type: 'noteSample', params: ({ event }) => event } },
+          { guard: given('falseWake'), target: 'stopping', actions: leaveFor(FALSE_WAKE) },
+          { guard: given('idle'), target: 'stopping', actions: leaveFor(IDLE) },
+          { actions: given('noteSample') },
         ],
-        STOP: { target: 'stopping', actions: { type: 'leave', params: ({ event }) => event } },
-        RESTART: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'queue', params: ({ event }) => event },
-          ],
-        },
-        KILL: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'hurry', params: ({ event }) => event },
-          ],
-        },
-        MAINTAIN: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'queue', params: ({ event }) => event },
-            { type: 'occupy', params: ({ event }) => event },
-          ],
-        },
-        UP: {
-          guard: { type: 'moved', params: ({ event }) => event },
-          actions: { type: 'noteAddress', params: ({ event }) => event },
-        },
+        STOP: { target: 'stopping', actions: given('leave') },
+        RESTART: { target: 'stopping', actions: [given('leave'), given('queue')] },
+        KILL: { target: 'stopping', actions: [given('leave'), given('hurry')] },
+        MAINTAIN: { target: 'stopping', actions: [given('leave'), given('queue'), given('occupy')] },
+        UP: { guard: given('moved'), actions: given('noteAddress') },
         DOWN: [
+          { guard: given('stoppedInside'), target: 'stopping', actions: leaveFor(INSIDE) },
+          { guard: given('crashedAtOnce'), target: 'startFailed', actions: [given('noteCrash'), given('failStart')] },
           {
-            guard: { type: 'stoppedInside', params: ({ event }) => event },
-            target: 'stopping',
-            actions: { type: 'leave', params: ({ event }) => ({ at: event.at, cause: INSIDE }) },
-          },
-          {
-            guard: { type: 'crashedAtOnce', params: ({ event }) => event },
+            guard: given('crashedTooOften'),
             target: 'startFailed',
             actions: [
-              { type: 'noteCrash', params: ({ event }) => event },
-              { type: 'failStart', params: ({ event }) => event },
-            ],
-          },
-          {
-            guard: { type: 'crashedTooOften', params: ({ event }) => event },
-            target: 'startFailed',
-            actions: [
-              { type: 'noteCrash', params: ({ event }) => event },
+              given('noteCrash'),
               { type: 'failStart', params: ({ event }) => ({ failure: crashLoop(event.failure) }) },
             ],
           },
           {
-            guard: { type: 'nobodyCame', params: ({ event }) => event },
+            guard: given('nobodyCame'),
             target: 'stopping',
             actions: [
-              { type: 'noteCrash', params: ({ event }) => event },
+              given('noteCrash'),
               { type: 'leave', params: ({ event }) => ({ at: event.at, cause: notAgainAfter(event.how) }) },
             ],
           },
           {
             target: 'starting',
             actions: [
-              { type: 'noteCrash', params: ({ event }) => event },
+              given('noteCrash'),
               { type: 'wake', params: ({ event }) => ({ at: event.at, cause: againAfter(event.how) }) },
             ],
           },
@@ -514,9 +447,9 @@ export const serverMachine = setup({
       initial: 'halting',
       on: {
         STOP: { actions: 'unqueue' },
-        JOIN: { actions: { type: 'queue', params: ({ event }) => event } },
-        RESTART: { actions: { type: 'queue', params: ({ event }) => event } },
-        MAINTAIN: { guard: 'free', actions: { type: 'occupy', params: ({ event }) => event } },
+        JOIN: { actions: given('queue') },
+        RESTART: { actions: given('queue') },
+        MAINTAIN: { guard: 'free', actions: given('occupy') },
       },
       states: {
         halting: {
@@ -528,11 +461,7 @@ export const serverMachine = setup({
               input: ({ context }) => ({ id: context.id, kill: context.kill }),
               onDone: [
                 { guard: 'occupied', target: '#server.maintaining', actions: 'rest' },
-                {
-                  guard: 'queued',
-                  target: '#server.starting',
-                  actions: { type: 'wakeQueued', params: ({ event }) => event.output },
-                },
+                { guard: 'queued', target: '#server.starting', actions: output('wakeQueued') },
                 { target: '#server.hibernated', actions: 'rest' },
               ],
               onError: 'waiting',
@@ -542,9 +471,9 @@ export const serverMachine = setup({
           on: {
             KILL: [
               { guard: 'killing', actions: 'stay' },
-              { target: 'halting', reenter: true, actions: { type: 'hurry', params: ({ event }) => event } },
+              { target: 'halting', reenter: true, actions: given('hurry') },
             ],
-            ALARM: { target: 'halting', reenter: true, actions: { type: 'hurry', params: ({ event }) => event } },
+            ALARM: { target: 'halting', reenter: true, actions: given('hurry') },
           },
         },
         /** The engine could not do it (out of reach, say): tried again, and never taken back to `running`. */
@@ -553,15 +482,11 @@ export const serverMachine = setup({
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
           on: {
             ALARM: [
-              {
-                guard: { type: 'overdue', params: ({ event }) => event },
-                target: 'halting',
-                actions: { type: 'hurry', params: ({ event }) => event },
-              },
+              { guard: given('overdue'), target: 'halting', actions: given('hurry') },
               // The game has had no chance yet to save.
               { target: 'halting' },
             ],
-            KILL: { target: 'halting', actions: { type: 'hurry', params: ({ event }) => event } },
+            KILL: { target: 'halting', actions: given('hurry') },
           },
         },
       },
@@ -570,8 +495,8 @@ export const serverMachine = setup({
     maintaining: {
       initial: 'working',
       on: {
-        START: { actions: { type: 'queue', params: ({ event }) => event } },
-        JOIN: { actions: { type: 'queue', params: ({ event }) => event } },
+        START: { actions: given('queue') },
+        JOIN: { actions: given('queue') },
         STOP: { actions: 'unqueue' },
         KILL: { actions: 'unqueue' },
       },
@@ -584,22 +509,16 @@ export const serverMachine = setup({
             input: ({ context }) => ({ id: context.id, jobId: context.job?.id ?? '' }),
             onDone: [
               {
-                guard: { type: 'stillNotInstalled', params: ({ event }) => event.output },
+                guard: output('stillNotInstalled'),
                 target: '#server.installFailed.cleared',
-                actions: [{ type: 'noteMaintained', params: ({ event }) => event.output }, 'unqueue'],
+                actions: [output('noteMaintained'), 'unqueue'],
               },
               {
                 guard: 'queued',
                 target: '#server.starting',
-                actions: [
-                  { type: 'noteMaintained', params: ({ event }) => event.output },
-                  { type: 'wakeQueued', params: ({ event }) => event.output },
-                ],
+                actions: [output('noteMaintained'), output('wakeQueued')],
               },
-              {
-                target: '#server.hibernated',
-                actions: [{ type: 'noteMaintained', params: ({ event }) => event.output }, 'rest'],
-              },
+              { target: '#server.hibernated', actions: [output('noteMaintained'), 'rest'] },
             ],
             onError: 'waiting',
           },
@@ -617,14 +536,7 @@ export const serverMachine = setup({
       on: {
         STOP: { actions: 'unqueue' },
         KILL: { actions: 'unqueue' },
-        MAINTAIN: {
-          target: 'stopping',
-          actions: [
-            { type: 'leave', params: ({ event }) => event },
-            { type: 'hurry', params: ({ event }) => event },
-            { type: 'occupy', params: ({ event }) => event },
-          ],
-        },
+        MAINTAIN: { target: 'stopping', actions: [given('leave'), given('hurry'), given('occupy')] },
       },
       states: {
         /** A game that hangs or half started is ended before the next start; a start asked for meanwhile waits for that. */
@@ -635,46 +547,33 @@ export const serverMachine = setup({
             src: 'halt',
             input: ({ context }) => ({ id: context.id, kill: true }),
             onDone: [
-              {
-                guard: 'queued',
-                target: '#server.starting',
-                actions: { type: 'wakeQueued', params: ({ event }) => event.output },
-              },
+              { guard: 'queued', target: '#server.starting', actions: output('wakeQueued') },
               { target: 'cleared', actions: 'leavePlace' },
             ],
             onError: 'waiting',
           },
           on: {
-            START: { actions: { type: 'queue', params: ({ event }) => event } },
+            START: { actions: given('queue') },
             ALARM: { target: 'clearing', reenter: true },
           },
         },
         waiting: {
           tags: ['start_failed', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },
-          on: { ALARM: 'clearing', START: { actions: { type: 'queue', params: ({ event }) => event } } },
+          on: { ALARM: 'clearing', START: { actions: given('queue') } },
         },
         cleared: {
           tags: ['start_failed', 'at-rest'],
           on: {
-            MAINTAIN: {
-              target: '#server.maintaining',
-              actions: { type: 'beginMaintenance', params: ({ event }) => event },
-            },
-            START: { target: '#server.starting', actions: { type: 'wake', params: ({ event }) => event } },
+            MAINTAIN: { target: '#server.maintaining', actions: given('beginMaintenance') },
+            START: { target: '#server.starting', actions: given('wake') },
             JOIN: {
-              guard: { type: 'mayRetry', params: ({ event }) => event },
+              guard: given('mayRetry'),
               target: '#server.starting',
-              actions: [
-                { type: 'noteRetry', params: ({ event }) => event },
-                { type: 'wake', params: ({ event }) => event },
-              ],
+              actions: [given('noteRetry'), given('wake')],
             },
-            REINSTALL: {
-              target: '#server.installing',
-              actions: { type: 'beginInstall', params: ({ event }) => event },
-            },
-            UP: { target: 'clearing', actions: { type: 'takePlace', params: ({ event }) => event } },
+            REINSTALL: { target: '#server.installing', actions: given('beginInstall') },
+            UP: { target: 'clearing', actions: given('takePlace') },
           },
         },
       },
