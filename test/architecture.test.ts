@@ -43,16 +43,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 
 /** Imports that still point at a room that opens later: from the room on the left, at most so many to the one on the right. None may be added. */
 const UPWARD: Readonly<Record<string, number>> = {
-  'billing → operators': 2,
   'compose → top': 3,
-  'http → people': 3,
-  'mods → backups': 1,
-  'mods → worlds': 1,
-  'servers → billing': 8,
-  'servers → joining': 1,
-  'servers → operators': 1,
-  'templates → billing': 2,
-  'templates → operators': 2,
 };
 
 /** The statechart is one table and stays one; the other file is generated. */

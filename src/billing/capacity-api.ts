@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { NodeDrain } from '../operators/node-drain.ts';
 import type { AccountLimits } from './account-limits.ts';
 import type { Capacity, CapacityNow } from './capacity.ts';
 
@@ -9,7 +8,8 @@ import type { Capacity, CapacityNow } from './capacity.ts';
 interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
-  drain: NodeDrain;
+  /** Undefined while this node takes new starts. */
+  drain: { now(): object | undefined };
 }
 
 const double = z.number().default(0).meta({ format: 'double' });

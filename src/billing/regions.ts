@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { NodeDrain } from '../operators/node-drain.ts';
 import type { AccountLimits } from './account-limits.ts';
 import { CapacityResponse, capacityView, isAvailable } from './capacity-api.ts';
 import type { Capacity } from './capacity.ts';
@@ -11,7 +10,8 @@ interface Needs {
   accountLimits: AccountLimits;
   capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
   config: { region: string; nodeLabel: string };
-  drain: NodeDrain;
+  /** Undefined while this node takes new starts. */
+  drain: { now(): object | undefined };
 }
 
 const RegionInfo = z

@@ -20,6 +20,7 @@ import { eventOperations } from '../insight/events-api.ts';
 import { logOperations } from '../insight/logs-api.ts';
 import { metricOperations } from '../insight/metrics-api.ts';
 import { prometheusPaths } from '../insight/prometheus.ts';
+import { publicSettingOperations } from '../joining/public-setting-api.ts';
 import { publicStatusPaths } from '../joining/public-status-api.ts';
 import { wakePolicyOperations } from '../joining/wake-policy-api.ts';
 import { modOperations } from '../mods/api.ts';
@@ -75,6 +76,7 @@ const CONTROL = [
   lifecycleOperations,
   versionOperations,
   settingOperations,
+  publicSettingOperations,
   updateOperations,
   forcedOperations,
   wakePolicyOperations,

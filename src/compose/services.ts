@@ -22,16 +22,17 @@ import type { Grants } from '../people/grants/grants.ts';
 import { createGuessLimit } from '../people/grants/user-codes.ts';
 import { createLoginLimits } from '../people/login-limits.ts';
 import { getUser } from '../people/rows.ts';
+import { findSession } from '../people/sessions.ts';
 import { createPlayers } from '../players/players.ts';
 import { stopSchedulesOf } from '../schedules/authors.ts';
 import { createServerOperation } from '../servers/api/operation.ts';
-import { createServerView } from '../servers/api/view.ts';
+import { type ServerViewParts, createServerView } from '../servers/api/view.ts';
 import type { Servers } from '../servers/servers.ts';
 import { type ApiNeeds, describeApi } from './operations.ts';
 import type { PagesOptions } from './pages.ts';
 
 /** What operations and pages work with, and what their calls are known and held to by. */
-export type Services = ApiNeeds & PagesOptions & Streams & Browsers;
+export type Services = ApiNeeds & PagesOptions & Streams & Browsers & ServerViewParts;
 
 /** What follows from the rest. */
 type Derived =
@@ -45,6 +46,7 @@ type Derived =
   | 'findUser'
   | 'serverOperation'
   | 'serverView'
+  | 'findSession'
   | 'openapi';
 
 /** The rest, and what the derived ones are made of beside it. */
@@ -77,6 +79,7 @@ export function createServices({ profiles, dataDir, lock, owner, ...given }: Ser
     findUser: (id) => getUser(store, id),
     serverOperation: createServerOperation({ servers, store }),
     serverView: createServerView(given),
+    findSession: (token) => findSession(store, clock, token),
     openapi: () => openapiDocument(given.config, describeApi()),
   };
 }

@@ -1,10 +1,8 @@
-import type { MemberRole } from '../people/members/rows.ts';
-
 /**
  * What somebody is on a server. `owner` may do everything; `member` all but delete it, see to its members, its bill, its
  * database password and SFTP; `limited` read, start, stop, and see logs and players.
  */
-export type Role = 'owner' | MemberRole;
+export type Role = 'owner' | 'member' | 'limited';
 
 const RANK: Record<Role, number> = { limited: 1, member: 2, owner: 3 };
 

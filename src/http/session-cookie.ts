@@ -1,7 +1,10 @@
-import { SESSION_LIFE_MS } from '../people/sessions.ts';
+import { DAY_MS } from '../kernel/units.ts';
 import { createCookie } from './cookies.ts';
 
 const COOKIE = createCookie('sid');
+
+/** A session ends when it is so old, however often it is used. */
+export const SESSION_LIFE_MS = 90 * DAY_MS;
 
 /** The session cookie's name. */
 export const sessionCookieName = (baseUrl: string): string => COOKIE.name(baseUrl);

@@ -1,11 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { findSession } from '../people/sessions.ts';
 import type { Secret } from '../store/secret.ts';
-import type { Store } from '../store/store.ts';
 import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
 import { entering, routePath, sentBy } from './mount.ts';
 import type { SessionPrincipal } from './principal.ts';
@@ -19,8 +16,8 @@ export const CSRF_HEADER = 'x-csrf-token';
 /** What tells browsers and their sessions. */
 export interface Browsers {
   config: { baseUrl: string };
-  store: Store;
-  clock: Clock;
+  /** Who is signed in with a session's token; undefined: nobody. */
+  findSession: (token: string) => Promise<SessionPrincipal | undefined>;
   secret: Secret;
   /** Whose request it is, as limits and audit know it: through trusted proxies only. */
   clientAddress: (request: IncomingMessage) => string;
@@ -41,7 +38,7 @@ export function mountSession(
 /** Who is signed in with the browser that asks; undefined: nobody. */
 export async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
   const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
-  return token === undefined ? undefined : findSession(browsers.store, browsers.clock, token);
+  return token === undefined ? undefined : browsers.findSession(token);
 }
 
 /** The browser that asks. */

@@ -1,5 +1,4 @@
 import { isTagged } from '../../machines/server.ts';
-import type { Backups } from '../backups/backups.ts';
 import { EngineError } from '../engines/engine.ts';
 import { SANDBOX } from '../game/container.ts';
 import type { CoreRules } from '../game/core-rules.ts';
@@ -9,7 +8,7 @@ import { line, message } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { doerOf } from '../people/audit/audit.ts';
+import { type Doer, doerOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
@@ -17,19 +16,22 @@ import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Worlds } from '../worlds/worlds.ts';
 import type { Mods } from './mods.ts';
 
 /** What these operations work with. */
 interface Needs {
   serverView: ServerView;
-  backups: Backups;
+  /** Makes the backup of the world that a pack gives way to. */
+  backups: {
+    create(server: ServerRow, wanted: { kind: 'install'; doer: Doer }): Promise<{ id: string }>;
+    finished(backup: { serverId: string; id: string }, signal: AbortSignal): Promise<{ state: string; error: string }>;
+  };
   clock: Clock;
   cores: CoreRules;
   mods: Mods;
   serverOperation: ServerOperation;
   servers: Servers;
-  worlds: Worlds;
+  worlds: { list(serverId: string): Promise<readonly { sizeBytes: number }[]> };
 }
 
 const setModpack = (needs: Needs) =>

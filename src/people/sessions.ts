@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { FULL_SCOPES, KEY_SCOPES } from '../http/scopes.ts';
+import { SESSION_LIFE_MS } from '../http/session-cookie.ts';
 import type { Visitor } from '../http/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
@@ -21,8 +22,6 @@ import {
 
 /** A session ends when it has not been used for so long, */
 export const SESSION_IDLE_MS = 14 * DAY_MS;
-/** and when it is so old. */
-export const SESSION_LIFE_MS = 90 * DAY_MS;
 const SEEN_NOTED_EVERY_MS = MINUTE_MS;
 /** Of one user at a time; the one unused longest makes room. */
 const MOST_SESSIONS = 50;

@@ -1,24 +1,14 @@
 import { z } from 'zod';
-import type { AccountLimits } from '../billing/account-limits.ts';
-import type { Capacity } from '../billing/capacity.ts';
-import type { DiskQuota } from '../disk/quota.ts';
 import type { Catalogue } from '../game/catalogue/catalogue.ts';
-import type { CoreRules } from '../game/core-rules.ts';
 import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { PublicStatuses } from '../joining/public-statuses.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
-import type { Turns } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
-import type { NodeDrain } from '../operators/node-drain.ts';
-import type { Suspensions } from '../operators/suspensions.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
-import type { ServerPorts } from '../ports/ports.ts';
-import { createServerFor } from '../servers/api/create-server.ts';
+import { type CreationNeeds, createServerFor } from '../servers/api/create-server.ts';
 import { GameVersion, PlanName } from '../servers/api/fields.ts';
 import { Server, ServerName } from '../servers/api/messages.ts';
 import { reachServer } from '../servers/api/reach.ts';
@@ -35,24 +25,11 @@ import {
 import { type Template as TemplateView, builtInTemplates } from './templates.ts';
 
 /** What these operations work with. */
-interface Needs {
+interface Needs extends CreationNeeds {
   serverView: ServerView;
-  accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
   catalogue: Catalogue;
-  clock: Clock;
-  config: { region: string; nodeLabel: string };
-  cores: CoreRules;
-  disk: DiskQuota;
-  drain: NodeDrain;
-  inTurn: Turns;
-  playersPort: () => number;
-  publicStatuses: PublicStatuses;
-  sandboxVersions: readonly string[];
-  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
   servers: Servers;
   store: Store;
-  suspensions: Suspensions;
 }
 
 const MAX_TEMPLATES = 100;

@@ -12,7 +12,8 @@ import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, metered } from './metered.ts';
 
 const PLANS: Record<string, string> = { one: 'metered', flat: 'flat', level: 'flat' };
-const REFUSALS = new Set(['INSUFFICIENT_FUNDS', 'SPEND_CAP_REACHED']);
+/** For money, or as a game that crashed too often is not woken by players. */
+const REFUSALS = new Set(['INSUFFICIENT_FUNDS', 'SPEND_CAP_REACHED', 'SERVER_START_FAILED']);
 const HOUR_MS = 3_600_000;
 /** The price of a GB for 30 days; wallets and caps hold a few of them. */
 const MONTH = 100_000;

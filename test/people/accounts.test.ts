@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
-import * as fc from '../support/property.ts';
 import { type AccessChange, createAccessChanges } from '../../src/http/access-changes.ts';
 import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/csrf.ts';
-import { clearedSessionCookie, sessionCookie, sessionToken } from '../../src/http/session-cookie.ts';
+import { SESSION_LIFE_MS, clearedSessionCookie, sessionCookie, sessionToken } from '../../src/http/session-cookie.ts';
+import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { recordDeed, recordStep } from '../../src/people/audit/audit.ts';
-import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/people/login-limits.ts';
 import { normalizeEmail } from '../../src/people/mail/address.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
@@ -16,16 +15,10 @@ import { requestSignUp, signUpToken } from '../../src/people/mail/sign-up-links.
 import { hashPassword, isOutdated, verifyPassword } from '../../src/people/passwords.ts';
 import { type People, signUpMode } from '../../src/people/people.ts';
 import { getUser, markEmailVerified } from '../../src/people/rows.ts';
-import {
-  SESSION_IDLE_MS,
-  SESSION_LIFE_MS,
-  endSession,
-  findSession,
-  openSession,
-  sessionsOf,
-} from '../../src/people/sessions.ts';
+import { SESSION_IDLE_MS, endSession, findSession, openSession, sessionsOf } from '../../src/people/sessions.ts';
 import { changePassword, signIn, signUp } from '../../src/people/users.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
+import * as fc from '../support/property.ts';
 import { freshStore } from '../support/store.ts';
 
 const PASSWORD = 'correct horse';

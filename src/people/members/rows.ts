@@ -1,11 +1,12 @@
 import { EntitySchema } from 'typeorm';
+import type { Role } from '../../http/roles.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { bigint, id, maybeAt, maybeText, ofServer, text } from '../../store/columns.ts';
 import { isDuplicate } from '../../store/errors.ts';
 import type { Sql, Tx } from '../../store/writer.ts';
 
 /** `limited` may look and start; `member` may all but delete, bill and invite. The owner is the server's account. */
-export type MemberRole = 'member' | 'limited';
+export type MemberRole = Exclude<Role, 'owner'>;
 
 export interface MemberRow {
   id: string;

@@ -1,6 +1,4 @@
 import type { z } from 'zod';
-import type { AccountLimits } from '../../billing/account-limits.ts';
-import type { Capacity } from '../../billing/capacity.ts';
 import { EngineError } from '../../engines/engine.ts';
 import { CUSTOM, SANDBOX } from '../../game/container.ts';
 import { modpackEnv } from '../../game/modpack-env.ts';
@@ -15,6 +13,7 @@ import {
   PLATFORMS,
   PackPlatform,
   PlanName,
+  type RamLimits,
   checkGame,
   checkPlan,
   checkProperties,
@@ -54,20 +53,19 @@ export const CreateServerRequest = message({
 /** A request that has been through `complete`. */
 export type CompleteRequest = z.output<typeof CreateServerRequest>;
 
+/** What fills a request in, and bounds it. */
+export interface RequestDefaults extends RamLimits {
+  config: { region: string; nodeLabel: string };
+  /** Minecraft versions of the sandbox core, newest first. */
+  sandboxVersions: readonly string[];
+}
+
 /**
  * The request with its defaults filled in; `sandboxVersions` are those the sandbox core plays, newest first. Throws
  * INVALID_FIELD naming all that is wrong with it, or MAX_RAM.
  */
-export function complete(
-  asked: CompleteRequest,
-  services: {
-    config: { region: string; nodeLabel: string };
-    sandboxVersions: readonly string[];
-    accountLimits: AccountLimits;
-    capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
-  },
-): CompleteRequest {
-  const { config, sandboxVersions } = services;
+export function complete(asked: CompleteRequest, around: RequestDefaults): CompleteRequest {
+  const { config, sandboxVersions } = around;
   const type = asked.type || (asked.modpackPlatform === '' ? SANDBOX : '');
   const request: CompleteRequest = {
     ...asked,
@@ -83,7 +81,7 @@ export function complete(
     ...checkProperties(request),
     ...checkPlan(request.plan),
     ...(request.region === config.region ? [] : [{ field: 'region', description: 'is not a region of this service' }]),
-    ...checkRam(request, services),
+    ...checkRam(request, around),
   ];
   if (violations.length > 0) throw invalidFields(violations);
   return request;

@@ -1,31 +1,22 @@
-import type { AccountLimits } from '../../billing/account-limits.ts';
-import type { Capacity } from '../../billing/capacity.ts';
-import type { CoreRules } from '../../game/core-rules.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { Turns } from '../../kernel/mutex.ts';
-import type { NodeDrain } from '../../operators/node-drain.ts';
 import { causeOf, ownAccount, requireWholeAccount } from '../../people/caller.ts';
-import { createNewServer } from '../creation.ts';
+import { type Creation, createNewServer } from '../creation.ts';
 import type { ServerNow } from '../server-now.ts';
-import type { Servers } from '../servers.ts';
-import { type CompleteRequest, CreateServerRequest, complete } from './create-request.ts';
+import { type CompleteRequest, CreateServerRequest, type RequestDefaults, complete } from './create-request.ts';
 import { Server } from './messages.ts';
 import type { ServerView } from './view.ts';
 
-/** What these operations work with. */
-interface Needs {
-  serverView: ServerView;
-  accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
-  clock: Clock;
-  config: { region: string; nodeLabel: string };
-  cores: CoreRules;
-  drain: NodeDrain;
+/** What servers are made with. */
+export interface CreationNeeds extends RequestDefaults, Omit<Creation, 'withAccountLock'> {
+  accountLimits: RequestDefaults['accountLimits'] & Creation['accountLimits'];
   inTurn: Turns;
-  sandboxVersions: readonly string[];
-  servers: Servers;
+}
+
+/** What these operations work with. */
+interface Needs extends CreationNeeds {
+  serverView: ServerView;
 }
 
 const createServer = (needs: Needs) =>
@@ -46,7 +37,11 @@ const createServer = (needs: Needs) =>
   });
 
 /** Checks a request and stores the server it asks for. Throws as CreateServer answers. */
-export async function createServerFor(principal: Principal, needs: Needs, body: CompleteRequest): Promise<ServerNow> {
+export async function createServerFor(
+  principal: Principal,
+  needs: CreationNeeds,
+  body: CompleteRequest,
+): Promise<ServerNow> {
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, needs);

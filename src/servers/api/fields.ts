@@ -1,5 +1,3 @@
-import type { AccountLimits } from '../../billing/account-limits.ts';
-import type { Capacity } from '../../billing/capacity.ts';
 import { CORES, SANDBOX } from '../../game/container.ts';
 import { missingCore } from '../../game/core-versions.ts';
 import { MINECRAFT_VERSION } from '../../game/minecraft-version.ts';
@@ -102,18 +100,18 @@ export function* checkPlan(plan: string): Generator<FieldViolation> {
   if (plan !== 'metered' && plan !== 'flat') yield { field: 'plan', description: 'must be metered or flat' };
 }
 
+/** What bounds a server's RAM. */
+export interface RamLimits {
+  accountLimits: { of(accountId: string): { maxRamMb: number } };
+  /** What the machine has for games. */
+  capacity: { now(): { ramUsableMb: number } };
+  config: { nodeLabel: string };
+}
+
 /** RAM a game of the type can run in. Throws MAX_RAM above what its account may have, NODE_CAPACITY above what is there. */
 export function* checkRam(
   { accountId, type, ramMb }: { accountId: string; type: string; ramMb: number },
-  {
-    accountLimits,
-    capacity,
-    config: { nodeLabel },
-  }: {
-    accountLimits: AccountLimits;
-    capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
-    config: { nodeLabel: string };
-  },
+  { accountLimits, capacity, config: { nodeLabel } }: RamLimits,
 ): Generator<FieldViolation> {
   const least = leastRamMb(type);
   if (ramMb < least) yield { field: 'ramMb', description: `must be at least ${least}` };

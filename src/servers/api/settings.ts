@@ -1,10 +1,8 @@
-import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { HTTPS_URL, int32, message, text, textMap } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import { inProgress } from '../../jail/change-lock.ts';
-import type { PublicStatuses } from '../../joining/public-statuses.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
@@ -19,7 +17,6 @@ import type { ServerView } from './view.ts';
 interface Needs {
   serverView: ServerView;
   clock: Clock;
-  publicStatuses: PublicStatuses;
   serverOperation: ServerOperation;
   servers: Servers;
 }
@@ -103,27 +100,6 @@ const setServerAlertWebhook = (needs: Needs) =>
     },
   });
 
-const setPublicStatus = (needs: Needs) =>
-  needs.serverOperation({
-    ...common,
-    id: 'SetPublicStatus',
-    path: '/v1/servers/{id}:setPublicStatus',
-    summary: 'Show or hide the public status page',
-    description:
-      'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the ' +
-      'address only with `showAddress`. The slug is minted at the first enabling and stays.',
-    body: message({ enabled: z.boolean().default(false), showAddress: z.boolean().default(false) }).meta({
-      id: 'SetPublicStatusRequest',
-    }),
-    example: { enabled: true, showAddress: true },
-    async run({ server: now, body, principal }) {
-      const detail = body.enabled ? `on, ${body.showAddress ? 'with' : 'without'} the address` : 'off';
-      const deed = { action: 'server.publicStatus', detail, at: needs.clock.now() };
-      await needs.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, deed));
-      return needs.serverView(await needs.servers.patch(now.row.id, {}));
-    },
-  });
-
 interface Asked {
   now: ServerNow;
   principal: Principal;
@@ -141,9 +117,9 @@ async function change(
   return needs.serverView(await needs.servers.patch(now.row.id, fields, record));
 }
 
+/** What owners set, but for names and size. */
 export const settingOperations = (needs: Needs): readonly Operation[] => [
   setServerProperties(needs),
   setServerMotd(needs),
   setServerAlertWebhook(needs),
-  setPublicStatus(needs),
 ];

@@ -1,23 +1,18 @@
-import type { AccountLimits } from '../../billing/account-limits.ts';
-import type { Capacity } from '../../billing/capacity.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Servers } from '../servers.ts';
-import { LEAST_RAM_MB, PlanName, checkPlan, checkRam } from './fields.ts';
+import { LEAST_RAM_MB, PlanName, type RamLimits, checkPlan, checkRam } from './fields.ts';
 import { Server, ServerName, ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 import { recordOnServer, requireRole } from './reach.ts';
 import type { ServerView } from './view.ts';
 
 /** What these operations work with. */
-interface Needs {
+interface Needs extends RamLimits {
   serverView: ServerView;
-  accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
   clock: Clock;
-  config: { nodeLabel: string };
   serverOperation: ServerOperation;
   servers: Servers;
 }

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { message } from '../http/fields.ts';
+import type { Operation } from '../http/operation.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { Server, ServerParams } from '../servers/api/messages.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import { recordOnServer } from '../servers/api/reach.ts';
+import type { ServerView } from '../servers/api/view.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { PublicStatuses } from './public-statuses.ts';
+
+/** What these operations work with. */
+interface Needs {
+  serverOperation: ServerOperation;
+  serverView: ServerView;
+  servers: Pick<Servers, 'patch'>;
+  publicStatuses: PublicStatuses;
+  clock: Clock;
+}
+
+const setPublicStatus = (needs: Needs) =>
+  needs.serverOperation({
+    id: 'SetPublicStatus',
+    method: 'post',
+    scope: 'servers:write',
+    role: 'member',
+    tag: 'control',
+    params: ServerParams,
+    reply: Server,
+    path: '/v1/servers/{id}:setPublicStatus',
+    summary: 'Show or hide the public status page',
+    description:
+      'While enabled, `/status/{publicSlug}` shows name, state, version, players and description to everybody, and the ' +
+      'address only with `showAddress`. The slug is minted at the first enabling and stays.',
+    body: message({ enabled: z.boolean().default(false), showAddress: z.boolean().default(false) }).meta({
+      id: 'SetPublicStatusRequest',
+    }),
+    example: { enabled: true, showAddress: true },
+    async run({ server: now, body, principal }) {
+      const detail = body.enabled ? `on, ${body.showAddress ? 'with' : 'without'} the address` : 'off';
+      const deed = { action: 'server.publicStatus', detail, at: needs.clock.now() };
+      await needs.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, deed));
+      return needs.serverView(await needs.servers.patch(now.row.id, {}));
+    },
+  });
+
+/** Who may see a server without a credential. */
+export const publicSettingOperations = (needs: Needs): readonly Operation[] => [setPublicStatus(needs)];
