@@ -70,6 +70,9 @@ const READERS_OF_ENVIRONMENT = [
   'src/sandbox/main.ts',
 ];
 
+/** Folders of tests that are no room's: of the whole service, of a port's every adapter, and what tests are made of. */
+const TEST_FOLDERS = ['bench', 'clients', 'conformance', 'crash', 'fakes', 'fixtures', 'flows', 'support'];
+
 /** What may lie at the top, dot files aside; what git ignores is nobody's business. */
 const TOP_LEVEL = [
   'Dockerfile',
