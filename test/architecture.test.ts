@@ -285,6 +285,18 @@ test('of programs beside it, the service imports the sandbox, in one file', (t) 
   );
 });
 
+test('a test lies in the folder of what it tests', (t) => {
+  const folders = new Set([...ROOMS, ...PROGRAMS, ...Object.keys(OUTSIDE), ...TEST_FOLDERS]);
+  const ofTop = (name: string) =>
+    name === 'architecture.test.ts' || sources.includes(`src/${name.replace('.test', '')}`);
+  none(
+    t,
+    readdirSync(join(ROOT, 'test'), { withFileTypes: true })
+      .filter((entry) => (entry.isDirectory() ? !folders.has(entry.name) : !ofTop(entry.name)))
+      .map(({ name }) => `test/${name} belongs in the folder of a room, or in one of: ${TEST_FOLDERS.join(', ')}`),
+  );
+});
+
 test('what runs in production is a dependency of its program, and each dependency is imported', (t) => {
   const loaded = imports.filter(
     ({ from, to, ours, typeOnly }) => !from.startsWith('test/') && !ours && !typeOnly && !isBuiltin(to),

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { createGzip, gzipSync } from 'node:zlib';
+import test from 'ava';
+import { pack as tarPack } from 'tar-stream';
+import { unpack } from '../../src/files/archives/read.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { filesApi, tar, zip } from './files-api.ts';
+
+for (const ending of ['zip', 'tar', 'tar.gz', 'tgz', 'tar.zst'])
+  test(`what is packed into .${ending} comes out of it the same`, async (t) => {
+    const { put, post, root, see, tree } = await filesApi(t);
+    const content = randomBytes(700_000);
+    put('world/region/r.0.0.mca', content);
+    put('world/é ☃.txt', 'snow');
+    put('world/empty.txt', '');
+    put(`world/${'long/'.repeat(40)}name`, 'deep');
+    mkdirSync(join(root, 'world/none'));
+    put('plugins/a.jar', 'jar');
+    symlinkSync('/etc/passwd', join(root, 'world/link'));
+    const packed = await post(':archive', { paths: ['/world', 'plugins/a.jar'], to: `out/pack.${ending}` });
+    t.is(packed.status, 200, packed.text);
+    t.deepEqual(packed.json, {
+      name: `pack.${ending}`,
+      isDir: false,
+      size: String(statSync(join(root, `out/pack.${ending}`)).size),
+    });
+    // By its content, whatever it is called.
+    await post(':rename', { from: `out/pack.${ending}`, to: 'out/packed' });
+    const extracted = await post(':extract', { path: 'out/packed', to: 'again/here' });
+    t.deepEqual(extracted.json, { extracted: String(content.length + 4 + 4 + 3) }, extracted.text);
+    t.true(readFileSync(join(root, 'again/here/world/region/r.0.0.mca')).equals(content));
+    t.is(see('again/here/world/é ☃.txt'), 'snow');
+    t.is(see('again/here/plugins/a.jar'), 'jar');
+    t.true(statSync(join(root, 'again/here/world/none')).isDirectory());
+    t.false(tree().includes('again/here/world/link'));
+    t.is((await post(':archive', { paths: ['world'], to: `out/packed.${ending}` })).status, 200);
+    t.is((await post(':archive', { paths: ['world'], to: `out/packed.${ending}` })).reason, 'PATH_EXISTS');
+  });
+
+async function zipNamed(name: string): Promise<Buffer> {
+  const plain = 'n'.repeat(name.length);
+  return Buffer.from((await zip([plain, 'x'])).toString('latin1').replaceAll(plain, name), 'latin1');
+}
+
+const HOSTILE: Record<string, () => Promise<Buffer>> = {
+  'A01: a zip that climbs out': () => zipNamed('../../x'),
+  'A01: a zip that begins at the root': () => zipNamed('/etc/x'),
+  'A01: a zip that climbs by backslashes': () => zipNamed(String.raw`..\..\x`),
+  'A01: a tar that climbs out': () => tar([{ name: '../../x' }, 'x']),
+  'A01: a tar that climbs within': () => tar([{ name: 'a/../x' }, 'x']),
+  'A02: a symlink in a tar': () => tar([{ name: 'a', type: 'symlink', linkname: '/' }], [{ name: 'a/etc/x' }, 'x']),
+  'A03: a chain of links in a tar': () =>
+    tar(
+      [{ name: 'c', type: 'directory' }],
+      [{ name: 'c/up', type: 'symlink', linkname: '../..' }],
+      [{ name: 'escape', type: 'symlink', linkname: 'c/up/..' }],
+      [{ name: 'hard', type: 'link', linkname: 'escape/x' }],
+    ),
+  'F-06: a hard link in a tar': () => tar([{ name: 'hard', type: 'link', linkname: '/etc/passwd' }]),
+  'F-06: a device in a tar': () => tar([{ name: 'zero', type: 'character-device', devmajor: 1, devminor: 5 }]),
+  'F-06: a pipe in a tar': () => tar([{ name: 'pipe', type: 'fifo' }]),
+  'F-06: a symlink in a zip': () => zip(['link', '/etc/passwd', 0o120777]),
+  'F-06: a device in a zip': () => zip(['zero', '', 0o020666]),
+  'F-06: a name of 256 bytes': () => zip(['n'.repeat(256), 'x']),
+  'F-06: 65 levels': () => tar([{ name: `${'d/'.repeat(64)}d` }, 'x']),
+  'F-06: a tar.gz that ends early': async () =>
+    gzipSync(await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
+  'F-06: a tar that ends early': async () => (await tar([{ name: 'x' }, randomBytes(50_000)])).subarray(0, 30_000),
+  'F-06: a zip that ends early': async () => (await zip(['x', 'y'.repeat(500)])).subarray(0, -30),
+  'F-06: an encrypted zip': async () => {
+    const bytes = await zip(['x', 'secret']);
+    for (const mark of ['PK\x03\x04', 'PK\x01\x02']) {
+      const at = bytes.indexOf(mark, 0, 'latin1') + (mark === 'PK\x03\x04' ? 6 : 8);
+      bytes[at] = bytes[at]! | 1;
+    }
+    return bytes;
+  },
+  'F-06: an unknown compression': async () => {
+    const bytes = await zip(['x', 'y'.repeat(500)]);
+    bytes.writeUInt16LE(99, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 10);
+    return bytes;
+  },
+  'A06: a zip that says one byte and holds more': async () => {
+    const bytes = await zip(['x', 'y'.repeat(5_000)]);
+    bytes.writeUInt32LE(1, bytes.indexOf('PK\x01\x02', 0, 'latin1') + 24);
+    return bytes;
+  },
+  'F-06: no archive': async () => randomBytes(2_000),
+  'F-06: nothing': async () => Buffer.alloc(0),
+};
+
+for (const [title, make] of Object.entries(HOSTILE))
+  test(`${title} changes nothing`, async (t) => {
+    const { put, post, tree, root, disk, see } = await filesApi(t);
+    put('there', 'x');
+    put('archive', await make());
+    const answer = await post(':extract', { path: 'archive', to: '' });
+    t.is(answer.status, 400, answer.text);
+    t.true(['BAD_ARCHIVE', 'UNKNOWN_ARCHIVE'].includes(answer.reason), answer.text);
+    t.deepEqual(tree(), ['archive', 'there']);
+    t.is(see('there'), 'x');
+    t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+    t.deepEqual([disk.usedBytes, disk.openBytes], [0, 0]);
+  });
+
+test('A04: zeros without end stop at what an archive may hold, or at the quota', async (t) => {
+  const { put, post, tree, disk, root } = await filesApi(t, 8 * 1024 ** 3);
+  const pack = tarPack();
+  const gzip = createGzip();
+  const packed = buffer(pack.pipe(gzip));
+  const size = 64 * 1024 ** 2;
+  const entry = pack.entry({ name: 'zeros', size });
+  for (let done = 0; done < size; done += 1024 ** 2)
+    if (!entry.write(Buffer.alloc(1024 ** 2)))
+      await new Promise<void>((resolve) => void entry.once('drain', () => resolve()));
+  entry.end(undefined);
+  pack.finalize();
+  put('bomb.tar.gz', await packed);
+  t.is((await post(':extract', { path: 'bomb.tar.gz', to: 'x' })).reason, 'ARCHIVE_TOO_LARGE');
+  disk.limitBytes = 1_000_000;
+  t.is((await post(':extract', { path: 'bomb.tar.gz', to: 'x' })).reason, 'DISK_QUOTA_EXCEEDED');
+  t.deepEqual(tree(), ['bomb.tar.gz']);
+  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+});
+
+test('A05: more than 100 000 entries are refused, and a zip that says so for nothing', async (t) => {
+  const { put, post, tree, services } = await filesApi(t);
+  const header = (await tar([{ name: 'd/', type: 'directory' }])).subarray(0, 512);
+  put('many.tar', Buffer.concat([...Array.from({ length: 100_001 }, () => header), Buffer.alloc(1_024)]));
+  await using jail = await services.files.jail('abc');
+  await using archive = await jail.open('many.tar');
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  let count = 0;
+  const unpacked = async () => {
+    for await (const _ of unpack(archive, { workers, tenant: 'abc' })) count += 1;
+  };
+  await t.throwsAsync(unpacked, { message: /more than 100000 entries/ });
+  t.is(count, 100_000);
+  const bytes = await zip(['x', 'y']);
+  const end = bytes.indexOf('PK\x05\x06', 0, 'latin1');
+  bytes.writeUInt16LE(0xffff, end + 8);
+  bytes.writeUInt16LE(0xffff, end + 10);
+  put('lying.zip', bytes);
+  t.is((await post(':extract', { path: 'lying.zip', to: 'x' })).status, 400);
+  t.deepEqual(tree(), ['lying.zip', 'many.tar']);
+});
+
+test('A07: of equal names the last wins; set-uid bits are dropped; what is protected stays', async (t) => {
+  const { put, post, see, root, tree } = await filesApi(t);
+  put('a.tar', await tar([{ name: 'x' }, 'one'], [{ name: 'X' }, 'two'], [{ name: 'x', mode: 0o4755 }, 'three']));
+  t.is((await post(':extract', { path: 'a.tar', to: 'out' })).status, 200);
+  t.deepEqual([see('out/x'), see('out/X')], ['three', 'two']);
+  t.is(statSync(join(root, 'out/x')).mode & 0o7000, 0);
+  put('b.tar', await tar([{ name: 'fine' }, 'x'], [{ name: '.rcon-cli.env' }, 'password=x']));
+  t.is((await post(':extract', { path: 'b.tar', to: '/' })).reason, 'PATH_PROTECTED');
+  t.false(tree().includes('fine'));
+  t.is((await post(':extract', { path: 'b.tar', to: 'out/x' })).status, 400);
+});

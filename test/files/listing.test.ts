@@ -1,0 +1,99 @@
+import { linkSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { createListing } from '../../src/files/listing.ts';
+import { openJail } from '../../src/jail/jail.ts';
+import { createWorkerPool } from '../../src/kernel/workers/pool.ts';
+import { filesApi } from './files-api.ts';
+
+test('a large directory is listed as a small one is, without what is the service’s', async (t) => {
+  const { ok, put, root } = await filesApi(t);
+  const names = [
+    'a',
+    'ä',
+    'Z',
+    '"quoted"',
+    'new\nline',
+    '\u2028',
+    '😀',
+    'back\\slash',
+    '.dormouse-list',
+    '.rcon-cli.env',
+  ];
+  for (const name of names) put(name, name);
+  put('folder/inside');
+  symlinkSync('a', join(root, 'link'));
+  writeFileSync(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0x62, 0xff])]), 'no text');
+  const few = (await ok('GET', '/v1/servers/abc/files'))['entries'] as { name: string }[];
+  t.is(few.length, names.length - 2 + 3);
+  const more = Array.from({ length: 1_500 }, (_, index) => `many-${index}`);
+  for (const name of more) put(name, '');
+  const all = (await ok('GET', '/v1/servers/abc/files'))['entries'] as { name: string }[];
+  t.deepEqual(
+    all.filter(({ name }) => !name.startsWith('many-')),
+    few,
+  );
+  t.is(all.length, few.length + more.length);
+  t.deepEqual(
+    all.map(({ name }) => name),
+    all.map(({ name }) => name).sort(),
+  );
+});
+
+test('large listings of one account wait for each other, and end with their caller', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'dormouse-test-'));
+  t.teardown(() => rm(root, { recursive: true, force: true }));
+  for (let index = 0; index < 1_200; index++) writeFileSync(join(root, `${index}`), '');
+  await using jail = await openJail(root);
+  const workers = createWorkerPool();
+  t.teardown(() => workers.close());
+  const list = createListing(workers);
+  const gone = new AbortController();
+  const listed = () => list(jail, '', { tenant: 'ann', signal: gone.signal });
+  const [one, two] = await Promise.all([listed(), listed()]);
+  // Both wait for a place; which of them has it first is chance.
+  const waiting = [listed(), listed()];
+  const next = Promise.any(waiting);
+  const ended = Promise.allSettled(waiting);
+  const other = await list(jail, '', { tenant: 'bob', signal: gone.signal });
+  for (const listing of [one, other]) if ('json' in listing) listing.release();
+  const after = await next;
+  t.true('json' in two && 'json' in after && two.json.equals(after.json));
+  gone.abort();
+  const errors = (await ended).flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []));
+  t.is(errors.length, 1);
+  t.regex(errors[0] ?? '', /The caller went away\./);
+});
+
+test('F-12: 200 000 entries are listed while others are served', async (t) => {
+  const { ok, call, root } = await filesApi(t);
+  t.timeout(300_000);
+  mkdirSync(join(root, 'many'), { recursive: true });
+  // Names are what matters here, and links to few files are quickly made.
+  for (let file = 0; file < 8; file++) {
+    writeFileSync(join(root, `file-${file}`), 'x');
+    for (let link = 0; link < 25_000; link++)
+      linkSync(join(root, `file-${file}`), join(root, 'many', `${file}-${link}`));
+  }
+  const over = new AbortController();
+  let longest = 0;
+  const watch = (async () => {
+    while (!over.signal.aborted) {
+      const begun = process.threadCpuUsage();
+      await new Promise((resolve) => setImmediate(resolve));
+      const { user, system } = process.threadCpuUsage(begun);
+      longest = Math.max(longest, (user + system) / 1_000);
+    }
+  })();
+  const listed = await call('GET', '/v1/servers/abc/files?path=many');
+  over.abort();
+  await watch;
+  const entries = listed.json['entries'] as { name: string }[];
+  t.is(entries?.length, 200_000, listed.text.slice(0, 200));
+  t.deepEqual([entries[0]?.name, entries[1]?.name], ['0-0', '0-1']);
+  t.log(`the longest turn took ${Math.round(longest)} ms of CPU`);
+  t.true(longest < 500, `${longest} ms`);
+  await ok('GET', '/v1/servers/abc/files');
+});

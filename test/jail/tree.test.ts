@@ -1,0 +1,115 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import type { JailFile } from '../../src/jail/jail.ts';
+import { cage, write, names, EVERY, refused } from './cage.ts';
+
+test('however deep a tree is, it can be removed', async (t) => {
+  const { jail, root } = await cage(t);
+  const script = 'for i in $(seq 300); do mkdir dddddddddd && cd dddddddddd && : > f || exit 1; done';
+  execFileSync('sh', ['-c', script], { cwd: root });
+  await refused(t, () => jail.copy('dddddddddd', 'x'), ['TREE_TOO_DEEP'], 'copied');
+  await jail.remove('dddddddddd');
+  t.deepEqual(readdirSync(root), ['.dormouse-tmp']);
+  t.deepEqual(readdirSync(join(root, '.dormouse-tmp')), []);
+});
+
+test('what a path can name is carried: a folder at the deepest level, and nothing is moved or copied below it', async (t) => {
+  const { jail, root } = await cage(t);
+  const path = (name: string, levels: number) => Array.from({ length: levels }, () => name).join('/');
+  await jail.mkdir(path('d', 64));
+  let met = 0;
+  for await (const _ of jail.tree('')) met += 1;
+  t.is(met, 64);
+  await jail.mkdir('e/e');
+  await refused(t, () => jail.rename('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'moved');
+  await refused(t, () => jail.copy('e', `${path('d', 63)}/e`), ['TREE_TOO_DEEP'], 'copied');
+  await jail.rename('e', `${path('d', 62)}/e`);
+  // Not deep, but too long to be named.
+  const long = 'l'.repeat(240);
+  await jail.mkdir(path(long, 15));
+  await jail.mkdir(`m/${path(long, 15)}`);
+  await refused(t, () => jail.rename(long, `m/${path(long, 15)}/x`), ['TREE_TOO_DEEP'], 'moved');
+  await jail.rename(long, 'm/x');
+  t.deepEqual(readdirSync(join(root, 'm')).sort(), [long, 'x'].sort());
+});
+
+test('folders that a plugin has locked are removed as well; what cannot be removed keeps nobody from the files', async (t) => {
+  if (process.getuid?.() !== 0) {
+    t.pass('only root can become somebody else');
+    return;
+  }
+  const { root, put } = await cage(t);
+  put('.dormouse-tmp/0123456789ab-aaaaaaaaaaaa/file', 'root’s');
+  const nobody = 65_534;
+  for (const path of ['', '.dormouse-tmp']) chownSync(join(root, path), nobody, nobody);
+  chmodSync(join(root, '..'), 0o755);
+  const script = join(import.meta.dirname, 'unprivileged.ts');
+  const said = execFileSync(process.execPath, [script, root], { uid: nobody, gid: nobody, encoding: 'utf8' });
+  t.deepEqual(JSON.parse(said), {
+    left: [['.dormouse-tmp', 'uploaded'], ['0123456789ab-aaaaaaaaaaaa']],
+    warnings: ['what an earlier run left in a server’s files could not be removed'],
+  });
+});
+
+test('names that are no text are listed, copied and removed', async (t) => {
+  const { jail, root } = await cage(t);
+  const name = Buffer.concat([Buffer.from(`${root}/d/`), Buffer.from([0x61, 0xff, 0x62])]);
+  mkdirSync(join(root, 'd'));
+  writeFileSync(name, 'bytes');
+  t.deepEqual(await names(jail, 'd'), ['a\ufffdb']);
+  t.is(await jail.copy('d', 'e'), 5);
+  await jail.remove('d');
+  t.false(existsSync(join(root, 'd')));
+});
+
+test('what a walk meets may be opened while it goes on, also out of directories that it is leaving', async (t) => {
+  const { jail, put } = await cage(t);
+  const paths = Array.from({ length: 600 }, (_, n) => (n < 300 ? `many/${n}` : `d${n}/inside/${n}`));
+  for (const path of paths) put(path, path);
+  const files: { path: string; opening: Promise<JailFile> }[] = [];
+  for await (const entry of jail.tree('')) {
+    if (entry.kind === 'file') files.push({ path: entry.path, opening: entry.open() });
+  }
+  for (const { path, opening } of files) {
+    await using file = await opening;
+    t.is((await file.read(0, 100)).toString(), path);
+  }
+  t.is(files.length, paths.length);
+});
+
+test('every descriptor is closed, whatever happens', async (t) => {
+  const { jail, root, put } = await cage(t);
+  put('there', 'x');
+  put('dir/a', 'x');
+  symlinkSync('/etc', join(root, 'link'));
+  const ours = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`).startsWith(root);
+      } catch {
+        return false;
+      }
+    }).length;
+  const before = ours();
+  const paths = ['dir/a', 'dir', 'none', 'none/x', 'there/x', 'link', 'link/x', '.rcon-cli.env', '..', 'new'];
+  for (const work of Object.values(EVERY)) for (const path of paths) await work(jail, path).catch(() => {});
+  for await (const _ of jail.tree('')) break;
+  for await (const _ of jail.entries('')) break;
+  await write(jail, 'last', 'x');
+  (await jail.open('last')).stream().destroy();
+  // Those of streams are closed when what others do with files lets them.
+  for (const end = Date.now() + 30_000; ours() > before && Date.now() < end;) await delay(5);
+  t.is(ours(), before);
+});

@@ -1,0 +1,80 @@
+import { KEY_SCOPES } from '../../src/http/scopes.ts';
+import { readFile, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { type FirstRun, firstRun, openFirstRunFile } from '../../src/people/first-run.ts';
+import { authenticate } from '../../src/people/keys/keys.ts';
+import { verifyPassword } from '../../src/people/passwords.ts';
+import { getUserByEmail } from '../../src/people/rows.ts';
+import type { Store } from '../../src/store/store.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { log, directory, emptyStore } from '../store/support.ts';
+
+test('first run: an operator who can sign in and whose key opens everything; later starts say nothing', async (t) => {
+  const dataDir = join(await directory(t), 'data');
+  const store = await emptyStore(t);
+  const clock = fakeClock();
+  const options = { clock, dataDir, baseUrl: 'http://localhost:8080' };
+  const made = await firstRun(store, options);
+  t.truthy(made);
+  await works(t, store, made);
+  t.is(await firstRun(store, options), undefined);
+  t.deepEqual(JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')), made);
+  t.is((await stat(join(dataDir, 'first-run.json'))).mode & 0o777, 0o600);
+  t.deepEqual(await readdir(dataDir), ['first-run.json']);
+});
+
+async function works(t: ExecutionContext, store: Store, made: FirstRun | undefined): Promise<void> {
+  const user = await getUserByEmail(store, made?.email ?? '');
+  t.true(await verifyPassword(user?.passwordHash, made?.password ?? ''));
+  const principal = await authenticate(store, fakeClock(), made?.apiKey ?? '');
+  t.like(principal, { kind: 'key', accountId: made?.accountId, userId: user?.id, operator: true });
+  t.deepEqual([...(principal?.scopes ?? [])], [...KEY_SCOPES]);
+}
+
+test('first run: the file with the password goes when its account has signed in, and with nobody else', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const made = await firstRun(store, { clock: fakeClock(), dataDir, baseUrl: '' });
+  const there = () => readdir(dataDir);
+  const file = await openFirstRunFile(dataDir, log);
+  await file.signedIn('acc_other');
+  t.deepEqual(await there(), ['first-run.json']);
+  // Another start before anybody has signed in.
+  const later = await openFirstRunFile(dataDir, log);
+  await later.signedIn(made?.accountId ?? '');
+  t.deepEqual(await there(), []);
+  await later.signedIn(made?.accountId ?? '');
+  await (await openFirstRunFile(dataDir, log)).signedIn(made?.accountId ?? '');
+  await works(t, store, made);
+});
+
+test('first run: killed between file and commit, the next start leaves a file that fits', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const options = { clock: fakeClock(), dataDir, baseUrl: '' };
+  const dying: Store = {
+    ...store,
+    write: (work) =>
+      store.write(async (tx) => {
+        await work(tx);
+        throw new Error('killed');
+      }),
+  };
+  await t.throwsAsync(firstRun(dying, options), { message: 'killed' });
+  const file = async () => JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')) as FirstRun;
+  const orphan = await file();
+  t.is(await authenticate(store, options.clock, orphan.apiKey), undefined);
+  await firstRun(store, options);
+  t.not((await file()).apiKey, orphan.apiKey);
+  await works(t, store, await file());
+});
+
+test('first run: two at once make one operator', async (t) => {
+  const dataDir = await directory(t);
+  const store = await emptyStore(t);
+  const options = { clock: fakeClock(), dataDir, baseUrl: '' };
+  const made = (await Promise.all([firstRun(store, options), firstRun(store, options)])).filter(Boolean);
+  t.is(made.length, 1);
+  t.deepEqual(JSON.parse(await readFile(join(dataDir, 'first-run.json'), 'utf8')), made[0]);
+});

@@ -1,0 +1,83 @@
+import { createHmac } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import type { KeyPrincipal } from '../../../src/http/principal.ts';
+import { KEY_SCOPES } from '../../../src/http/scopes.ts';
+import { createLog } from '../../../src/kernel/log.ts';
+import { StatusError } from '../../../src/kernel/status.ts';
+import { registerClient } from '../../../src/people/apps/clients.ts';
+import type { AppTokenRow } from '../../../src/people/apps/token-rows.ts';
+import type { GrantedToken } from '../../../src/people/grants/grant-tokens.ts';
+import { type Grants, type PollError, type StartedGrant, createGrants } from '../../../src/people/grants/grants.ts';
+import type { Secret } from '../../../src/store/secret.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { type FakeClock, fakeClock } from '../../fakes/clock.ts';
+import { freshStore } from '../../support/store.ts';
+
+export const SECOND = 1_000;
+export const USER = { userId: 'usr_test', accountId: 'acc_test' };
+export const OPERATOR: KeyPrincipal = {
+  kind: 'key',
+  keyId: 'key_operator',
+  ...USER,
+  scopes: new Set(KEY_SCOPES),
+  operator: true,
+  serverIds: null,
+};
+const secret: Secret = {
+  derive: (purpose, id) => createHmac('sha256', 'secret').update(`${purpose}\0${id}`).digest('base64url'),
+};
+export const log = createLog({ level: 'silent' });
+
+interface Bench {
+  store: Store;
+  clock: FakeClock;
+  grants: Grants;
+  /** The registered app. */
+  clientId: string;
+  /** Starts a grant of the app, or with null of the command line. */
+  start(clientId?: string | null): Promise<StartedGrant & { id: string }>;
+  /** The process is killed and starts again. */
+  restart(): Grants;
+  tokens(): Promise<AppTokenRow[]>;
+}
+
+export async function bench(
+  t: ExecutionContext,
+  wrap: (store: Store) => Store = (store) => store,
+  url?: string,
+): Promise<Bench> {
+  const real = await freshStore(t, url);
+  const store = wrap(real);
+  const clock = fakeClock();
+  const make = () => createGrants({ store, clock, secret, log });
+  const wanted = { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] as const };
+  const it: Bench = {
+    store: real,
+    clock,
+    grants: make(),
+    clientId: (await registerClient({ store: real, clock }, OPERATOR, wanted)).id,
+    async start(clientId = it.clientId) {
+      const started = await it.grants.start({ clientId, scope: '', ip: '192.0.2.1', userAgent: 'curl/8' });
+      if ('error' in started) throw new Error(started.error);
+      const found = await it.grants.find(started.userCode);
+      return { ...started, id: found!.id };
+    },
+    restart: () => (it.grants = make()),
+    tokens: () => real.query<AppTokenRow>('SELECT * FROM "app_tokens"'),
+  };
+  return it;
+}
+
+/** The token of an answer that must be one. */
+export function granted(polled: GrantedToken | { error: PollError }): GrantedToken {
+  if ('error' in polled) throw new Error(polled.error);
+  return polled;
+}
+
+export const answerOf = (polled: GrantedToken | { error: PollError }) =>
+  'error' in polled ? polled.error : polled.kind;
+
+export async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<void> {
+  const error = await t.throwsAsync(attempt, { instanceOf: StatusError });
+  t.is(error.reason, reason, error.message);
+}

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import test, { type ExecutionContext } from 'ava';
+import { isAlive, thisProcess } from '../../src/kernel/process-identity.ts';
+import { systemClock } from '../../src/kernel/system-clock.ts';
+import { type LeaseOptions, acquireLease } from '../../src/store/lease.ts';
+import { getMeta, setMeta } from '../../src/store/meta.ts';
+import { openStore } from '../../src/store/store.ts';
+import { TABLES } from '../../src/tables.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { postgresUrl } from './postgres.ts';
+import { chance } from '../support/random.ts';
+import { log, directory, emptyStore, refused } from './support.ts';
+
+/** A control process of its own that holds the lease and writes. */
+interface Child {
+  process: ChildProcess;
+  acknowledged: number[];
+  /** Resolves once so many writes are acknowledged; rejects if the process ends before. */
+  reaches(count: number): Promise<void>;
+}
+
+async function startChild(t: ExecutionContext, url: string): Promise<Child> {
+  const program = join(import.meta.dirname, '..', 'store', 'crash-child.ts');
+  const child = spawn(process.execPath, [program, url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  const acknowledged: number[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on('line', (line) => acknowledged.push(Number(line)));
+  const ended = once(lines, 'close').then(() => 'ended');
+  const reaches = async (count: number) => {
+    while (acknowledged.length < count) {
+      const event = await Promise.race([once(lines, 'line'), ended]);
+      if (event === 'ended') throw new Error('the child ended early');
+    }
+  };
+  await reaches(1);
+  return { process: child, acknowledged, reaches };
+}
+
+async function kill(child: Child): Promise<void> {
+  const closed = once(child.process, 'close');
+  child.process.kill('SIGKILL');
+  await closed;
+}
+
+test('killed again and again: what was acknowledged is there, nothing by halves, and the next one starts at once', async (t) => {
+  const dice = chance(t);
+  const file = join(await directory(t), 'store.db');
+  const url = `sqlite:${file}`;
+  for (let round = 0; round < 5; round++) {
+    const child = await startChild(t, url);
+    await child.reaches(1 + Math.floor(dice() * 300));
+    await kill(child);
+    const store = await openStore(url, TABLES);
+    try {
+      const startedAt = Date.now();
+      const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => t.fail() });
+      t.true(Date.now() - startedAt < 20_000);
+      const found = await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"');
+      const keys = new Set(found.map(({ key }) => key));
+      for (const n of child.acknowledged) t.true(keys.has(`a${n}`) && keys.has(`b${n}`), `write ${n}`);
+      t.is(
+        [...keys].filter((key) => keys.has(key.replace('a', 'b')) && keys.has(key.replace('b', 'a'))).length,
+        keys.size,
+      );
+      t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
+      await lease.release();
+    } finally {
+      await store.close();
+    }
+  }
+});
+
+test('lease: a second start is refused while the first one lives, whichever way it is asked', async (t) => {
+  const url = `sqlite:${join(await directory(t), 'store.db')}`;
+  const child = await startChild(t, url);
+  const store = await emptyStore(t, url);
+  const options = { clock: systemClock, log, onLost: () => t.fail() };
+  const error = await refused(t, acquireLease(store, options), 'LEASE_HELD');
+  t.true(error.message.includes(String(child.process.pid)));
+  await kill(child);
+  const lease = await acquireLease(store, options);
+  await refused(t, acquireLease(store, options), 'LEASE_HELD');
+  await lease.release();
+  const other = await emptyStore(t, url);
+  await (await acquireLease(other, options)).release();
+});
+
+test('lease: a living process of this machine keeps it while it is stopped, whatever any clock says', async (t) => {
+  const url = `sqlite:${join(await directory(t), 'store.db')}`;
+  const child = await startChild(t, url);
+  const store = await emptyStore(t, url);
+  child.process.kill('SIGSTOP');
+  const late = fakeClock(Date.now() + 3_600_000);
+  await refused(t, acquireLease(store, { clock: late, log, onLost: () => t.fail() }), 'LEASE_HELD');
+  const before = child.acknowledged.length;
+  child.process.kill('SIGCONT');
+  await child.reaches(before + 20);
+  await kill(child);
+  await (await acquireLease(store, { clock: late, log, onLost: () => t.fail() })).release();
+});
+
+/** Two machines, `north` and `south`, on one database; the clock of `south` is an hour ahead. */
+async function twoMachines(t: ExecutionContext, url?: string) {
+  const database = url ?? `sqlite:${join(await directory(t), 'store.db')}`;
+  const lost: string[] = [];
+  const machine = async (hostname: string, now: number) => {
+    const store = await emptyStore(t, database);
+    const self = { hostname, scope: 'boot 1', pid: 1, startedAt: '1' };
+    const options: LeaseOptions = { clock: fakeClock(now), log, onLost: () => lost.push(hostname), self };
+    return { store, options };
+  };
+  const south = await machine('south', 1_700_003_600_000);
+  const waiting: (() => void)[] = [];
+  const asked: (() => void)[] = [];
+  south.options.pause = (ms) => {
+    t.is(ms, 500);
+    asked.shift()?.();
+    return new Promise<void>((resolve) => waiting.push(resolve));
+  };
+  /** Lets `south` look so many times; between two of them half a second passes. */
+  const looksAt = async (times: number) => {
+    for (let look = 0; look < times; look++) {
+      const next = new Promise<void>((resolve) => asked.push(resolve));
+      waiting.shift()?.();
+      await next;
+    }
+  };
+  const goOn = () => waiting.shift()?.();
+  return { lost, north: await machine('north', 1_700_000_000_000), south, looksAt, goOn };
+}
+
+for (const dialect of ['sqlite', 'postgres']) {
+  test(`lease (${dialect}): one of another machine is taken when nothing was heard of it for 30 s, and its old holder cannot write any more`, async (t) => {
+    const url = dialect === 'postgres' ? await postgresUrl(t) : undefined;
+    if (dialect === 'postgres' && url === undefined) return;
+    const { lost, north, south, looksAt, goOn } = await twoMachines(t, url);
+    const first = await acquireLease(north.store, north.options);
+    let taken = false;
+    const waiting = acquireLease(south.store, south.options).then((lease) => {
+      taken = true;
+      return lease;
+    });
+    await looksAt(60);
+    t.false(taken);
+    await north.store.write((tx) => setMeta(tx, 'still mine', ''));
+    goOn();
+    const second = await waiting;
+    await refused(
+      t,
+      north.store.write((tx) => setMeta(tx, 'late', '')),
+      'LEASE_LOST',
+    );
+    await refused(t, first.renew(), 'LEASE_LOST');
+    await first.release();
+    t.deepEqual(lost, ['north']);
+    await south.store.write((tx) => setMeta(tx, 'mine', ''));
+    t.is(await getMeta(south.store, 'late'), undefined);
+    await second.release();
+  });
+}
+
+test('lease: one of another machine that is renewed refuses, although that machine has set its clock back', async (t) => {
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  const second = acquireLease(south.store, south.options);
+  await looksAt(59);
+  // To the very instant of the renewal before.
+  await first.renew();
+  goOn();
+  await refused(t, second, 'LEASE_HELD');
+  await north.store.write((tx) => setMeta(tx, 'mine', ''));
+  t.deepEqual(lost, []);
+  await first.release();
+});
+
+test('lease: a process that could not do its work takes none', async (t) => {
+  const { lost, north, south, looksAt, goOn } = await twoMachines(t);
+  const first = await acquireLease(north.store, north.options);
+  const beforeTaking = () => Promise.reject(new Error('my port is taken'));
+  const second = acquireLease(south.store, { ...south.options, beforeTaking });
+  await looksAt(60);
+  goOn();
+  await t.throwsAsync(second, { message: 'my port is taken' });
+  await first.renew();
+  await north.store.write((tx) => setMeta(tx, 'mine', ''));
+  t.deepEqual(lost, []);
+  await first.release();
+});
+
+test('process identity: alive, ended, reborn under the same pid, out of sight', async (t) => {
+  const here = await thisProcess();
+  t.is(here.pid, process.pid);
+  t.true(await isAlive(here, here));
+  t.is(await isAlive({ ...here, hostname: 'north' }, here), undefined);
+  t.is(await isAlive({ ...here, scope: 'other' }, here), undefined);
+  const child = spawn(process.execPath, ['-e', '0']);
+  await once(child, 'exit');
+  t.false(await isAlive({ ...here, pid: child.pid ?? 0 }, here));
+  if (process.platform === 'linux') {
+    t.regex(here.startedAt, /^\d+$/);
+    t.false(await isAlive({ ...here, startedAt: '1' }, here));
+  }
+});
