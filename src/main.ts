@@ -4,7 +4,7 @@ import { type App, startApp } from './app.ts';
 import { describeApi } from './compose/operations.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
 import { openapiDocument } from './http/openapi.ts';
-import { createLog } from './kernel/log.ts';
+import { type Log, createLog } from './kernel/log.ts';
 import { StatusError } from './kernel/status.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
@@ -39,9 +39,14 @@ async function main(flags: string[]): Promise<void> {
     process.stdout.write('The database is up to date.\n');
     return;
   }
-  const app = await startApp(config, log, () => process.exit(1));
+  const starting = startApp(config, log, () => process.exit(1));
   const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
-  welcome(app, config);
+  closeOnSignal(starting, log, stopWatchdog);
+  welcome(await starting, config);
+}
+
+/** Stops what runs, or is about to, when the process is told to end. */
+function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Promise<unknown>): void {
   let stopping = false;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
@@ -50,13 +55,15 @@ async function main(flags: string[]): Promise<void> {
       stopping = true;
       log.info({ signal }, 'stopping; games run on');
       void stopWatchdog();
-      app.close().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ err: error }, 'could not stop cleanly');
-          process.exit(1);
-        },
-      );
+      starting
+        .then((app) => app.close())
+        .then(
+          () => process.exit(0),
+          (error: unknown) => {
+            log.error({ err: error }, 'could not stop cleanly');
+            process.exit(1);
+          },
+        );
     });
   }
 }

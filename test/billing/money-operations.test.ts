@@ -1,5 +1,4 @@
 import test from 'ava';
-import { createCheckouts } from '../../src/billing/checkout.ts';
 import { balance, unbalanced } from '../../src/billing/ledger.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
@@ -153,11 +152,7 @@ test("Stripe's webhook over HTTP: the raw body decides, and providers that are n
 });
 
 test('with checkout off no link is made, and nobody may report payments', async (t) => {
-  const it = await moneySite(t);
-  const { store, clock, services } = it.api;
-  const record = async () => {};
-  const off = createCheckouts({ store, clock, log: services.log, checkout: undefined, baseUrl: it.origin, record });
-  Object.assign(services, { checkouts: off });
+  const it = await moneySite(t, 'off');
   const answer = await it.call('POST', LINK, { body: { amountUsd: 5 } });
   t.deepEqual([answer.status, answer.json['code'], answer.reason], [501, 12, 'CHECKOUT_OFF']);
   t.is((await it.call('POST', '/v1/public/checkout/test', { key: null, raw: '{}' })).status, 404);

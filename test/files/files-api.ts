@@ -28,8 +28,7 @@ interface FilesUnderTest extends ApiUnderTest {
 
 export async function filesApi(t: ExecutionContext, limitBytes = 100 * 1024 * 1024): Promise<FilesUnderTest> {
   const disk = fakeDisk(limitBytes);
-  const it = await api(t);
-  it.services.files = createFiles({ dataDir: it.dataDir, disk, lock: it.lock });
+  const it = await api(t, { services: ({ dataDir, lock }) => ({ files: createFiles({ dataDir, disk, lock }) }) });
   await it.create('abc');
   const root = join(it.dataDir, 'servers/abc');
   mkdirSync(root, { recursive: true });

@@ -3,7 +3,7 @@ import test from 'ava';
 import * as fc from '../support/property.ts';
 import { type Progress, createBootLog } from '../../src/game/boot-log.ts';
 
-const LOGS = new URL('../fixtures/boot-logs', import.meta.url);
+const LOGS = new URL('../fixtures/boot-logs/', import.meta.url);
 const STARTED_AT = 1_800_000_000_000;
 
 /** What `read` returned for each line of a fixture, one second apart. */

@@ -4,7 +4,7 @@ import * as fc from '../support/property.ts';
 import type { Exit } from '../../src/engines/engine.ts';
 import { type DiagnosisContext, diagnose } from '../../src/game/diagnosis/diagnosis.ts';
 
-const LOGS = new URL('../fixtures/boot-logs', import.meta.url);
+const LOGS = new URL('../fixtures/boot-logs/', import.meta.url);
 const CONTEXT: DiagnosisContext = { phase: 'start', core: 'paper', version: '1.21.1', ramMb: 2048 };
 
 function exit(code: number | null, oomKilled = false): Exit {

@@ -39,8 +39,8 @@ async function bench(
         return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
       },
     },
+    services: () => ({ mods: mods! }),
   });
-  it.services.mods = mods!;
   await it.create('abc', fields);
   const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
   return {

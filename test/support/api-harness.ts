@@ -7,7 +7,7 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import { createCheckouts } from '../../src/billing/checkout.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
 import { type ServiceApiOptions, createServiceApi } from '../../src/compose/api.ts';
-import { type Services, createServices } from '../../src/compose/services.ts';
+import { type Services, type ServicesOptions, createServices } from '../../src/compose/services.ts';
 import { createServerDatabases } from '../../src/databases/databases.ts';
 import type { AccountDisk } from '../../src/disk/account-disk.ts';
 import { type Disks, openDisks } from '../../src/disk/disks.ts';
@@ -125,7 +125,8 @@ export interface ApiTestOptions {
   /** With the endpoints of device grants. */
   device?: boolean;
   world?: WorldOptions;
-  services?: Partial<Services>;
+  /** In place of the harness's own. */
+  services?: Partial<Services> | ((world: World) => Partial<Services>);
   config?: Partial<Settings>;
   api?: Partial<ServiceApiOptions>;
 }
@@ -273,6 +274,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     closed: (id) => suspensions.of(id) !== undefined,
   });
   t.teardown(() => sftp.close());
+  const { services: given } = options;
+  const instead = (typeof given === 'function' ? given(base) : given) as Partial<ServicesOptions>;
   const services: Services = {
     ...createServices({
       ...money,
@@ -319,8 +322,9 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       joined: (id) => joined.get(id) ?? [],
       playersPort: () => 25_565,
       rconPassword: () => 'rcon-password',
+      ...instead,
     }),
-    ...options.services,
+    ...instead,
   };
   const app = createServiceApi({
     log,

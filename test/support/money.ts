@@ -59,7 +59,7 @@ export interface MoneyAnswer {
 
 export async function moneySite(
   t: ExecutionContext,
-  checkout: Checkout | undefined = createTestCheckout(),
+  checkout: Checkout | 'off' = createTestCheckout(),
 ): Promise<MoneyUnderTest> {
   const under = await api(t);
   const { store, clock, engine, services } = under;
@@ -86,7 +86,7 @@ export async function moneySite(
     store,
     clock,
     log: services.log,
-    checkout,
+    checkout: checkout === 'off' ? undefined : checkout,
     baseUrl: origin,
     record: (tx, deed) => recordDeed(tx, { userId: '', through: 'system checkout' }, deed),
   });
