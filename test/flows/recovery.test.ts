@@ -208,7 +208,7 @@ test('the Docker engine ends and is killed, and comes back: what should be awake
     t.regex((await service.call('GET', '/v1/servers/awake')).state, /running|starting/);
     t.is((await service.call('POST', '/v1/servers/stops:stop')).state, 'stopping');
     await own.start();
-    await service.reach('stops', 'hibernated', 60_000);
+    await service.reach('stops', 'hibernated');
     await service.reach('awake', 'running', 60_000);
     await until(async () => (await own.docker.listContainers()).length === 1);
     t.is((await service.call('GET', '/v1/servers/sleeps')).state, 'hibernated');
