@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readBody } from '../http/body.ts';
 import { int32, message, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
 import { ownAccount, requireWholeAccount } from '../people/caller.ts';
@@ -15,7 +16,7 @@ interface Needs {
 
 const MOST_USD = 1_000;
 /** Events carry one object of the provider's, a few KiB each. */
-const CALLBACK_BYTES = 256 * 1024;
+const CALLBACK_BYTES = 256 * KIB;
 
 const createCheckoutLink = ({ checkouts }: Needs) =>
   operation({

@@ -16,7 +16,7 @@ import { createPublicBoard } from '../joining/public-server.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { createTurns } from '../kernel/mutex.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
 import { createMachines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { createGuessLimit } from '../people/grants/user-codes.ts';
@@ -92,6 +92,6 @@ function createPeopleMemory(clock: Clock) {
     accessChanges: createAccessChanges(),
     streamSlots: createStreamSlots(),
     transferSlots: createStreamSlots(TRANSFER_LIMITS),
-    inTurn: createTurns(),
+    withLock: createKeyedMutex(),
   };
 }

@@ -5,6 +5,7 @@ import type { Operation } from '../http/operation.ts';
 import { WrittenReply } from '../http/reply.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { MIB } from '../kernel/units.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
@@ -21,9 +22,9 @@ interface Needs {
 }
 
 /** What one message carries of a file; more is for uploads and downloads. */
-const CONTENT_BYTES = 4 * 1024 * 1024;
+const CONTENT_BYTES = 4 * MIB;
 /** Base64 takes four letters for three bytes; the rest is the message around it. */
-const CONTENT_MESSAGE_BYTES = 6 * 1024 * 1024;
+const CONTENT_MESSAGE_BYTES = 6 * MIB;
 
 const common = { role: 'member', tag: 'control', params: ServerParams } as const;
 const PathQuery = message({ path: filePath().default('').describe("Relative to the server's root; '/' separates.") });

@@ -1,3 +1,4 @@
+import { KIB } from '../kernel/units.ts';
 /** How well a game keeps its pace: ticks a second (20 are wanted), and how long one takes on average, in ms. */
 export interface TickStats {
   tps: number;
@@ -7,7 +8,7 @@ export interface TickStats {
 const FULL_TPS = 20;
 const TICK_MS = 50;
 /** Replies are the game's, or a plugin's in its stead: what is longer is none of these. */
-const MAX_REPLY_CHARS = 16 * 1024;
+const MAX_REPLY_CHARS = 16 * KIB;
 
 const TPS_AND_MSPT = new Set('paper purpur pufferfish leaf folia'.split(' '));
 const NUMBER = String.raw`(\d{1,6}(?:[.,]\d{1,6})?)`;

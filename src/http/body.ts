@@ -2,14 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { PassThrough, type Transform, finished } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { StatusError } from '../kernel/status.ts';
+import { MIB, MINUTE_MS } from '../kernel/units.ts';
 
 /** How long a caller may take to send a body. */
 const BODY_MS = 30_000;
 /** Read and thrown away past a limit, so that most callers get to see the refusal rather than a reset connection. */
-const DRAIN_BYTES = 1024 * 1024;
+const DRAIN_BYTES = MIB;
 const MAX_DEPTH = 100;
 /** How long an upload may stand still. */
-const IDLE_MS = 60_000;
+const IDLE_MS = MINUTE_MS;
 /** For how long the rest of a refused upload is read and thrown away. */
 const DRAIN_MS = 2_000;
 

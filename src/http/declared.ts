@@ -1,9 +1,10 @@
 import type { z } from 'zod';
+import { KIB } from '../kernel/units.ts';
 import { invalidFields, routeNotFound } from './errors.ts';
 import { Empty } from './fields.ts';
 
 /** Bodies are small unless an operation says otherwise. */
-const BODY_BYTES = 64 * 1024;
+const BODY_BYTES = 64 * KIB;
 
 export type Method = 'get' | 'post' | 'delete';
 

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError } from '../kernel/status.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
 import { namesEtag } from './if-none-match.ts';
 
 /** Who takes nothing for so long has gone. */
-export const STALLED_MS = 60_000;
+export const STALLED_MS = MINUTE_MS;
 
 /** A file's content to be sent. */
 export interface Download {

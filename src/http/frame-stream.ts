@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
+import { KIB } from '../kernel/units.ts';
 
 /** What a stream holds for a client that reads slower than it is written to. */
-const BOUND_BYTES = 256 * 1024;
+const BOUND_BYTES = 256 * KIB;
 /** What a waiting frame takes beside its characters. */
 const FRAME_BYTES = 64;
 /** As much as is handed on at once; what waits behind it can still be left out. */
-const CHUNK_CHARS = 64 * 1024;
+const CHUNK_CHARS = 64 * KIB;
 
 /** What becomes of frames for which there is no room: the oldest are left out, and this says how many. `end`: the stream ends. */
 export type Overflow = ((leftOut: number) => string) | 'end';
@@ -22,7 +23,7 @@ export class FrameStream extends Readable {
   #over = false;
 
   constructor(overflow: Overflow) {
-    super({ highWaterMark: 16 * 1024 });
+    super({ highWaterMark: 16 * KIB });
     this.#overflow = overflow;
   }
 

@@ -2,9 +2,10 @@ import { type Server, createServer } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
-import { createCrowd } from '../kernel/limits/crowd.ts';
 import { canonical, isListed } from '../kernel/ip.ts';
+import { createCrowd } from '../kernel/limits/crowd.ts';
 import { StatusError } from '../kernel/status.ts';
+import { HOUR_MS } from '../kernel/units.ts';
 import { errorAnswer } from './errors.ts';
 
 /** Connections at once. Behind so many, a newcomer takes the place of one that is idle. */
@@ -19,7 +20,7 @@ const LOOK_MS = 5_000;
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_MS = 15_000;
 /** What an upload may take in all; messages have their own, shorter time (`body.ts`). */
-const REQUEST_MS = 6 * 3_600_000;
+const REQUEST_MS = 6 * HOUR_MS;
 /** A body that is still being sent so long after its answer is nobody's. */
 const LEFTOVER_MS = 30_000;
 

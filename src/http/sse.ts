@@ -1,15 +1,16 @@
 import type { Context } from 'koa';
 import type { Clock } from '../kernel/clock.ts';
+import { KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { AccessChange, AccessChanges } from './access-changes.ts';
 import { FrameStream, type Overflow } from './frame-stream.ts';
 import type { Principal } from './principal.ts';
 
 const PING_MS = 15_000;
 const PING = ': ping\n\n';
-const LIFE_MS = 30 * 60_000;
+const LIFE_MS = 30 * MINUTE_MS;
 /** A client that takes nothing for this long, though something waits for it, or does not let a stream end, has gone. */
 const STALLED_MS = 30_000;
-const LINE_BYTES = 8 * 1024;
+const LINE_BYTES = 8 * KIB;
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',

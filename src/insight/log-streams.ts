@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Engine, LogLine } from '../engines/engine.ts';
 import type { Log } from '../kernel/log.ts';
+import { KIB } from '../kernel/units.ts';
 
 /** The most lines a stream may begin with. */
 export const MAX_TAIL = 1_000;
 const BACKLOG_MS = 10_000;
 /** So much of a log that comes all at once is passed on before whoever reads gets a turn. */
-const BREATH_CHARS = 64 * 1024;
+const BREATH_CHARS = 64 * KIB;
 
 /** Somebody who follows a log; hears of its end once, after which nothing comes. */
 export interface LogFollower {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { int32, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Turns } from '../kernel/mutex.ts';
+import type { WithKeyLock } from '../kernel/mutex.ts';
 import { Motd } from '../servers/api/fields.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -13,7 +13,7 @@ import { WAKE_MODES, type WakePolicies } from './wake-policies.ts';
 /** What these operations work with. */
 interface Needs {
   clock: Clock;
-  inTurn: Turns;
+  withLock: WithKeyLock;
   serverOperation: ServerOperation;
   servers: Servers;
   wakePolicies: WakePolicies;
@@ -23,7 +23,7 @@ const MODES =
   '`anyone`; `known`: who is on the whitelist, an operator or has played here; `whitelist`; `verified`: who has proved a ' +
   'Minecraft account to the proxy; `nobody`.';
 
-const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, inTurn }: Needs) =>
+const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, withLock }: Needs) =>
   serverOperation({
     id: 'SetWakePolicy',
     method: 'post',
@@ -54,7 +54,7 @@ const setWakePolicy = ({ serverOperation, wakePolicies, servers, clock, inTurn }
       })
       .meta({ id: 'WakePolicy' }),
     run: ({ server: now, body, principal }) =>
-      inTurn(`wakePolicy ${now.row.id}`, async () => {
+      withLock(`wakePolicy ${now.row.id}`, async () => {
         const before = wakePolicies.of(now.row.id);
         const policy = {
           mode: body.mode ?? before.mode,

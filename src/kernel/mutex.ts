@@ -29,6 +29,3 @@ export function createKeyedMutex(): WithKeyLock {
     }
   };
 }
-
-export type Turns = WithKeyLock;
-export { createKeyedMutex as createTurns };

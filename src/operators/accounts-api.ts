@@ -8,7 +8,7 @@ import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Turns } from '../kernel/mutex.ts';
+import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
@@ -28,7 +28,7 @@ interface Needs {
   clock: Clock;
   config: { baseUrl: string; signup: SignUp };
   firstRunFile?: FirstRunFile;
-  inTurn: Turns;
+  withLock: WithKeyLock;
   log: Log;
   loginLimits: LoginLimits;
   mailer: Mailer;
@@ -169,7 +169,7 @@ const setAccountLimits = (needs: Needs) =>
       const { accountLimits } = needs;
       const { accountId } = params;
       await knownAccount(needs.store, accountId);
-      await needs.inTurn(`limits ${accountId}`, async () => {
+      await needs.withLock(`limits ${accountId}`, async () => {
         const now = accountLimits.ownOf(accountId);
         const own = {
           maxRamMb: inherited(body.maxRamMb, now.maxRamMb),

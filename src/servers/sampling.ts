@@ -2,10 +2,10 @@ import type { ServerEvent } from '../../machines/server-types.ts';
 import { type Console, ConsoleError } from '../engines/console/console.ts';
 import type { GameStatus, Pinger } from '../engines/pinger.ts';
 import type { Log } from '../kernel/log.ts';
-import { MINUTE_MS } from '../kernel/units.ts';
+import { KIB, MINUTE_MS } from '../kernel/units.ts';
+import type { EffectHost } from './effect-host.ts';
 import { type ManagedPlayersOptions, managedPlayers } from './managed-players.ts';
 import type { Presence } from './presence.ts';
-import type { EffectHost } from './effect-host.ts';
 import type { ServerNow } from './server-now.ts';
 import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
@@ -15,7 +15,7 @@ export const SAMPLE_MS = 15_000;
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
 /** A status answer is kept for the time the server sleeps; one with more than this (a huge icon) is not worth it. */
-const MAX_STATUS_CHARS = 16 * 1024;
+const MAX_STATUS_CHARS = 16 * KIB;
 
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;

@@ -15,7 +15,7 @@ const MAX_LINE = 64 * KIB;
 const FIRST_WORD_MS = 1_500;
 const QUIET_MS = 450;
 const REPLY_MS = 5_000;
-const MAX_REPLY_CHARS = 64 * 1024;
+const MAX_REPLY_CHARS = 64 * KIB;
 const MAX_BEHIND = MIB;
 
 /**

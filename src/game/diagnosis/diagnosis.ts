@@ -1,5 +1,6 @@
 import type { Failure } from '../../../machines/server-types.ts';
 import type { Exit } from '../../engines/engine.ts';
+import { KIB } from '../../kernel/units.ts';
 import { job } from '../../kernel/workers/job.ts';
 import { DEPENDENCY_RULES } from './dependencies.ts';
 import { exitFindings, unknownFinding } from './exit.ts';
@@ -41,7 +42,7 @@ const MAX_LINES = 2_000;
 /** Of log and report each; a line counts for at most {@link MAX_LINE_CHARS}. */
 const MAX_CHARS = 1_000_000;
 /** So many characters of one log are shown to one rule. A log that holds more of its needles was made to cost time. */
-const MAX_CHARS_OF_RULE = 128 * 1024;
+const MAX_CHARS_OF_RULE = 128 * KIB;
 const MAX_EVIDENCE = 5;
 const MAX_INSIGHTS = 20;
 const MAX_RAW_BYTES = 4_096;

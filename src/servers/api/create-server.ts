@@ -1,6 +1,6 @@
 import { type Operation, operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
-import type { Turns } from '../../kernel/mutex.ts';
+import type { WithKeyLock } from '../../kernel/mutex.ts';
 import { causeOf, ownAccount, requireWholeAccount } from '../../people/caller.ts';
 import { type Creation, createNewServer } from '../creation.ts';
 import type { ServerNow } from '../server-now.ts';
@@ -11,7 +11,7 @@ import type { ServerView } from './view.ts';
 /** What servers are made with. */
 export interface CreationNeeds extends RequestDefaults, Omit<Creation, 'withAccountLock'> {
   accountLimits: RequestDefaults['accountLimits'] & Creation['accountLimits'];
-  inTurn: Turns;
+  withLock: WithKeyLock;
 }
 
 /** What these operations work with. */
@@ -45,7 +45,7 @@ export async function createServerFor(
   const accountId = ownAccount(principal, body.accountId);
   requireWholeAccount(principal);
   const request = complete({ ...body, accountId }, needs);
-  return createNewServer({ ...needs, withAccountLock: needs.inTurn }, request, causeOf(principal));
+  return createNewServer({ ...needs, withAccountLock: needs.withLock }, request, causeOf(principal));
 }
 
 /** Makes a server. */

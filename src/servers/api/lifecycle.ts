@@ -3,6 +3,7 @@ import { int32, message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
 import type { Role } from '../../http/roles.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { causeOf } from '../../people/caller.ts';
 import type { Servers } from '../servers.ts';
 import { Server, ServerParams } from './messages.ts';
@@ -16,8 +17,6 @@ interface Needs {
   serverOperation: ServerOperation;
   servers: Servers;
 }
-
-const MINUTE_MS = 60_000;
 
 interface Words {
   role: Role;
