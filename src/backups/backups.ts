@@ -1,29 +1,22 @@
 import type { Cause, Job } from '../../machines/server-types.ts';
-import type { Engine } from '../engines/engine.ts';
 import { inProgress } from '../jail/change-lock.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { abortable } from '../kernel/timeout.ts';
 import { type Doer, recordDeed } from '../people/audit/audit.ts';
+import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
-import type { Servers } from '../servers/servers.ts';
 import { hasRunSince } from '../servers/transition-rows.ts';
-import type { Store } from '../store/store.ts';
-import type { Archives, Ref } from './archives.ts';
+import type { Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
 import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
-import { getMaintenance } from '../servers/maintenance-rows.ts';
-import type { MaintenanceOptions } from './maintenance.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
 import * as rows from './rows.ts';
 import { type BackupKind, type BackupRow, PREVIOUS, type Retention, emptyBackup } from './rows.ts';
-import { createBackupRun } from './run.ts';
-import type { Saving } from './saving.ts';
+import { type BackupParts, createBackupRun } from './run.ts';
 
 /** On this machine; who comes later is told to come again. */
 const MAX_QUEUED = 100;
@@ -31,18 +24,7 @@ const RETRY_MS = 5_000;
 /** A game that cannot be told anything is tried less and less often, down to this. */
 const MAX_RETRY_MS = 600_000;
 
-export interface BackupsOptions {
-  servers: Servers;
-  store: Store;
-  archives: Archives;
-  saving: Saving;
-  engine: Pick<Engine, 'inspect'>;
-  clock: Clock;
-  log: Log;
-  dataDir: string;
-  publish: (serverId: string, data: object) => void;
-  /** See MaintenanceOptions. */
-  at?: MaintenanceOptions['at'];
+export interface BackupsOptions extends BackupParts {
   /** Servers that have a folder put aside by a restore; the jobs add to it. */
   aside: Set<string>;
 }

@@ -25,7 +25,8 @@ const LOOK_AGAIN_MS = 5_000;
 /** The server did something else meanwhile: what was read may not belong together. */
 const MOVED = new Error('the server was started or stopped while it was archived');
 
-export interface BackupRunOptions {
+/** What backups are made with, one alone or all of them. */
+export interface BackupParts {
   servers: Servers;
   store: Store;
   archives: Archives;
@@ -37,6 +38,9 @@ export interface BackupRunOptions {
   publish: (serverId: string, data: object) => void;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
+}
+
+export interface BackupRunOptions extends BackupParts {
   /** Tells a game to save again, until it has heard. */
   switchOn: (serverId: string) => Promise<void>;
   /** Removes what the new backup makes needless. */

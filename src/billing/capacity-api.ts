@@ -7,7 +7,7 @@ import type { Capacity, CapacityNow } from './capacity.ts';
 /** What these operations work with. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read' | 'reachable'>;
   /** Undefined while this node takes new starts. */
   drain: { now(): object | undefined };
 }

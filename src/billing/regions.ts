@@ -8,7 +8,7 @@ import type { Capacity } from './capacity.ts';
 /** What these operations work with. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read' | 'reachable'>;
   config: { region: string; nodeLabel: string };
   /** Undefined while this node takes new starts. */
   drain: { now(): object | undefined };

@@ -2,6 +2,7 @@ import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
 import type { Checkouts } from '../billing/checkout.ts';
 import { mountCheckout } from '../billing/pages.ts';
+import type { Browsers } from '../http/session-mount.ts';
 import { type StatusPages, mountStatus } from '../joining/pages.ts';
 import type { Machines } from '../operators/machines.ts';
 import { mountMachine } from '../operators/pages/machine.ts';
@@ -15,7 +16,6 @@ import { signInPath } from '../people/next.ts';
 import type { People } from '../people/people.ts';
 import { mountSessions } from '../people/profile-sessions.ts';
 import { mountProfile } from '../people/profile.ts';
-import { findSession } from '../people/sessions.ts';
 import { mountSignIn } from '../people/sign-in.ts';
 import { type SshKeyPages, mountSshKeys } from '../sftp/ssh-keys-pages.ts';
 import { mountAssets } from '../web/assets.ts';
@@ -25,7 +25,7 @@ import { servePages } from '../web/pages.ts';
 import { createServe } from '../web/serve.ts';
 
 /** What all pages together are made of. */
-export interface PagesOptions extends People, StatusPages, DevicePages, SshKeyPages {
+export interface PagesOptions extends People, StatusPages, DevicePages, SshKeyPages, Pick<Browsers, 'findSession'> {
   config: People['config'];
   checkouts: Pick<Checkouts, 'find' | 'settleTest'>;
   machines: Omit<Machines, 'follow'>;
@@ -35,14 +35,10 @@ export interface PagesOptions extends People, StatusPages, DevicePages, SshKeyPa
 
 /** Gives every page its route. They need `servePages` around them. */
 export function mountPages(router: Router, options: PagesOptions): void {
-  const { store, clock, checkouts } = options;
+  const { checkouts } = options;
   mountAssets(router);
   mountStatus(router, options);
-  const serve = createServe(router, {
-    ...options,
-    findSession: (token) => findSession(store, clock, token),
-    signInPath,
-  });
+  const serve = createServe(router, { ...options, signInPath });
   mountHome(serve);
   mountDocs(router, serve, options);
   mountSignIn(serve, options);

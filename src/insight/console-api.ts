@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 interface Needs {
   clock: Clock;
   console: Pick<Console, 'run'>;
-  engine: Pick<Engine, 'inspect' | 'logs' | 'proxyAddresses'>;
+  engine: Pick<Engine, 'proxyAddresses'>;
   joined: (serverId: string) => readonly Joined[];
   rconPassword: (serverId: string) => string | Promise<string>;
   serverOperation: ServerOperation;

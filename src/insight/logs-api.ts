@@ -10,7 +10,7 @@ import { type LogStreams, MAX_TAIL } from './log-streams.ts';
 
 /** What these operations work with. */
 interface Needs {
-  engine: Pick<Engine, 'inspect' | 'logs' | 'proxyAddresses'>;
+  engine: Pick<Engine, 'inspect' | 'logs'>;
   logStreams: LogStreams;
   serverOperation: ServerOperation;
 }

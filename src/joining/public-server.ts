@@ -44,15 +44,14 @@ const DEFAULT_MAX_PLAYERS = 20;
 const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-export type BoardDeps = {
+export interface BoardDeps {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
   config: { publicHost: string };
   playersPort: () => number;
-} & {
   clock: Clock;
-};
+}
 
 export function createPublicBoard(deps: BoardDeps): PublicBoard {
   const { publicStatuses, servers, clock } = deps;

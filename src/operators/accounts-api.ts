@@ -1,40 +1,23 @@
 import { z } from 'zod';
 import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { int32, int64, line, message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
 import { doerOf, recordDeed } from '../people/audit/audit.ts';
-import type { FirstRunFile } from '../people/first-run.ts';
-import type { LoginLimits } from '../people/login-limits.ts';
-import type { Mailer } from '../people/mail/mail.ts';
 import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
-import type { SignUp } from '../people/people.ts';
-import type { Secret } from '../store/secret.ts';
-import type { Store, Tx } from '../store/store.ts';
+import type { People } from '../people/people.ts';
+import type { Tx } from '../store/store.ts';
 
 /** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
+interface Needs extends People {
   accountLimits: AccountLimits;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
   withLock: WithKeyLock;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
-  store: Store;
 }
 
 const DEFAULT_LIMIT = 100;

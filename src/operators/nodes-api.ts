@@ -12,7 +12,7 @@ import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {
-  capacity: Pick<Capacity, 'now' | 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read' | 'reachable'>;
   clock: Clock;
   config: { nodeLabel: string; region: string; maxServersPerAccount: number };
   drain: NodeDrain;

@@ -27,7 +27,7 @@ interface Needs {
   log: Log;
   rconPassword: (serverId: string) => string | Promise<string>;
   servers: Servers;
-  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
+  sftp: Pick<Sftp, 'cut'>;
   suspensions: Suspensions;
 }
 

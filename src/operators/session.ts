@@ -1,12 +1,8 @@
 import type { FindBrowser } from '../http/auth.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
 import { sessionToken } from '../http/session-cookie.ts';
-import { CSRF_HEADER } from '../http/session-mount.ts';
-import type { Clock } from '../kernel/clock.ts';
+import { type Browsers, CSRF_HEADER } from '../http/session-mount.ts';
 import { StatusError } from '../kernel/status.ts';
-import { findSession } from '../people/sessions.ts';
-import type { Secret } from '../store/secret.ts';
-import type { Store } from '../store/store.ts';
 
 /**
  * An operator's browser as a credential: its session cookie, and with every change the CSRF token that only pages of ours
@@ -14,20 +10,14 @@ import type { Store } from '../store/store.ts';
  */
 export function createFindBrowser({
   config,
-  store,
-  clock,
+  findSession,
   secret,
-}: {
-  config: { baseUrl: string };
-  store: Store;
-  clock: Clock;
-  secret: Secret;
-}): FindBrowser {
+}: Pick<Browsers, 'config' | 'findSession' | 'secret'>): FindBrowser {
   return async function findBrowser(headers, { method }) {
     const token = sessionToken(config.baseUrl, headers.cookie);
     if (token === undefined) return undefined;
     refuseCrossSite(method.toUpperCase(), headers, config.baseUrl);
-    const principal = await findSession(store, clock, token);
+    const principal = await findSession(token);
     if (!principal) throw new StatusError('UNAUTHENTICATED', 'SESSION_REQUIRED', 'Sign in first.');
     if (method !== 'get') checkCsrfToken(secret, principal.sessionId, String(headers[CSRF_HEADER] ?? ''));
     return principal;

@@ -1,39 +1,17 @@
 import { z } from 'zod';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { csrfToken } from '../http/csrf.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { CSRF_HEADER } from '../http/session-mount.ts';
 import { type Browser, type SessionOperation, sessionOperation } from '../http/session-operation.ts';
-import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
-import type { Log } from '../kernel/log.ts';
-import type { Secret } from '../store/secret.ts';
-import type { Store, Tx } from '../store/store.ts';
-import type { FirstRunFile } from './first-run.ts';
 import { provePassword } from './fresh-password.ts';
-import type { LoginLimits } from './login-limits.ts';
-import type { Mailer } from './mail/mail.ts';
 import { requestSignUp } from './mail/sign-up-links.ts';
 import { resendVerification, verifyEmail } from './mail/verification.ts';
 import { Email, NewPassword, Password } from './people-fields.ts';
-import type { SignUp } from './people.ts';
+import type { People } from './people.ts';
 import { endSession } from './sessions.ts';
 import { type SignedIn, changePassword, signIn, signUp } from './users.ts';
-
-/** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
-  store: Store;
-}
 
 const Me = z
   .object({
@@ -46,7 +24,7 @@ const Me = z
   })
   .meta({ id: 'Me' });
 
-const getMe = ({ secret }: Needs) =>
+const getMe = ({ secret }: People) =>
   sessionOperation({
     id: 'GetMe',
     method: 'get',
@@ -57,7 +35,7 @@ const getMe = ({ secret }: Needs) =>
     run: async ({ principal }) => ({ ...principal, csrfToken: csrfToken(secret, principal.sessionId) }),
   });
 
-const signUpOperation = (needs: Needs) =>
+const signUpOperation = (people: People) =>
   sessionOperation({
     signedIn: false,
     id: 'SignUp',
@@ -74,10 +52,10 @@ const signUpOperation = (needs: Needs) =>
       invitation: text(512).optional().describe('The token of the link, where one is needed.'),
     }).meta({ id: 'SignUpRequest' }),
     reply: Me,
-    run: async ({ body, browser }) => enter(await signUp(needs, body, browser), browser, needs),
+    run: async ({ body, browser }) => enter(await signUp(people, body, browser), browser, people),
   });
 
-const requestSignUpOperation = (needs: Needs) =>
+const requestSignUpOperation = (people: People) =>
   sessionOperation({
     signedIn: false,
     id: 'RequestSignUp',
@@ -91,12 +69,12 @@ const requestSignUpOperation = (needs: Needs) =>
     body: message({ email: Email }).meta({ id: 'RequestSignUpRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await requestSignUp(needs, body.email, browser);
+      await requestSignUp(people, body.email, browser);
       return {};
     },
   });
 
-const signInOperation = (needs: Needs) =>
+const signInOperation = (people: People) =>
   sessionOperation({
     signedIn: false,
     id: 'SignIn',
@@ -106,10 +84,10 @@ const signInOperation = (needs: Needs) =>
     description: 'Opens a session, kept by the browser as a cookie. Tries are slowed down, never locked out.',
     body: message({ email: Email, password: Password }).meta({ id: 'SignInRequest' }),
     reply: Me,
-    run: async ({ body, browser }) => enter(await signIn(needs, body, browser), browser, needs),
+    run: async ({ body, browser }) => enter(await signIn(people, body, browser), browser, people),
   });
 
-const signOut = (needs: Needs) =>
+const signOut = (people: People) =>
   sessionOperation({
     id: 'SignOut',
     method: 'post',
@@ -118,13 +96,13 @@ const signOut = (needs: Needs) =>
     description: 'Ends this session.',
     reply: Nothing,
     async run({ principal, browser }) {
-      await endSession(needs, principal, principal.sessionId);
+      await endSession(people, principal, principal.sessionId);
       browser.keepSession(null);
       return {};
     },
   });
 
-const changePasswordOperation = (needs: Needs) =>
+const changePasswordOperation = (people: People) =>
   sessionOperation({
     id: 'ChangePassword',
     method: 'post',
@@ -134,12 +112,12 @@ const changePasswordOperation = (needs: Needs) =>
     body: message({ current: Password, replacement: NewPassword }).meta({ id: 'ChangePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
-      await changePassword(needs, principal, body, browser);
+      await changePassword(people, principal, body, browser);
       return {};
     },
   });
 
-const provePasswordOperation = (needs: Needs) =>
+const provePasswordOperation = (people: People) =>
   sessionOperation({
     id: 'ProvePassword',
     method: 'post',
@@ -151,12 +129,12 @@ const provePasswordOperation = (needs: Needs) =>
     body: message({ password: Password }).meta({ id: 'ProvePasswordRequest' }),
     reply: Nothing,
     async run({ principal, body, browser }) {
-      await provePassword(needs, principal, body.password, browser);
+      await provePassword(people, principal, body.password, browser);
       return {};
     },
   });
 
-const sendVerification = (needs: Needs) =>
+const sendVerification = (people: People) =>
   sessionOperation({
     id: 'SendVerification',
     method: 'post',
@@ -165,12 +143,12 @@ const sendVerification = (needs: Needs) =>
     description: 'Another letter with a link that verifies the address; nothing where it is verified.',
     reply: Nothing,
     async run({ principal }) {
-      await resendVerification(needs, principal);
+      await resendVerification(people, principal);
       return {};
     },
   });
 
-const verifyEmailOperation = (needs: Needs) =>
+const verifyEmailOperation = (people: People) =>
   sessionOperation({
     signedIn: false,
     id: 'VerifyEmail',
@@ -181,26 +159,26 @@ const verifyEmailOperation = (needs: Needs) =>
     body: message({ token: text(128) }).meta({ id: 'VerifyEmailRequest' }),
     reply: Nothing,
     async run({ body, browser }) {
-      await verifyEmail(needs, body.token, browser);
+      await verifyEmail(people, body.token, browser);
       return {};
     },
   });
 
-function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: Needs): z.input<typeof Me> {
+function enter({ user, token, device }: SignedIn, browser: Browser, { secret }: People): z.input<typeof Me> {
   browser.keepSession(token);
   browser.keepDevice(device);
   const { id: userId, accountId, email, emailVerified, operator } = user;
   return { userId, accountId, email, emailVerified, operator, csrfToken: csrfToken(secret, hashToken(token)) };
 }
 
-export const signInOperations = (needs: Needs): readonly SessionOperation[] => [
-  getMe(needs),
-  requestSignUpOperation(needs),
-  signUpOperation(needs),
-  signInOperation(needs),
-  signOut(needs),
-  changePasswordOperation(needs),
-  provePasswordOperation(needs),
-  sendVerification(needs),
-  verifyEmailOperation(needs),
+export const signInOperations = (people: People): readonly SessionOperation[] => [
+  getMe(people),
+  requestSignUpOperation(people),
+  signUpOperation(people),
+  signInOperation(people),
+  signOut(people),
+  changePasswordOperation(people),
+  provePasswordOperation(people),
+  sendVerification(people),
+  verifyEmailOperation(people),
 ];

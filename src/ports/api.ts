@@ -15,7 +15,7 @@ interface Needs {
   serverView: ServerView;
   clock: Clock;
   serverOperation: ServerOperation;
-  serverPorts: Pick<ServerPorts, 'of' | 'add' | 'remove'>;
+  serverPorts: Pick<ServerPorts, 'add' | 'remove'>;
 }
 
 const of = { scope: 'servers:write', role: 'member', tag: 'control', params: ServerParams } as const;

@@ -19,7 +19,7 @@ interface Needs {
   config: { publicHost: string };
   serverOperation: ServerOperation;
   servers: Servers;
-  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
+  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut'>;
   store: Store;
 }
 

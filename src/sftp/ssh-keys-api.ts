@@ -1,33 +1,14 @@
 import { z } from 'zod';
-import type { AccessChanges } from '../http/access-changes.ts';
 import { line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type SessionOperation, sessionOperation } from '../http/session-operation.ts';
-import type { Clock } from '../kernel/clock.ts';
-import type { Log } from '../kernel/log.ts';
-import type { FirstRunFile } from '../people/first-run.ts';
-import type { LoginLimits } from '../people/login-limits.ts';
-import type { Mailer } from '../people/mail/mail.ts';
-import type { SignUp } from '../people/people.ts';
-import type { Secret } from '../store/secret.ts';
-import type { Store, Tx } from '../store/store.ts';
-import type { Sftp } from './sftp.ts';
+import type { People } from '../people/people.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
-import { SSH_KEY_CHARS, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
+import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
 /** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
-  sftp: Pick<Sftp, 'port' | 'fingerprint' | 'sessions' | 'cut' | 'cutKey'>;
-  store: Store;
+interface Needs extends People {
+  sftp: SshSessions;
 }
 
 const SshKey = z

@@ -63,7 +63,7 @@ test('D-01 a server is deleted while MariaDB is down: it is gone at once, its da
   await until(async () => (await orphans()).some(({ kind, id }) => kind === 'database' && id === first.dbName));
   // The next one of its name has nothing of it.
   await until(() =>
-    service.create('castle', '1.21.4').then(
+    service.create('castle', '1.21.4', { id: 'castle' }).then(
       () => true,
       () => false,
     ),

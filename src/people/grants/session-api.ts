@@ -1,37 +1,19 @@
 import { z } from 'zod';
-import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
 import { type Browser, type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Secret } from '../../store/secret.ts';
-import type { Store, Tx } from '../../store/store.ts';
-import type { FirstRunFile } from '../first-run.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
-import type { LoginLimits } from '../login-limits.ts';
-import type { Mailer } from '../mail/mail.ts';
 import { noticeNewKey } from '../mail/notices.ts';
-import type { People, SignUp } from '../people.ts';
+import type { People } from '../people.ts';
 import { grantNotFound } from './actors.ts';
 import type { ConsentRequest, Grants } from './grants.ts';
 import type { GuessLimit } from './user-codes.ts';
 
 /** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
+interface Needs extends People {
   grants: Pick<Grants, 'find' | 'approve' | 'deny'>;
   guessLimit: GuessLimit;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
-  store: Store;
 }
 
 const UserCode = message({ userCode: text(64).min(1, 'is required') });

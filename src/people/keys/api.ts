@@ -1,34 +1,12 @@
 import { z } from 'zod';
-import type { AccessChanges } from '../../http/access-changes.ts';
 import { invalidFields } from '../../http/errors.ts';
 import { ServerId, line, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { KEY_SCOPES } from '../../http/scopes.ts';
 import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { Secret } from '../../store/secret.ts';
-import type { Store, Tx } from '../../store/store.ts';
-import type { FirstRunFile } from '../first-run.ts';
-import type { LoginLimits } from '../login-limits.ts';
-import type { Mailer } from '../mail/mail.ts';
-import type { SignUp } from '../people.ts';
+import type { People } from '../people.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
 import type { ApiKeyRow } from './rows.ts';
-
-/** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
-  store: Store;
-}
 
 const MOST_SERVERS = 100;
 
@@ -46,7 +24,7 @@ const Key = z
   })
   .meta({ id: 'Key' });
 
-const listKeys = ({ store }: Needs) =>
+const listKeys = ({ store }: People) =>
   sessionOperation({
     id: 'ListKeys',
     method: 'get',
@@ -58,7 +36,7 @@ const listKeys = ({ store }: Needs) =>
     run: async ({ principal }) => ({ keys: (await keysOf(store, principal)).map(keyView) }),
   });
 
-const mintKeyOperation = (needs: Needs) =>
+const mintKeyOperation = (people: People) =>
   sessionOperation({
     id: 'MintKey',
     method: 'post',
@@ -92,15 +70,15 @@ const mintKeyOperation = (needs: Needs) =>
       .meta({ id: 'MintKeyResponse' }),
     async run({ principal, body }) {
       const { name, scopes, expiresAt = null, serverIds = null } = body;
-      if (expiresAt !== null && expiresAt <= needs.clock.now()) {
+      if (expiresAt !== null && expiresAt <= people.clock.now()) {
         throw invalidFields([{ field: 'expiresAt', description: 'must be in the future' }]);
       }
-      const { key, row } = await mintOwnKey(needs, principal, { name, scopes, expiresAt, serverIds });
+      const { key, row } = await mintOwnKey(people, principal, { name, scopes, expiresAt, serverIds });
       return { key: keyView(row), apiKey: key };
     },
   });
 
-const revokeKeyOperation = (needs: Needs) =>
+const revokeKeyOperation = (people: People) =>
   sessionOperation({
     id: 'RevokeKey',
     method: 'post',
@@ -110,7 +88,7 @@ const revokeKeyOperation = (needs: Needs) =>
     body: message({ keyId: text(64).min(1, 'is required') }).meta({ id: 'RevokeKeyRequest' }),
     reply: Nothing,
     async run({ principal, body }) {
-      await revokeOwnKey(needs, principal, body.keyId);
+      await revokeOwnKey(people, principal, body.keyId);
       return {};
     },
   });
@@ -119,8 +97,8 @@ function keyView({ id, serverIds, ...row }: ApiKeyRow): z.input<typeof Key> {
   return { ...row, keyId: id, prefix: 'dmk_', serverIds: serverIds ?? [] };
 }
 
-export const keyOperations = (needs: Needs): readonly SessionOperation[] => [
-  listKeys(needs),
-  mintKeyOperation(needs),
-  revokeKeyOperation(needs),
+export const keyOperations = (people: People): readonly SessionOperation[] => [
+  listKeys(people),
+  mintKeyOperation(people),
+  revokeKeyOperation(people),
 ];

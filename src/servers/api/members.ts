@@ -1,35 +1,17 @@
 import { z } from 'zod';
-import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { Operation } from '../../http/operation.ts';
-import type { Clock } from '../../kernel/clock.ts';
-import type { Log } from '../../kernel/log.ts';
-import type { FirstRunFile } from '../../people/first-run.ts';
-import type { LoginLimits } from '../../people/login-limits.ts';
-import type { Mailer } from '../../people/mail/mail.ts';
 import { inviteMember as invite, membersOf, removeMember as remove, setRole } from '../../people/members/members.ts';
 import type { MemberRow } from '../../people/members/rows.ts';
 import { Email, MemberId, MemberRole } from '../../people/people-fields.ts';
-import type { SignUp } from '../../people/people.ts';
-import type { Secret } from '../../store/secret.ts';
-import type { Store, Tx } from '../../store/store.ts';
+import type { People } from '../../people/people.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
 
 /** What these operations work with. */
-interface Needs {
-  accessChanges: AccessChanges;
-  clock: Clock;
-  config: { baseUrl: string; signup: SignUp };
-  firstRunFile?: FirstRunFile;
-  log: Log;
-  loginLimits: LoginLimits;
-  mailer: Mailer;
-  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
-  secret: Secret;
+interface Needs extends People {
   serverOperation: ServerOperation;
-  store: Store;
 }
 
 const Member = z
