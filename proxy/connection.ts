@@ -7,7 +7,7 @@ import { join } from './join.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from './legacy.ts';
 import type { Route } from './ports.ts';
 import { TEXTS } from './texts.ts';
-import { Visit } from './visit.ts';
+import { ClientConnection } from './client-connection.ts';
 
 /** The host that a client means who names none, as those before 1.6 did: there may be a server that needs no name. */
 const THIS_MACHINE = 'localhost';
@@ -16,55 +16,65 @@ const THIS_MACHINE = 'localhost';
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed or
  * somebody else's (a pipe's, or a last message's). Never rejects. A socket that is not served gets no byte.
  */
-export async function serve(socket: Socket, context: Context, visits: Set<Visit>): Promise<void> {
+export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
   socket.on('error', () => undefined);
   // Reset before it was accepted: it has no address any more.
   if (!socket.remoteAddress) {
     socket.destroy();
     return;
   }
-  const visit = new Visit(socket, context.timings, context.elapsed);
-  const leave = context.gate.enter(visit.ip);
+  const connection = new ClientConnection(socket, context.timings, context.elapsed);
+  const leave = context.limiter.enter(connection.ip);
   if (!leave) {
     socket.destroy();
     return;
   }
-  enroll(visit, leave, context, visits);
+  enroll(connection, leave, context, connections);
   try {
-    const opening = await visit.inbox.take(readOpening);
-    if (opening.kind === 'legacyPing') return await answerLegacyPing(visit, context);
-    if (opening.kind === 'legacyLogin') return await answerLegacyLogin(visit, context);
+    const opening = await connection.inbox.take(readOpening);
+    if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
+    if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
     const host = lookupKey(opening.serverAddress);
     const route = context.routes.lookup(host);
     if (!route) throw new Error('unknown host');
-    if (opening.intent === 'status') await answerStatus(visit, opening, host, context);
-    else await join(visit, opening, host, context);
+    if (opening.intent === 'status') await answerStatus(connection, opening, host, context);
+    else await join(connection, opening, host, context);
   } catch (error) {
     context.log.debug(
-      { ip: visit.ip, reason: error instanceof Error ? error.message : String(error) },
+      { ip: connection.ip, reason: error instanceof Error ? error.message : String(error) },
       'socket closed',
     );
     socket.destroy();
   }
 }
 
-function enroll(visit: Visit, leave: () => void, { counters, deadlines }: Context, visits: Set<Visit>): void {
+function enroll(
+  connection: ClientConnection,
+  leave: () => void,
+  { counters, deadlines }: Context,
+  connections: Set<ClientConnection>,
+): void {
   counters.accepted++;
   counters.unrouted++;
-  visits.add(visit);
-  deadlines.add(visit);
-  visit.onceOver(() => {
+  connections.add(connection);
+  deadlines.add(connection);
+  connection.onceOver(() => {
     counters.unrouted--;
-    visits.delete(visit);
-    deadlines.delete(visit);
+    connections.delete(connection);
+    deadlines.delete(connection);
     leave();
   });
 }
 
-async function answerStatus(visit: Visit, handshake: Handshake, host: string, context: Context): Promise<void> {
-  const { socket, inbox } = visit;
-  visit.allow(context.timings.statusMs);
-  if (!context.gate.status(visit.ip)) throw new Error('too many status requests');
+async function answerStatus(
+  connection: ClientConnection,
+  handshake: Handshake,
+  host: string,
+  context: Context,
+): Promise<void> {
+  const { socket, inbox } = connection;
+  connection.allow(context.timings.statusMs);
+  if (!context.limiter.status(connection.ip)) throw new Error('too many status requests');
   for (let packets = 0; packets < 2; packets++) {
     const packet = await inbox.take(readStatusPacket);
     if (packet.kind === 'ping') {
@@ -81,27 +91,27 @@ async function answerStatus(visit: Visit, handshake: Handshake, host: string, co
   throw new Error('status asked for twice');
 }
 
-async function answerLegacyPing(visit: Visit, context: Context): Promise<void> {
-  let ping = readLegacyPing(visit.inbox.bytes);
-  await visit.inbox.take((bytes) => {
+async function answerLegacyPing(connection: ClientConnection, context: Context): Promise<void> {
+  let ping = readLegacyPing(connection.inbox.bytes);
+  await connection.inbox.take((bytes) => {
     ping = readLegacyPing(bytes);
     return ping.complete ? { value: ping, size: bytes.length } : undefined;
   }, context.timings.legacyTailMs);
-  if (!context.gate.status(visit.ip)) throw new Error('too many status requests');
+  if (!context.limiter.status(connection.ip)) throw new Error('too many status requests');
   if (ping.serverAddress === null && !context.routes.lookup(THIS_MACHINE)) {
     const nowhere = { motd: TEXTS.anywhere, versionName: '', online: 0, max: 0 };
-    visit.sendAndClose(encodeLegacyStatus(ping.form, nowhere));
+    connection.sendAndClose(encodeLegacyStatus(ping.form, nowhere));
     return;
   }
   const { route, host } = find(ping.serverAddress ?? THIS_MACHINE, context);
-  visit.sendAndClose(encodeLegacyStatus(ping.form, await context.statuses.legacy(route, host)));
+  connection.sendAndClose(encodeLegacyStatus(ping.form, await context.statuses.legacy(route, host)));
   context.counters.statusAnswers++;
 }
 
-async function answerLegacyLogin(visit: Visit, context: Context): Promise<void> {
-  const { serverAddress } = await visit.inbox.take(readLegacyLogin);
+async function answerLegacyLogin(connection: ClientConnection, context: Context): Promise<void> {
+  const { serverAddress } = await connection.inbox.take(readLegacyLogin);
   if (serverAddress !== null) find(serverAddress, context);
-  visit.sendAndClose(encodeLegacyKick(TEXTS.outdated));
+  connection.sendAndClose(encodeLegacyKick(TEXTS.outdated));
 }
 
 function find(serverAddress: string, { routes }: Context): { route: Route; host: string } {

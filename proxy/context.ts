@@ -1,10 +1,10 @@
 import type { Accounts } from './accounts.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { Gate } from './limits.ts';
+import type { Limiter } from './limits.ts';
 import type { Pipe } from './pipe.ts';
 import type { Log, Player, Routes, Wake } from './ports.ts';
 import type { Limits, Timings } from './settings.ts';
-import type { StatusBoard } from './status.ts';
+import type { StatusResponder } from './status.ts';
 
 /** Why a join was not served. */
 export type KickRule =
@@ -42,10 +42,10 @@ export interface Context {
   now: () => number;
   /** Monotonic ms. */
   elapsed: () => number;
-  gate: Gate;
+  limiter: Limiter;
   accounts: Accounts;
   deadlines: Deadlines;
-  statuses: StatusBoard;
+  statuses: StatusResponder;
   counters: Counters;
   /** Aborted when the proxy closes. */
   closing: AbortSignal;

@@ -5,7 +5,7 @@ import { PeerGone } from './inbox.ts';
 import { Kick } from './kick.ts';
 import type { Release } from './limits.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
-import type { Visit } from './visit.ts';
+import type { ClientConnection } from './client-connection.ts';
 
 export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
 
@@ -14,7 +14,7 @@ export const LEGAL_NAME = /^[A-Za-z0-9_]{1,16}$/;
  * Whatever is awaited through it then rejects with the reason: Kick, PeerGone or ProtocolError.
  */
 export class Hold {
-  readonly #visit: Visit;
+  readonly #connection: ClientConnection;
   readonly #player: Player;
   readonly #context: Context;
   readonly #beats: Beats;
@@ -23,11 +23,11 @@ export class Hold {
   readonly #timers: NodeJS.Timeout[] = [];
   #release: Release | undefined;
 
-  constructor(visit: Visit, player: Player, context: Context) {
-    this.#visit = visit;
+  constructor(connection: ClientConnection, player: Player, context: Context) {
+    this.#connection = connection;
     this.#player = player;
     this.#context = context;
-    const { socket, inbox } = visit;
+    const { socket, inbox } = connection;
     const { timings } = context;
     this.#beats = new Beats({ socket, inbox, protocol: player.protocol, timings, onGone: this.#leave });
     context.closing.addEventListener('abort', this.#onClosing);
@@ -41,9 +41,9 @@ export class Hold {
 
   /** Asks the service, once the player has shown that it can wait, and waits for the game. */
   async wake(route: Route): Promise<Address> {
-    const { gate, timings, wake, counters } = this.#context;
+    const { limiter, timings, wake, counters } = this.#context;
     if (!LEGAL_NAME.test(this.#player.name)) throw new Kick('badName');
-    this.#release = gate.hold(this.#visit.ip, route.serverId);
+    this.#release = limiter.hold(this.#connection.ip, route.serverId);
     if (!this.#release) throw new Kick('busy');
     counters.held++;
     this.#timers.push(setTimeout(() => this.#leave(new Kick('tooLong')), timings.maxHoldMs));

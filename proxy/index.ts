@@ -4,12 +4,12 @@ import { Accounts } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
-import { Gate } from './limits.ts';
+import { Limiter } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
-import { StatusBoard } from './status.ts';
-import type { Visit } from './visit.ts';
+import { StatusResponder } from './status.ts';
+import type { ClientConnection } from './client-connection.ts';
 
 export interface ProxyOptions {
   routes: Routes;
@@ -62,13 +62,13 @@ export function createProxy(options: ProxyOptions): Proxy {
   const timings = { ...DEFAULT_TIMINGS, ...options.timings };
   const { routes, wake, log } = options;
   const closing = new AbortController();
-  const visits = new Set<Visit>();
+  const connections = new Set<ClientConnection>();
   const servers = new Set<Server>();
   const pipes = new Pipes({ presence: options.presence, now: elapsed });
-  const gate = new Gate(limits, elapsed);
+  const limiter = new Limiter(limits, elapsed);
   const counters = noCounts();
   const alsoEach = (): void => {
-    gate.sweep();
+    limiter.sweep();
     pipes.sweep();
   };
   const deadlines = new Deadlines({ now: elapsed, sweepMs: timings.sweepMs, alsoEach });
@@ -80,11 +80,11 @@ export function createProxy(options: ProxyOptions): Proxy {
     timings,
     now: options.now ?? Date.now,
     elapsed,
-    gate,
+    limiter,
     accounts: new Accounts({ url: options.sessionServerUrl, timings, now: elapsed }),
     deadlines,
     counters,
-    statuses: new StatusBoard(timings, elapsed),
+    statuses: new StatusResponder(timings, elapsed),
     closing: closing.signal,
     keep: (serverId, player, pipe) => pipes.add(serverId, player, pipe),
   };
@@ -93,7 +93,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     async listen(host, port) {
       closing.signal.throwIfAborted();
       // Half-open, so that a client which ends its side early still gets what is under way to it.
-      const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, visits));
+      const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, connections));
       await open(server, host, port);
       server.on('error', (err) => log.warn({ err }, 'listener failed'));
       servers.add(server);
@@ -105,7 +105,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       const closed = [...servers].map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
       servers.clear();
       closing.abort();
-      for (const visit of visits) if (!visit.joining) visit.expire();
+      for (const connection of connections) if (!connection.joining) connection.expire();
       await pipes.drain(drainMs);
       await Promise.all(closed);
       deadlines.close();

@@ -6,7 +6,7 @@ import { Kick, disconnectFrame } from './kick.ts';
 import { pipe } from './pipe.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import { verify } from './verify.ts';
-import type { Visit } from './visit.ts';
+import type { ClientConnection } from './client-connection.ts';
 
 /** Kicks that scanners cause all day. */
 const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
@@ -16,30 +16,35 @@ const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
  * joins client and game with the client's own bytes. A player who cannot get in is told why. Rejects with PeerGone or
  * ProtocolError where there is nobody to tell.
  */
-export async function join(visit: Visit, handshake: Handshake, host: string, context: Context): Promise<void> {
-  const { log, gate, counters, timings } = context;
+export async function join(
+  connection: ClientConnection,
+  handshake: Handshake,
+  host: string,
+  context: Context,
+): Promise<void> {
+  const { log, limiter, counters, timings } = context;
   const { protocol } = handshake;
-  const login = await visit.inbox.take((bytes) => readLoginStart(bytes, protocol));
-  visit.allow(Infinity);
-  visit.joining = true;
-  const player: Player = { name: login.name, uuid: login.uuid, ip: visit.ip, protocol };
+  const login = await connection.inbox.take((bytes) => readLoginStart(bytes, protocol));
+  connection.allow(Infinity);
+  connection.joining = true;
+  const player: Player = { name: login.name, uuid: login.uuid, ip: connection.ip, protocol };
   if (context.accounts.knows(player)) player.verified = true;
-  const hold = new Hold(visit, player, context);
+  const hold = new Hold(connection, player, context);
   let served = false;
   try {
-    if (!gate.login(visit.ip)) throw new Kick('tooFast');
+    if (!limiter.login(connection.ip)) throw new Kick('tooFast');
     if (context.routes.lookup(host)?.verifies && !player.verified) {
-      await verifyOnce(visit, player, { handshake, host }, context);
+      await verifyOnce(connection, player, { handshake, host }, context);
       return;
     }
     const opening = Buffer.concat([asLogin(handshake), login.raw]);
     const { game, serverId } = await handOver(hold, { host, opening, player }, context);
-    const { rest, ended } = visit.inbox.release();
-    visit.over();
+    const { rest, ended } = connection.inbox.release();
+    connection.over();
     context.keep(
       serverId,
       player,
-      pipe(visit.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
+      pipe(connection.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
     );
     served = true;
     counters.joins++;
@@ -49,7 +54,7 @@ export async function join(visit: Visit, handshake: Handshake, host: string, con
     counters.kicks[error.rule]++;
     const level = NOISE.has(error.rule) ? 'debug' : 'info';
     log[level]({ host, player: player.name, protocol, rule: error.rule, err: error.cause }, 'join not served');
-    visit.sendAndClose(disconnectFrame(error.text, protocol));
+    connection.sendAndClose(disconnectFrame(error.text, protocol));
   } finally {
     hold.end(served);
   }
@@ -87,15 +92,20 @@ async function handOver(
 }
 
 /** A place to be held is a place to be checked: so many of an address, and of a server, at once. */
-async function verifyOnce(visit: Visit, player: Player, way: Parameters<typeof verify>[2], context: Context) {
+async function verifyOnce(
+  connection: ClientConnection,
+  player: Player,
+  way: Parameters<typeof verify>[2],
+  context: Context,
+) {
   if (!LEGAL_NAME.test(player.name)) throw new Kick('badName');
   const serverId = context.routes.lookup(way.host)?.serverId ?? '';
-  const release = context.gate.hold(visit.ip, serverId);
+  const release = context.limiter.hold(connection.ip, serverId);
   if (!release) throw new Kick('busy');
-  const onClosing = (): void => void visit.socket.destroy();
+  const onClosing = (): void => void connection.socket.destroy();
   context.closing.addEventListener('abort', onClosing, { once: true });
   try {
-    await verify(visit, player, way, context);
+    await verify(connection, player, way, context);
   } finally {
     context.closing.removeEventListener('abort', onClosing);
     release();

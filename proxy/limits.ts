@@ -17,7 +17,7 @@ const MAX_BUCKETS = 65_536;
  * What each address and each network may do. There is no bucket that all share, so that nobody can lock others out;
  * only `unrouted` and `holdsPerServer` bound the whole.
  */
-export class Gate {
+export class Limiter {
   readonly #limits: Limits;
   readonly #now: () => number;
   readonly #exempt: BlockList;

@@ -19,7 +19,7 @@ const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
 const KEPT_FIELDS = ['enforcesSecureChat', 'previewsChat', 'favicon', 'modinfo', 'forgeData'] as const;
 
 /** Answers status requests (protocol: Server List Ping). */
-export class StatusBoard {
+export class StatusResponder {
   readonly #timings: Timings;
   readonly #live: LiveStatus;
   readonly #frames = new WeakMap<Route, Map<number, Buffer>>();
@@ -33,7 +33,7 @@ export class StatusBoard {
   /** The response frame for a client of `protocol` that asked by the name `host`. Never rejects. */
   async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
     const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
-    return live ? encodeFrame(0, encodeString(live.raw)) : this.#restingFrame(route, protocol);
+    return live ? encodeFrame(0, encodeString(live.raw)) : this.#asleepFrame(route, protocol);
   }
 
   /** The same for clients before 1.7. Never rejects. */
@@ -60,12 +60,12 @@ export class StatusBoard {
     return this.#live.get(key, () => pingStatus(address, { protocol, host, timeoutMs: this.#timings.pingMs }));
   }
 
-  #restingFrame(route: Route, protocol: number): Buffer {
+  #asleepFrame(route: Route, protocol: number): Buffer {
     const frames = this.#frames.get(route) ?? new Map<number, Buffer>();
     this.#frames.set(route, frames);
     const known = frames.get(protocol);
     if (known) return known;
-    const frame = encodeFrame(0, encodeString(restingStatus(route, protocol)));
+    const frame = encodeFrame(0, encodeString(asleepStatus(route, protocol)));
     if (frames.size >= MAX_FRAMES) frames.clear();
     frames.set(protocol, frame);
     return frame;
@@ -79,7 +79,7 @@ const LEGACY_PROTOCOL = 47;
  * The status JSON of a server whose game does not answer: what it last said of itself, without players, under a line
  * on its state. The client's own protocol is echoed, since a mismatch would show the version in red in place of it.
  */
-export function restingStatus(route: Route, protocol: number): string {
+export function asleepStatus(route: Route, protocol: number): string {
   const last = lastStatusOf(route);
   const fields: [string, unknown][] = [
     [

@@ -6,7 +6,7 @@ import { type Handshake, PROTOCOL } from './handshake.ts';
 import { PeerGone } from './inbox.ts';
 import { Kick, disconnectFrame } from './kick.ts';
 import type { Player } from './ports.ts';
-import type { Visit } from './visit.ts';
+import type { ClientConnection } from './client-connection.ts';
 
 /** Secret and token, each 128 bytes under the key, with their lengths; a signature of some clients is longer. */
 const RESPONSE_BYTES = 1024;
@@ -23,7 +23,7 @@ const NEWEST = 777;
  * on one connection. A player who does not come back has cost no more than this. Rejects with Kick, PeerGone or ProtocolError.
  */
 export async function verify(
-  visit: Visit,
+  connection: ClientConnection,
   player: Player,
   { handshake, host }: { handshake: Handshake; host: string },
   context: Context,
@@ -32,7 +32,7 @@ export async function verify(
   const { protocol } = player;
   if (protocol < PROTOCOL.V1_8) throw new Kick('unverified');
   const key = await accounts.key();
-  const secret = await exchange(visit, protocol, key, context.timings.verifyMs);
+  const secret = await exchange(connection, protocol, key, context.timings.verifyMs);
   const cipher = createCipheriv('aes-128-cfb8', secret, secret);
   let isVerified = false;
   try {
@@ -45,23 +45,28 @@ export async function verify(
   log.info({ host, player: player.name, protocol, rule }, 'account checked');
   if (isVerified) accounts.remember(player);
   if (!isVerified || protocol < PROTOCOL.V1_20_5 || protocol > NEWEST || player.uuid === null) {
-    visit.sendAndClose(cipher.update(disconnectFrame(new Kick(rule).text, protocol)));
+    connection.sendAndClose(cipher.update(disconnectFrame(new Kick(rule).text, protocol)));
     return;
   }
-  visit.socket.write(cipher.update(loginSuccess(player.uuid, player.name, protocol)));
-  await acknowledged(visit, secret, context.timings.verifyMs);
+  connection.socket.write(cipher.update(loginSuccess(player.uuid, player.name, protocol)));
+  await acknowledged(connection, secret, context.timings.verifyMs);
   const target = [encodeString(host), encodeVarInt(handshake.serverPort)];
-  visit.sendAndAwaitEnd(cipher.update(encodeFrame(TRANSFER, ...target)));
+  connection.sendAndAwaitEnd(cipher.update(encodeFrame(TRANSFER, ...target)));
 }
 
 /** Asks for a secret and gives it. */
-async function exchange(visit: Visit, protocol: number, { der, privateKey }: ServerKey, withinMs: number) {
+async function exchange(
+  connection: ClientConnection,
+  protocol: number,
+  { der, privateKey }: ServerKey,
+  withinMs: number,
+) {
   const token = randomBytes(TOKEN_BYTES);
   const fields = [encodeString(''), ...[der, token].flatMap((bytes) => [encodeVarInt(bytes.length), bytes])];
   // "Authenticate": the client is to tell the session service.
   if (protocol >= PROTOCOL.V1_20_5) fields.push(Buffer.from([1]));
-  visit.socket.write(encodeFrame(0x01, ...fields));
-  const body = await visit.inbox.take((bytes) => readFrame(bytes, RESPONSE_BYTES), withinMs);
+  connection.socket.write(encodeFrame(0x01, ...fields));
+  const body = await connection.inbox.take((bytes) => readFrame(bytes, RESPONSE_BYTES), withinMs);
   if (!body) throw new PeerGone();
   const response = readResponse(body, protocol);
   const decrypt = (bytes: Buffer): Buffer =>
@@ -96,7 +101,7 @@ function loginSuccess(uuid: string, name: string, protocol: number): Buffer {
 }
 
 /** The client takes the packets of the configuration state only after it has said so. */
-async function acknowledged({ inbox }: Visit, secret: Buffer, withinMs: number): Promise<void> {
+async function acknowledged({ inbox }: ClientConnection, secret: Buffer, withinMs: number): Promise<void> {
   const decipher = createDecipheriv('aes-128-cfb8', secret, secret);
   let plain: Buffer = Buffer.alloc(0);
   for (const end = performance.now() + withinMs; ;) {

@@ -14,7 +14,7 @@ import {
 import { FRAME_LIMIT, asLogin, readLoginStart, readOpening, readStatusPacket } from '../../proxy/handshake.ts';
 import { lookupKey } from '../../proxy/hostname.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from '../../proxy/legacy.ts';
-import { Gate, plainAddress, prefixesOf } from '../../proxy/limits.ts';
+import { Limiter, plainAddress, prefixesOf } from '../../proxy/limits.ts';
 import { LiveStatus } from '../../proxy/live-status.ts';
 import { parseStatus } from '../../proxy/ping.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS } from '../../proxy/settings.ts';
@@ -284,9 +284,9 @@ test('addresses fall into their prefixes', (t) => {
 test('one address, or one network, runs dry alone; time fills it again', (t) => {
   let now = 0;
   const limits = { ...DEFAULT_LIMITS, logins: { burst: 3, perSecond: 1 }, networkFactor: 2, unroutedPerAddress: 1000 };
-  const gate = new Gate(limits, () => now);
+  const limiter = new Limiter(limits, () => now);
   const allowed = (ip: string, tries: number): number =>
-    Array.from({ length: tries }, () => gate.login(ip)).filter(Boolean).length;
+    Array.from({ length: tries }, () => limiter.login(ip)).filter(Boolean).length;
   t.is(allowed('203.0.113.7', 10), 3);
   t.is(allowed('203.0.113.8', 10), 0, 'refusals of a neighbour count for the network');
   t.is(allowed('203.0.114.7', 10), 3, 'other networks are not touched');
@@ -296,27 +296,27 @@ test('one address, or one network, runs dry alone; time fills it again', (t) => 
   now += 2_000;
   t.is(allowed('203.0.113.7', 10), 2);
   now += 60_000;
-  gate.sweep();
+  limiter.sweep();
   t.is(allowed('203.0.113.8', 4), 3);
 });
 
 test('places are given back exactly once', (t) => {
-  const gate = new Gate(
+  const limiter = new Limiter(
     { ...DEFAULT_LIMITS, unroutedPerAddress: 2, networkFactor: 1, holdsPerServer: 1, unrouted: 3 },
     () => 0,
   );
-  const first = gate.enter('203.0.113.7');
-  t.truthy(gate.enter('203.0.113.8'));
-  t.is(gate.enter('203.0.113.9'), undefined, 'the network is full');
+  const first = limiter.enter('203.0.113.7');
+  t.truthy(limiter.enter('203.0.113.8'));
+  t.is(limiter.enter('203.0.113.9'), undefined, 'the network is full');
   first?.();
   first?.();
-  t.truthy(gate.enter('203.0.113.9'));
-  t.is(gate.enter('203.0.113.10'), undefined);
-  t.truthy(gate.enter('198.51.100.1'));
-  t.is(gate.enter('127.0.0.1'), undefined, 'the bound on all holds for everybody');
-  t.truthy(gate.hold('127.0.0.1', 'a'));
-  t.is(gate.hold('203.0.113.7', 'a'), undefined);
-  t.truthy(gate.hold('203.0.113.7', 'b'));
+  t.truthy(limiter.enter('203.0.113.9'));
+  t.is(limiter.enter('203.0.113.10'), undefined);
+  t.truthy(limiter.enter('198.51.100.1'));
+  t.is(limiter.enter('127.0.0.1'), undefined, 'the bound on all holds for everybody');
+  t.truthy(limiter.hold('127.0.0.1', 'a'));
+  t.is(limiter.hold('203.0.113.7', 'a'), undefined);
+  t.truthy(limiter.hold('203.0.113.7', 'b'));
 });
 
 test('live answers: asked once at a time, stale for a while, few kept', async (t) => {

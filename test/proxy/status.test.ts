@@ -5,7 +5,7 @@ import mc from 'minecraft-protocol';
 import { encodeFrame, encodeString } from '../../proxy/codec.ts';
 import { pingStatus } from '../../proxy/ping.ts';
 import type { Timings } from '../../proxy/settings.ts';
-import { restingStatus } from '../../proxy/status.ts';
+import { asleepStatus } from '../../proxy/status.ts';
 import { fixture, fixtures } from './fixtures.ts';
 import {
   EVER_MS,
@@ -72,7 +72,7 @@ for (const recorded of fixtures.filter(({ expect }) => expect.intent === 'status
 }
 
 test('a resting status stands on the last live one, without players', (t) => {
-  const asleep = JSON.parse(restingStatus(route({ lastStatus: LAST, motd: '§6Gold\nsecond' }), 767)) as Status;
+  const asleep = JSON.parse(asleepStatus(route({ lastStatus: LAST, motd: '§6Gold\nsecond' }), 767)) as Status;
   t.deepEqual(asleep, {
     version: { name: 'Paper 1.21.1', protocol: 767 },
     players: { max: 60, online: 0 },
@@ -89,7 +89,7 @@ test('a resting status stands on the last live one, without players', (t) => {
     forgeData: { fmlNetworkVersion: 3, d: 'abc' },
   } as Status);
   const words = (change: Parameters<typeof route>[0], protocol = 47): string =>
-    ((JSON.parse(restingStatus(route(change), protocol)) as Status).description as { text: string }).text;
+    ((JSON.parse(asleepStatus(route(change), protocol)) as Status).description as { text: string }).text;
   t.is(words({}), 'A Minecraft server\n§7Asleep: §fjoin to wake');
   const starting = { state: 'starting', phase: 'Preparing\n§cspawn', percent: 41.6, etaSeconds: 12.2 } as const;
   t.is(words(starting), 'A Minecraft server\n§6Starting§7: Preparing spawn 42 %, about 13 s');
@@ -101,13 +101,13 @@ test('a resting status stands on the last live one, without players', (t) => {
   t.is(words({ state: 'install_failed' }), 'A Minecraft server\n§cThis server needs its owner');
   t.is(words({ state: 'hibernated', refusal: 'Out of funds' }), 'A Minecraft server\n§7Not available right now');
   t.is(words({ state: 'running' }), 'A Minecraft server');
-  const other = JSON.parse(restingStatus(route({ lastStatus: LAST, versionName: '1.20.4' }), -1)) as Status;
+  const other = JSON.parse(asleepStatus(route({ lastStatus: LAST, versionName: '1.20.4' }), -1)) as Status;
   t.deepEqual(other.version, { name: '1.20.4', protocol: 767 });
 });
 
 test('whatever the owner or the game wrote, a resting status is one that clients accept', (t) => {
   const motd = '","x":{"\u0000\u2028\ud800' + 'é§l'.repeat(5_000);
-  const status = restingStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
+  const status = asleepStatus(route({ motd, lastStatus: '{"players":', versionName: 'v'.repeat(9_999) }), 767);
   t.true(status.length < 32_767);
   t.deepEqual(Object.keys(JSON.parse(status) as Status), ['version', 'players', 'description']);
   const huge = {
@@ -115,15 +115,15 @@ test('whatever the owner or the game wrote, a resting status is one that clients
     forgeData: { d: 'd'.repeat(20_000) },
     favicon: ICON + 'A'.repeat(12_000),
   };
-  const fitted = restingStatus(route({ lastStatus: JSON.stringify(huge), motd: '§a"'.repeat(500) }), 767);
+  const fitted = asleepStatus(route({ lastStatus: JSON.stringify(huge), motd: '§a"'.repeat(500) }), 767);
   t.true(fitted.length <= 32_767);
   const kept = JSON.parse(fitted) as Status;
   t.is(kept.favicon, huge.favicon);
   t.is(kept.forgeData, undefined);
   const deep = `{"players":{"max":60},"forgeData":${'['.repeat(15_000)}${']'.repeat(15_000)}}`;
-  t.is((JSON.parse(restingStatus(route({ lastStatus: deep }), 767)) as Status).players.online, 0);
+  t.is((JSON.parse(asleepStatus(route({ lastStatus: deep }), 767)) as Status).players.online, 0);
   const bad = { ...huge, forgeData: null, favicon: 'https://example.com/x.png' };
-  t.is((JSON.parse(restingStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, undefined);
+  t.is((JSON.parse(asleepStatus(route({ lastStatus: JSON.stringify(bad) }), 767)) as Status).favicon, undefined);
 });
 
 test('each state shows within one ping, to real clients', async (t) => {

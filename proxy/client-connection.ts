@@ -8,7 +8,7 @@ import type { Timings } from './settings.ts';
 const INBOX_BYTES = 16 * 1024;
 
 /** One client socket, from accept until it is closed or joined to a game. */
-export class Visit implements Watched {
+export class ClientConnection implements Watched {
   readonly socket: Socket;
   readonly inbox: Inbox;
   /** Without IPv4-mapping. */
