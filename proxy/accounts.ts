@@ -73,7 +73,7 @@ export class Accounts {
       signal: AbortSignal.any([signal, AbortSignal.timeout(this.#timings.verifyMs)]),
       redirect: 'error',
     });
-    // 204: nobody of that name has.
+    // 204: no account of that name has joined with this secret.
     if (response.status !== 200) {
       await response.body?.cancel();
       if (response.status === 204 || response.status === 403) return false;

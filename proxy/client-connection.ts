@@ -46,7 +46,7 @@ export class ClientConnection implements Watched {
     this.socket.once('close', () => this.over());
   }
 
-  /** The socket is a pipe's from now on. */
+  /** To be called when a pipe takes the socket over: deadline and place among the unrouted end here. */
   over(): void {
     this.#left?.();
     this.#left = undefined;
@@ -65,7 +65,10 @@ export class ClientConnection implements Watched {
     this.socket.resume();
   }
 
-  /** Nothing more will be sent. What the client still sends is read and dropped: unread, it would cost it our answer. */
+  /**
+   * Sends the last bytes. What the client still sends is read and dropped: closing with unread bytes would reset the
+   * connection, and the client would lose our answer.
+   */
   sendAndClose(bytes: Buffer): void {
     this.inbox.release();
     this.#deadlineAt = this.#now() + this.#timings.farewellMs;

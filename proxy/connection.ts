@@ -9,12 +9,12 @@ import type { Route } from './ports.ts';
 import { TEXTS } from './texts.ts';
 import { ClientConnection } from './client-connection.ts';
 
-/** The host that a client means who names none, as those before 1.6 did: there may be a server that needs no name. */
+/** The host looked up for clients before 1.6, which name none: a server may be reachable without a name. */
 const THIS_MACHINE = 'localhost';
 
 /**
- * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed or
- * somebody else's (a pipe's, or a last message's). Never rejects. A socket that is not served gets no byte.
+ * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed, has
+ * been given to a pipe, or has its last message under way. Never rejects. A socket that is not served gets no byte.
  */
 export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
   socket.on('error', () => undefined);
@@ -78,8 +78,9 @@ async function answerStatus(
   for (let packets = 0; packets < 2; packets++) {
     const packet = await inbox.take(readStatusPacket);
     if (packet.kind === 'ping') {
-      // Closed without a shutdown of its own: the client has what it came for, and each system call counts here. In the
-      // tick after the callback, since a stream destroyed inside it makes an error for nobody.
+      // The socket is destroyed without a shutdown first: the client has what it came for, and each system call counts
+      // here. It is destroyed in the tick after the callback, since destroying it inside raises an error that nobody
+      // could handle.
       socket.write(encodeFrame(0x01, packet.payload), () => process.nextTick(() => socket.destroy()));
       return;
     }

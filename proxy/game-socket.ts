@@ -19,7 +19,7 @@ const EARLY_BYTES = 64 * 1024;
 /** Of the length in front of a frame. */
 const FRAME_HEAD_BYTES = 3;
 const KEEP_ALIVE_MS = 30_000;
-/** What a Disconnect says that trying again would not change. */
+/** Disconnect texts after which another attempt would end the same way. */
 const FINAL_WORDS = /white-?list|banned|outdated|incompatible/i;
 
 const idleLargeBuffers: Buffer[] = [];
@@ -147,11 +147,13 @@ function takeLargeBuffer(): Buffer | undefined {
   return Buffer.allocUnsafeSlow(LARGE_BYTES);
 }
 
-/** undefined: not enough bytes yet. What is no packet at all is for the client to judge. */
+/**
+ * Returns undefined while bytes are missing. Bytes that are no packet count as 'other': the client shall judge them.
+ */
 function judge(early: Buffer): 'disconnect' | 'other' | undefined {
   try {
     const frame = readFrame(early, EARLY_BYTES - FRAME_HEAD_BYTES);
-    // Long before a frame is complete its packet id tells all that is not a Disconnect.
+    // The packet id stands near the front: it shows that a frame is no Disconnect long before the frame is complete.
     if (!frame)
       return early.length > FRAME_HEAD_BYTES && early[readVarInt(early)?.size ?? 0] !== 0 ? 'other' : undefined;
     if (frame.value[0] !== 0) return 'other';

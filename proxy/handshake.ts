@@ -93,7 +93,7 @@ export function readLoginStart(bytes: Buffer, protocol: number): Parsed<LoginSta
 }
 
 function claimedUuid(reader: FrameReader, protocol: number): string | null {
-  // Whatever may follow the UUID in a protocol yet to come is the game's business.
+  // Newer protocols may add fields after the UUID; only the game reads them.
   if (protocol >= PROTOCOL.V1_20_2) return reader.remaining >= UUID_BYTES ? reader.uuid() : null;
   if (protocol < PROTOCOL.V1_19) return null;
   if (protocol < PROTOCOL.V1_19_3 && reader.boolean()) {

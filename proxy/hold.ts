@@ -48,7 +48,7 @@ export class Hold {
     counters.held++;
     this.#timers.push(setTimeout(() => this.#leave(new Kick('tooLong')), timings.maxHoldMs));
     if (this.#beats.kind === 'none') {
-      // The player comes back: for the service it has not gone.
+      // The player is told to come back, so the service is not told that it has gone.
       this.#timers.push(setTimeout(() => this.#over.abort(new Kick('comeBack')), timings.silentHoldMs));
     }
     this.#beats.listen();
@@ -63,7 +63,7 @@ export class Hold {
     }
   }
 
-  /** Resolves when the client is quiet, with no answer of it under way. */
+  /** Resolves when no answer of the client is outstanding. */
   settle(): Promise<void> {
     return this.#during(this.#beats.settle());
   }
@@ -74,7 +74,7 @@ export class Hold {
     return this.#during(delay(ms, undefined, { ref: false }));
   }
 
-  /** Nothing is held any more. Unless `served`, the service is told that the player has gone. */
+  /** Ends the waiting. Unless `served`, the service is told that the player has gone. */
   end(served: boolean): void {
     this.#beats.stop();
     this.#context.closing.removeEventListener('abort', this.#onClosing);
@@ -82,13 +82,15 @@ export class Hold {
     this.#release?.();
     const { reason } = this.signal;
     const comesBack = reason instanceof Kick && reason.rule === 'comeBack';
-    // A player who was asked to come back wishes for the server still, until `maxHoldMs`.
+    // A player who was asked to come back still waits for the server, until `maxHoldMs`.
     if (comesBack) this.#timers[0]?.unref();
     else for (const timer of this.#timers) clearTimeout(timer);
     if (!served && !comesBack) this.#playerGone.abort(reason ?? new PeerGone());
   }
 
-  /** Scanners send a Login Start and read on: a player's client also answers, or at least stays. */
+  /**
+   * Tells players from scanners, which send a Login Start and move on: a player's client answers, or at least stays.
+   */
   async #plausible(route: Route): Promise<void> {
     if (this.#beats.kind === 'pluginRequest') await this.#during(this.#beats.challenge());
     else if (route.state !== 'starting')

@@ -92,7 +92,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   return {
     async listen(host, port) {
       closing.signal.throwIfAborted();
-      // Half-open, so that a client which ends its side early still gets what is under way to it.
+      // Half-open, so that a client which ends its side early still gets the bytes on their way to it.
       const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, connections));
       await open(server, host, port);
       server.on('error', (err) => log.warn({ err }, 'listener failed'));

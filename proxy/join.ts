@@ -91,7 +91,10 @@ async function handOver(
   }
 }
 
-/** A place to be held is a place to be checked: so many of an address, and of a server, at once. */
+/**
+ * Checks the account. The check takes one of the places for held players, of which an address and a server have so
+ * many.
+ */
 async function verifyOnce(
   connection: ClientConnection,
   player: Player,
@@ -126,7 +129,7 @@ function isYoung(route: Route, { now, timings }: Context): boolean {
   return route.readyAt === null || now() - route.readyAt < timings.youngMs;
 }
 
-/** undefined: there is no game yet, or (unless it `mayRefuse`) none that lets players in yet. */
+/** Resolves with undefined where no game answers yet, or (unless it `mayRefuse`) where it turns players away. */
 async function open(
   address: Address,
   options: { opening: Buffer; hold: Hold; context: Context; mayRefuse: boolean },

@@ -10,7 +10,7 @@ interface Bucket {
   rate: Rate;
 }
 
-/** Buckets kept at most: beyond it the oldest is forgotten, so that a flood costs memory only up to here. */
+/** Most buckets kept: beyond this the oldest is forgotten, so that a flood costs bounded memory. */
 const MAX_BUCKETS = 65_536;
 
 /**
@@ -30,7 +30,7 @@ export class Limiter {
     this.#exempt = blockListOf(limits.exempt);
   }
 
-  /** A place for a new socket, until it is joined to a game or closed; undefined: no. */
+  /** A place for a new socket, until it is joined to a game or closed; undefined where a limit is reached. */
   enter(ip: string): Release | undefined {
     if (!this.#take('connections', ip)) return undefined;
     const { unrouted, unroutedPerAddress } = this.#limits;
@@ -45,7 +45,7 @@ export class Limiter {
     return this.#take('logins', ip);
   }
 
-  /** A place to wait for `serverId`; undefined: no. */
+  /** A place to wait for `serverId`; undefined where a limit is reached. */
   hold(ip: string, serverId: string): Release | undefined {
     const { holdsPerServer, holdsPerAddress } = this.#limits;
     return this.#count([[`server ${serverId}`, holdsPerServer], ...this.#perAddress('hold', ip, holdsPerAddress)]);
@@ -93,7 +93,7 @@ export class Limiter {
     const { burst, perSecond } = this.#limits[kind];
     const factor = this.#limits.networkFactor;
     const [address, network] = prefixesOf(ip);
-    // The network first: one that has used up its share adds no buckets for its addresses.
+    // The network comes first: once its share is used up, its addresses add no buckets.
     return (
       this.#spend(`${kind} ${network}`, { burst: burst * factor, perSecond: perSecond * factor }) &&
       this.#spend(`${kind} ${address}`, { burst, perSecond })

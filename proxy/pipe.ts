@@ -42,7 +42,7 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
   };
   game.consume((chunk) => {
     client.write(chunk, onFlushed);
-    // Written to the kernel in the call, as nearly always; or else the chunk is in use until the client has taken it.
+    // The kernel nearly always takes the chunk within the call. Otherwise it is in use until the client has taken it.
     waiting = client.writableLength > 0;
     if (waiting) watch.start();
     return !waiting;
@@ -89,8 +89,8 @@ export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pi
 }
 
 /**
- * Destroys both sockets when one should move and neither does. Runs only while there is something to wait for: reading
- * stops under back-pressure, and with it the only news that the other side has gone.
+ * Destroys both sockets when bytes should move and none do. It runs only while something is awaited: under
+ * back-pressure nobody reads, so nobody would notice that the other side has gone.
  */
 function watchOver(
   client: Socket,

@@ -4,9 +4,11 @@ import type { Joined, Player, Presence } from './ports.ts';
 
 const NOBODY: Joined = { inside: 0, knocking: 0 };
 
-/** More than a game sends to whom it refuses, and less than the first of what it sends to whom it lets in. */
+/** More than a game sends to a player it refuses, and less than what it first sends to one it lets in. */
 const LET_IN_BYTES = 4 * 1024;
-/** Games end a login that takes longer than 30 s: who is still there, however little was sent, has been let in. */
+/**
+ * Games end a login that takes longer than 30 s: a player who is still there has been let in, however little was sent.
+ */
 const LOGIN_MS = 35_000;
 
 interface Kept {

@@ -15,7 +15,7 @@ const VERSION_UNITS = 64;
 const MAX_FRAMES = 32;
 const MAX_LIVE_ANSWERS = 2_000;
 const FAVICON = /^data:image\/png;base64,[A-Za-z0-9+/=]+$/;
-/** What of a live status stays true while the server is down; the last are given up first where there is no room. */
+/** Fields of a live status that stay true while the server is down; the last ones are dropped first to save room. */
 const KEPT_FIELDS = ['enforcesSecureChat', 'previewsChat', 'favicon', 'modinfo', 'forgeData'] as const;
 
 /** Answers status requests (protocol: Server List Ping). */
@@ -72,7 +72,7 @@ export class StatusResponder {
   }
 }
 
-/** 1.8: games answer it whatever they are, and without styles that would have to be taken out again. */
+/** 1.8: every game answers it, and without styles that would have to be taken out again. */
 const LEGACY_PROTOCOL = 47;
 
 /**
@@ -114,7 +114,7 @@ function lastStatusOf(route: Route): LastStatus {
   if (!route.lastStatus || route.lastStatus.length > STATUS_JSON_UNITS) return nothing;
   try {
     const json: unknown = JSON.parse(route.lastStatus);
-    // What is nested so deeply that it cannot be written again must fail here, where it costs only the memory of it.
+    // JSON nested too deeply to be written again must fail here, where only the remembered status is lost.
     JSON.stringify(json);
     return { ...parseStatus(route.lastStatus), json };
   } catch {

@@ -76,14 +76,14 @@ async function exchange(
     const isOurs = response.token === undefined || decrypt(response.token).equals(token);
     if (secret.length === SECRET_BYTES && isOurs) return secret;
   } catch {
-    // Not encrypted to our key: as wrong as a wrong token.
+    // Bytes not encrypted to our key are treated like a wrong token.
   }
   throw new ProtocolError('encryption response');
 }
 
 /**
- * Of 1.19 to 1.19.2, a client with a chat key signs the token instead of encrypting it. That is not looked at: the secret, which
- * nobody else can read, is what the session service vouches for.
+ * Clients of 1.19 to 1.19.2 with a chat key sign the token instead of encrypting it. The signature is not checked: the
+ * session service vouches for the secret, which nobody else can read.
  */
 function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: Buffer | undefined } {
   const reader = new FrameReader(body);
