@@ -4,7 +4,7 @@ import { ServerId, int32, message, reply } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { Bytes, type Operation } from '../http/operation.ts';
 import type { StreamSlots } from '../http/stream-slots.ts';
-import { doerOf } from '../people/audit/audit.ts';
+import { auditActorOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -76,7 +76,7 @@ const createBackup = ({ serverOperation, backups }: Needs) =>
     example: {},
     reply: Backup,
     run: async ({ server, principal }) =>
-      backupView(await backups.create(server.row, { kind: 'manual', doer: doerOf(principal) })),
+      backupView(await backups.create(server.row, { kind: 'manual', actor: auditActorOf(principal) })),
   });
 
 const deleteBackup = ({ serverOperation, backups }: Needs) =>
@@ -91,7 +91,7 @@ const deleteBackup = ({ serverOperation, backups }: Needs) =>
     example: {},
     reply: Nothing,
     async run({ params, server, principal }) {
-      await backups.remove(server.row, params.backupId, doerOf(principal));
+      await backups.remove(server.row, params.backupId, auditActorOf(principal));
       return {};
     },
   });
@@ -166,7 +166,7 @@ const setBackupLocked = ({ serverOperation, backups }: Needs) =>
     example: { locked: true },
     reply: Backup,
     run: async ({ params, body, server, principal }) =>
-      backupView(await backups.setLocked(server.row, params.backupId, body.locked, doerOf(principal))),
+      backupView(await backups.setLocked(server.row, params.backupId, body.locked, auditActorOf(principal))),
   });
 
 const count = int32({ min: 0, max: 1_000 });
@@ -201,7 +201,7 @@ const setBackupRetention = ({ serverOperation, backups }: Needs) =>
       .meta({ id: 'BackupRetention' }),
     async run({ body, server, principal }) {
       const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
-      return await backups.setRetention(server.row, fields, doerOf(principal));
+      return await backups.setRetention(server.row, fields, auditActorOf(principal));
     },
   });
 

@@ -3,7 +3,7 @@ import { inProgress } from '../jail/change-lock.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { sleep } from '../kernel/sleep.ts';
 import { abortable } from '../kernel/timeout.ts';
-import { type Doer, recordDeed } from '../people/audit/audit.ts';
+import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
@@ -34,7 +34,7 @@ export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
 
 /** Who asks for a backup, and why. */
 export interface Asked {
-  doer: Doer;
+  actor: AuditActor;
   kind: Exclude<BackupKind, 'previous'>;
 }
 
@@ -50,10 +50,10 @@ export interface Backups {
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
   finished(ref: Ref, signal: AbortSignal): Promise<BackupRow>;
   /** Also one that is being made, and one whose files are gone or cannot be reached. BACKUP_LOCKED. */
-  remove(server: Owned, id: string, doer: Doer): Promise<void>;
-  setLocked(server: Owned, id: string, locked: boolean, doer: Doer): Promise<BackupRow>;
+  remove(server: Owned, id: string, actor: AuditActor): Promise<void>;
+  setLocked(server: Owned, id: string, locked: boolean, actor: AuditActor): Promise<BackupRow>;
   /** Fields left out stay as they are. Holds from the next backup on. */
-  setRetention(server: Owned, fields: Partial<Retention>, doer: Doer): Promise<Retention>;
+  setRetention(server: Owned, fields: Partial<Retention>, actor: AuditActor): Promise<Retention>;
   /** A finished backup and its archive. BACKUP_NOT_READY, BACKUP_FILE_MISSING. */
   archive(serverId: string, id: string): Promise<{ backup: BackupRow; path: string }>;
   /**
@@ -165,7 +165,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   return {
     maintain,
     list: (serverId) => rows.listBackups(store, serverId),
-    async create(server, { doer, kind }) {
+    async create(server, { actor, kind }) {
       const at = clock.now();
       const row = { ...emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
       await store.write(async (tx) => {
@@ -173,7 +173,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup under way');
         if (waiting.length >= MAX_QUEUED) throw queueFull();
         await rows.insertBackup(tx, row);
-        await recordDeed(tx, doer, { action: 'backup.create', ...of(server), detail: row.id, at });
+        await recordAudit(tx, actor, { action: 'backup.create', ...of(server), detail: row.id, at });
       });
       publish(server.id, { id: row.id, state: 'queued', percent: 0 });
       begin(row);
@@ -190,7 +190,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         await abortable(ended, signal);
       }
     },
-    async remove(server, id, doer) {
+    async remove(server, id, actor) {
       const row = await rows.getBackup(store, server.id, id);
       if (row === undefined || row.state === 'dropping') throw notFound(id);
       if (row.locked) throw locked(id);
@@ -198,21 +198,21 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       const making = under.get(keyOf(row));
       making?.call.abort();
       await making?.ended;
-      const deed = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
-      await drop(row, (tx) => recordDeed(tx, doer, deed));
+      const entry = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
+      await drop(row, (tx) => recordAudit(tx, actor, entry));
       publish(server.id, { id, state: 'deleted', percent: 0 });
     },
-    async setLocked(server, id, lock, doer) {
+    async setLocked(server, id, lock, actor) {
       const row = await ready(server.id, id);
       if (id === PREVIOUS) throw noArchive();
       await store.write(async (tx) => {
         if (!(await rows.patchBackup(tx, row, { locked: lock }, ['ready']))) throw notFound(id);
         const action = lock ? 'backup.lock' : 'backup.unlock';
-        await recordDeed(tx, doer, { action, ...of(server), detail: id, at: clock.now() });
+        await recordAudit(tx, actor, { action, ...of(server), detail: id, at: clock.now() });
       });
       return { ...row, locked: lock };
     },
-    async setRetention(server, fields, doer) {
+    async setRetention(server, fields, actor) {
       const at = clock.now();
       return await store.write(async (tx) => {
         const before = (await rows.getRetention(tx, server.id)) ?? DEFAULT_RETENTION;
@@ -220,7 +220,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         if (Object.keys(fields).length === 0) return retention;
         await rows.setRetention(tx, server.id, retention);
         const detail = Object.entries(retention).map(([name, value]) => `${name} ${value}`);
-        await recordDeed(tx, doer, { action: 'backup.setRetention', ...of(server), detail: detail.join(', '), at });
+        await recordAudit(tx, actor, { action: 'backup.setRetention', ...of(server), detail: detail.join(', '), at });
         return retention;
       });
     },

@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
 import { AccountParams } from '../people/account-params.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { ownAccount, requireWholeAccount } from '../people/caller.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
@@ -134,7 +134,7 @@ const setSpendCapOperation = (needs: Needs) =>
         await openWallet(tx, accountId, at, 0);
         await setSpendCap(tx, accountId, body.monthlyMicros, body.action);
         const detail = `${body.monthlyMicros} micros a month, ${body.action}`;
-        await recordDeed(tx, doerOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
+        await recordAudit(tx, auditActorOf(principal), { action: 'account.setSpendCap', accountId, detail, at });
       });
       return spending(accountId, needs);
     },

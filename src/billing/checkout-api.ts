@@ -5,7 +5,7 @@ import { int32, message, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../people/account-params.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { ownAccount, requireWholeAccount } from '../people/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
@@ -37,8 +37,8 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     async run({ params, body, principal }) {
       const accountId = ownAccount(principal, params.accountId);
       requireWholeAccount(principal);
-      const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, deed) =>
-        recordDeed(tx, doerOf(principal), deed),
+      const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, entry) =>
+        recordAudit(tx, auditActorOf(principal), entry),
       );
       return { checkoutUrl };
     },

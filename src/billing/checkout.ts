@@ -13,7 +13,7 @@ import {
   nameCheckout,
 } from './checkout-rows.ts';
 import type { Checkout, CheckoutOrder, CheckoutPage } from './payments.ts';
-import { type CheckoutDeed, createSettlement } from './settlement.ts';
+import { type CheckoutEntry, createSettlement } from './settlement.ts';
 
 /** Wallets funded through a provider's pages: one credit for each checkout that is paid, whatever is reported how often. */
 export interface Checkouts {
@@ -23,7 +23,11 @@ export interface Checkouts {
    * Opens a checkout and gives the address of its page. UNIMPLEMENTED where wallets are not funded by checkout;
    * RESOURCE_EXHAUSTED CHECKOUT_LIMIT for too many in an hour; UNAVAILABLE where the provider cannot be reached.
    */
-  create(accountId: string, amountUsd: number, record: (tx: Tx, deed: CheckoutDeed) => Promise<void>): Promise<string>;
+  create(
+    accountId: string,
+    amountUsd: number,
+    record: (tx: Tx, entry: CheckoutEntry) => Promise<void>,
+  ): Promise<string>;
   find(id: string): Promise<CheckoutRow | undefined>;
   /** Credits or cancels a test payment and gives what became of it. NOT_FOUND for an unknown one. */
   settleTest(id: string, decision: 'pay' | 'cancel'): Promise<CheckoutRow>;
@@ -43,7 +47,7 @@ export interface CheckoutsOptions {
   /** Where our pages are. */
   baseUrl: string;
   /** Writes what has moved into the audit log, in the write of the movement. */
-  record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
+  record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
 }
 
 /** More than anybody needs, few enough to keep: each is a row, and a session at the provider. */

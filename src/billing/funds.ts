@@ -42,7 +42,7 @@ export interface FundsOptions {
   baseUrl: string;
   log: Log;
   /** Writes into the audit log of an account, in the write of what it is about. */
-  record: (tx: Tx, deed: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
+  record: (tx: Tx, entry: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
   /** Tells whoever else is to know that a spend cap is reached, in the same write. */
   onCapReached?: (
     tx: Tx,

@@ -7,7 +7,7 @@ import { post } from './ledger.ts';
 import type { CheckoutEvent } from './payments.ts';
 
 /** Who has opened or settled a checkout, for the audit log. */
-export interface CheckoutDeed {
+export interface CheckoutEntry {
   accountId: string;
   action: 'checkout.open' | 'wallet.topup' | 'wallet.refund' | 'wallet.dispute';
   detail: string;
@@ -17,7 +17,7 @@ export interface CheckoutDeed {
 export interface SettlementOptions {
   log: Log;
   /** Writes what has moved into the audit log, in the write of the movement. */
-  record: (tx: Tx, deed: CheckoutDeed) => Promise<void>;
+  record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
 }
 
 /**

@@ -3,7 +3,7 @@ import { TICK_MS } from './prices.ts';
 import type { AwakeSessionRow } from './session-rows.ts';
 
 /** Time of a server that nobody can prove, or in which it did not answer, and that is therefore free. */
-export interface WriteOffDeed {
+export interface WriteOffEntry {
   accountId: string;
   serverId: string;
   action: 'usage.writeOff';
@@ -12,7 +12,7 @@ export interface WriteOffDeed {
 }
 
 /** Writes into the audit log, in the write of what it is about. */
-export type RecordWriteOff = (tx: Tx, deed: WriteOffDeed) => Promise<void>;
+export type RecordWriteOff = (tx: Tx, entry: WriteOffEntry) => Promise<void>;
 
 /** Behind a gap as long as this, that a game is up says nothing of what it was in between. */
 export const GAP_MS = 150_000;

@@ -63,8 +63,8 @@ const createServerDatabase = (needs: Needs) =>
     reply: ServerDatabase,
     async run({ server, role, principal }) {
       const { row } = server;
-      const deed = { action: 'database.create', at: needs.clock.now() };
-      const access = await offered(needs).create(row.id, recordOnServer(principal, row, deed));
+      const entry = { action: 'database.create', at: needs.clock.now() };
+      const access = await offered(needs).create(row.id, recordOnServer(principal, row, entry));
       return view(row.id, access, role, needs);
     },
   });
@@ -80,8 +80,8 @@ const dropServerDatabase = (needs: Needs) =>
     description: 'For good, with everything in it; sessions end. A later one has another name.',
     reply: Nothing,
     async run({ server: { row }, principal }) {
-      const deed = { action: 'database.drop', at: needs.clock.now() };
-      await offered(needs).drop(row.id, recordOnServer(principal, row, deed));
+      const entry = { action: 'database.drop', at: needs.clock.now() };
+      await offered(needs).drop(row.id, recordOnServer(principal, row, entry));
       return {};
     },
   });
@@ -97,8 +97,8 @@ const rotateServerDatabasePassword = (needs: Needs) =>
     description: 'Sessions that are open end; plugins need the new password before they can sign in again.',
     reply: ServerDatabase,
     async run({ server: { row }, role, principal }) {
-      const deed = { action: 'database.rotate', at: needs.clock.now() };
-      const access = await offered(needs).rotate(row.id, recordOnServer(principal, row, deed));
+      const entry = { action: 'database.rotate', at: needs.clock.now() };
+      const access = await offered(needs).rotate(row.id, recordOnServer(principal, row, entry));
       return view(row.id, access, role, needs);
     },
   });

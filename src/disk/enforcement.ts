@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { isTagged } from '../../machines/server.ts';
 import type { Log } from '../kernel/log.ts';
-import { recordDeed } from '../people/audit/audit.ts';
+import { recordAudit } from '../people/audit/audit.ts';
 import type { LastCallOptions } from '../servers/last-call.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
@@ -67,9 +67,9 @@ export function enforceDiskQuotas(options: DiskEnforcementOptions): DiskEnforcem
     const { id: serverId, accountId } = row;
     const action = over ? 'server.quotaExceeded' : 'server.quotaFreed';
     const detail = `${diskUsageMb} MB of ${diskQuotaEffectiveMb} MB`;
-    const deed = { action, accountId, serverId, detail, at: clock.now() };
+    const entry = { action, accountId, serverId, detail, at: clock.now() };
     try {
-      await store.write((tx) => recordDeed(tx, { userId: '', through: 'system quota' }, deed));
+      await store.write((tx) => recordAudit(tx, { userId: '', through: 'system quota' }, entry));
     } catch (error) {
       // A disk that is full may take no entry; the server must be stopped all the more.
       log.warn({ server: serverId, err: error }, 'that a disk quota is exceeded, or no longer, was not recorded');

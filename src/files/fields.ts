@@ -46,12 +46,12 @@ export function entryView({ name, kind, sizeBytes }: Entry): z.input<typeof File
 export async function changeFiles<T>(
   { server, principal }: { server: ServerNow; principal: Principal },
   { store, clock }: { store: Store; clock: Clock },
-  deed: { action: `file.${string}`; detail: string },
+  entry: { action: `file.${string}`; detail: string },
   work: () => Promise<T>,
 ): Promise<T> {
   const result = await work();
   try {
-    await store.write(recordOnServer(principal, server.row, { ...deed, at: clock.now() }));
+    await store.write(recordOnServer(principal, server.row, { ...entry, at: clock.now() }));
   } catch (cause) {
     throw notRecorded(server, cause);
   }

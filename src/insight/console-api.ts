@@ -43,12 +43,12 @@ const runCommand = (needs: Needs) =>
       const command = withoutSlash(body.command);
       rconOf(server);
       // Before the command: what it does is done by the game, and may be the end of it. Its arguments may hold a secret.
-      const deed = {
+      const entry = {
         action: 'console.command',
         detail: /^[\w:.-]{1,64}/.exec(command)?.[0] ?? '',
         at: needs.clock.now(),
       };
-      await needs.store.write(recordOnServer(principal, server.row, deed));
+      await needs.store.write(recordOnServer(principal, server.row, entry));
       return { output: await runTyped(needs, server, command) };
     },
   });

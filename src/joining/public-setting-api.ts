@@ -38,8 +38,8 @@ const setPublicStatus = (needs: Needs) =>
     example: { enabled: true, showAddress: true },
     async run({ server: now, body, principal }) {
       const detail = body.enabled ? `on, ${body.showAddress ? 'with' : 'without'} the address` : 'off';
-      const deed = { action: 'server.publicStatus', detail, at: needs.clock.now() };
-      await needs.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, deed));
+      const entry = { action: 'server.publicStatus', detail, at: needs.clock.now() };
+      await needs.publicStatuses.set(now.row, body, recordOnServer(principal, now.row, entry));
       return needs.serverView(await needs.servers.patch(now.row.id, {}));
     },
   });

@@ -8,7 +8,7 @@ import { line, message } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type Doer, doerOf } from '../people/audit/audit.ts';
+import { type AuditActor, auditActorOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { PLATFORMS, PackPlatform } from '../servers/api/fields.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
@@ -23,7 +23,7 @@ interface Needs {
   serverView: ServerView;
   /** Makes the backup of the world that a pack gives way to. */
   backups: {
-    create(server: ServerRow, wanted: { kind: 'install'; doer: Doer }): Promise<{ id: string }>;
+    create(server: ServerRow, wanted: { kind: 'install'; actor: AuditActor }): Promise<{ id: string }>;
     finished(backup: { serverId: string; id: string }, signal: AbortSignal): Promise<{ state: string; error: string }>;
   };
   clock: Clock;
@@ -69,7 +69,7 @@ const setModpack = (needs: Needs) =>
       const { platform: modpackPlatform, ref: modpackRef, version: modpackVersion } = body;
       const fields = await mods.pack(modpackPlatform, { modpackRef, modpackVersion, version: '' }, signal);
       if ((await worlds.list(row.id)).some(({ sizeBytes }) => sizeBytes > 0)) {
-        const made = await backups.create(row, { kind: 'install', doer: doerOf(principal) });
+        const made = await backups.create(row, { kind: 'install', actor: auditActorOf(principal) });
         const { state, error } = await backups.finished({ serverId: row.id, id: made.id }, signal);
         if (state !== 'ready') throw noBackup(error);
       }

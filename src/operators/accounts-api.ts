@@ -8,7 +8,7 @@ import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
 import { type ListedAccount, findListedAccount, listAccounts } from '../people/account-list.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { inviteToSignUp } from '../people/mail/sign-up-links.ts';
 import { Email } from '../people/people-fields.ts';
 import type { People } from '../people/people.ts';
@@ -126,7 +126,7 @@ const creditAccount = (needs: Needs) =>
         await knownAccount(tx, accountId);
         if (!(await posted(tx, { accountId, kind, ref, amountMicros, note, at }))) return;
         const detail = `${kind} ${amountMicros} micros: ${note}`;
-        await recordDeed(tx, doerOf(principal), { action: 'wallet.credit', accountId, detail, at });
+        await recordAudit(tx, auditActorOf(principal), { action: 'wallet.credit', accountId, detail, at });
       });
       return shown(needs, accountId);
     },
@@ -161,8 +161,8 @@ const setAccountLimits = (needs: Needs) =>
         await accountLimits.set(accountId, own, async (tx) => {
           const text = (limit: number | null) => (limit === null ? 'as the installation' : String(limit));
           const detail = `RAM ${text(own.maxRamMb)} MB, servers ${text(own.maxServers)}`;
-          const deed = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
-          await recordDeed(tx, doerOf(principal), deed);
+          const entry = { action: 'account.setLimits', accountId, detail, at: needs.clock.now() };
+          await recordAudit(tx, auditActorOf(principal), entry);
         });
       });
       return shown(needs, accountId);

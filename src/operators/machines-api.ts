@@ -5,7 +5,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { type EventSource, eventFrame } from '../http/sse.ts';
 import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
 import { StatusError } from '../kernel/status.ts';
-import { doerOf } from '../people/audit/audit.ts';
+import { auditActorOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
 import type { Machines } from './machines.ts';
@@ -156,7 +156,7 @@ const sendToMachine = ({ machines }: Needs) =>
       await machines.send(params.id, {
         event,
         cause: operatorCause(principal, reason),
-        doer: doerOf(principal),
+        actor: auditActorOf(principal),
         accountId,
       });
       return { machine: await machines.inspect(params.id) };

@@ -4,7 +4,7 @@ import { type ServerSnapshot, serverMachine } from '../../machines/server.ts';
 import { type MachineStep, type StepListener, pathOf } from '../actors/machine-step.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import type { Doer } from '../people/audit/audit.ts';
+import type { AuditActor } from '../people/audit/audit.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import { DEVICE, changesIn } from '../people/grants/history.ts';
 import { type Intervention, eventNotLegal, operatorEvents } from '../servers/operator-events.ts';
@@ -72,7 +72,7 @@ export interface OperatorAct {
   event: string;
   /** Of kind `operator`; the note is the reason. */
   cause: Cause;
-  doer: Doer;
+  actor: AuditActor;
   accountId: string;
 }
 
@@ -138,14 +138,14 @@ export function createMachines({ store, clock, servers, grants }: MachinesOption
         definition: row.kind === 'server' ? SERVER_CHART : GRANT_CHART,
       };
     },
-    async send(id, { event, cause, doer, accountId }) {
+    async send(id, { event, cause, actor, accountId }) {
       const at = clock.now();
       const row = await findMachine(store, id, at);
       if (!row)
         throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine.', { metadata: { id } });
       const legal = legalEvents(row, at);
       if (!legal.includes(event)) throw eventNotLegal(id, row.state, event, legal);
-      if (row.kind === 'grant') await grants.intervene(id, { doer, accountId, cause });
+      if (row.kind === 'grant') await grants.intervene(id, { actor, accountId, cause });
       else await servers.intervene(id, { type: event, at, cause } as Intervention);
     },
     follow(listener) {

@@ -6,7 +6,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import type { Drained, NodeDrain } from './node-drain.ts';
 import { Reason } from './servers-api.ts';
 
@@ -105,8 +105,8 @@ async function change(
   if (node !== config.nodeLabel) {
     throw new StatusError('NOT_FOUND', 'NODE_NOT_FOUND', 'There is no such node.', { metadata: { node } });
   }
-  const deed = { action, accountId: principal.accountId, detail: `${node}: ${reason}`, at: clock.now() };
-  await drain.set(drained, (tx) => recordDeed(tx, doerOf(principal), deed));
+  const entry = { action, accountId: principal.accountId, detail: `${node}: ${reason}`, at: clock.now() };
+  await drain.set(drained, (tx) => recordAudit(tx, auditActorOf(principal), entry));
   return nodeView(needs);
 }
 

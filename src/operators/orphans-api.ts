@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import type { Orphans } from './orphans.ts';
 import { Reason } from './servers-api.ts';
 
@@ -58,13 +58,13 @@ const removeOrphan = ({ orphans, clock }: Needs) =>
     example: { kind: 'data', id: 'old-lobby', reason: 'Its owner left in 2024' },
     reply: z.object({}).meta({ id: 'RemoveOrphanResponse' }),
     async run({ principal, body: { kind, id, reason } }) {
-      const deed = {
+      const entry = {
         action: 'orphan.remove',
         accountId: principal.accountId,
         detail: `${kind} ${id}: ${reason}`,
         at: clock.now(),
       };
-      await orphans.remove(kind, id, (tx) => recordDeed(tx, doerOf(principal), deed));
+      await orphans.remove(kind, id, (tx) => recordAudit(tx, auditActorOf(principal), entry));
       return {};
     },
   });

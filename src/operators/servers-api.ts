@@ -7,7 +7,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import { type Principal, credentialId } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { Server, ServerParams } from '../servers/api/messages.ts';
 import type { ServerView } from '../servers/api/view.ts';
 import { warnPlayers } from '../servers/last-call.ts';
@@ -116,8 +116,8 @@ async function shown(needs: Needs, id: string): Promise<z.input<typeof Server>> 
 }
 
 function record(needs: Needs, principal: Principal, { row }: ServerNow, action: string, detail: string) {
-  const deed = { action, accountId: row.accountId, serverId: row.id, detail, at: needs.clock.now() };
-  return (tx: Tx) => recordDeed(tx, doerOf(principal), deed);
+  const entry = { action, accountId: row.accountId, serverId: row.id, detail, at: needs.clock.now() };
+  return (tx: Tx) => recordAudit(tx, auditActorOf(principal), entry);
 }
 
 /** As the cause of a transition names who is at work: the key, or the user. */

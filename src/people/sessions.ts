@@ -8,7 +8,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
-import { doerOf, recordDeed } from './audit/audit.ts';
+import { auditActorOf, recordAudit } from './audit/audit.ts';
 import {
   type SessionRow,
   deleteOtherSessions,
@@ -95,7 +95,7 @@ export async function endSession(
   const ended = await store.write(async (tx) => {
     if (!(await deleteSession(tx, principal.userId, sessionId))) return false;
     const action = sessionId === principal.sessionId ? 'session.signOut' : 'session.end';
-    await recordDeed(tx, doerOf(principal), { action, accountId: principal.accountId, at: clock.now() });
+    await recordAudit(tx, auditActorOf(principal), { action, accountId: principal.accountId, at: clock.now() });
     return true;
   });
   if (ended) accessChanges.announce({ sessionId });
@@ -110,8 +110,8 @@ export async function endOtherSessions(
   const { userId, accountId, sessionId } = principal;
   const ended = await store.write(async (tx) => {
     const others = await deleteOtherSessions(tx, userId, sessionId);
-    const deed = { action: 'session.endOthers', accountId, detail: `${others} ended`, at: clock.now() };
-    if (others > 0) await recordDeed(tx, doerOf(principal), deed);
+    const entry = { action: 'session.endOthers', accountId, detail: `${others} ended`, at: clock.now() };
+    if (others > 0) await recordAudit(tx, auditActorOf(principal), entry);
     return others;
   });
   if (ended > 0) accessChanges.announce({ userId });

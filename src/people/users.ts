@@ -5,7 +5,7 @@ import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Tx } from '../store/store.ts';
-import { doerOf, recordDeed } from './audit/audit.ts';
+import { auditActorOf, recordAudit } from './audit/audit.ts';
 import { deviceId, newDevice } from './device-cookie.ts';
 import { noticeNewPlace } from './mail/notices.ts';
 import { linkNeeded, signUpEmail } from './mail/sign-up-links.ts';
@@ -136,7 +136,12 @@ export async function changePassword(
       await proveSession(tx, sessionId, clock.now());
       const ended = await deleteOtherSessions(tx, userId, sessionId);
       const detail = `${ended} other sessions ended`;
-      await recordDeed(tx, doerOf(principal), { action: 'session.changePassword', accountId, detail, at: clock.now() });
+      await recordAudit(tx, auditActorOf(principal), {
+        action: 'session.changePassword',
+        accountId,
+        detail,
+        at: clock.now(),
+      });
     });
   });
   accessChanges.announce({ userId });
@@ -148,7 +153,7 @@ function deviceToKeep(secret: Secret, { device }: Visitor): string {
 }
 
 async function recordSession(tx: Tx, { id, accountId }: UserRow, action: string, at: number): Promise<void> {
-  await recordDeed(tx, { userId: id, through: 'session' }, { action, accountId, at });
+  await recordAudit(tx, { userId: id, through: 'session' }, { action, accountId, at });
 }
 
 function signInFailed(): StatusError {

@@ -46,8 +46,8 @@ const addServerPort = (needs: Needs) =>
         throw invalidFields([{ field: 'containerPort', description: 'is a port that Dormouse itself uses' }]);
       }
       const detail = `${body.containerPort}/${body.proto}`;
-      const deed = { action: 'server.port.add', detail, at: needs.clock.now() };
-      await needs.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, deed));
+      const entry = { action: 'server.port.add', detail, at: needs.clock.now() };
+      await needs.serverPorts.add(server.row.id, body, recordOnServer(principal, server.row, entry));
       return needs.serverView(server);
     },
   });
@@ -64,8 +64,8 @@ const removeServerPort = (needs: Needs) =>
     example: { slot: 0 },
     reply: Server,
     async run({ server, body, principal }) {
-      const deed = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: needs.clock.now() };
-      await needs.serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, deed));
+      const entry = { action: 'server.port.remove', detail: `slot ${body.slot}`, at: needs.clock.now() };
+      await needs.serverPorts.remove(server.row.id, body.slot, recordOnServer(principal, server.row, entry));
       return needs.serverView(server);
     },
   });

@@ -34,8 +34,8 @@ export function scheduleActions(options: ScheduleActionsOptions): Record<Schedul
     stop: send('STOP'),
     restart: send('RESTART'),
     async backup({ serverId }, cause) {
-      const doer = { userId: '', through: `schedule ${cause.id}` };
-      const { id } = await backups.create((await find(serverId)).row, { doer, kind: 'schedule' });
+      const actor = { userId: '', through: `schedule ${cause.id}` };
+      const { id } = await backups.create((await find(serverId)).row, { actor, kind: 'schedule' });
       const { state, error } = await backups.finished({ serverId, id }, NEVER);
       if (state === 'failed') throw new StatusError('ABORTED', 'BACKUP_FAILED', error);
     },

@@ -145,10 +145,10 @@ const deleteSchedule = ({ serverOperation, store, clock }: Needs) =>
     body: ScheduleId,
     reply: Nothing,
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
-      const deed = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
+      const entry = { action: 'schedule.delete', detail: scheduleId, at: clock.now() };
       await store.write(async (tx) => {
         if (!(await deleteRow(tx, server.id, scheduleId))) scheduleNotFound(scheduleId);
-        await recordOnServer(principal, server, deed)(tx);
+        await recordOnServer(principal, server, entry)(tx);
       });
       return {};
     },
@@ -170,8 +170,8 @@ const runScheduleNow = ({ serverOperation, store, clock, schedules }: Needs) =>
     async run({ server: { row: server }, body: { scheduleId }, principal }) {
       const row = (await getSchedule(store, server.id, scheduleId)) ?? scheduleNotFound(scheduleId);
       requireKind(principal, row.kind);
-      const deed = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
-      return view(await schedules.runNow(row, recordOnServer(principal, server, deed)));
+      const entry = { action: 'schedule.run', detail: scheduleId, at: clock.now() };
+      return view(await schedules.runNow(row, recordOnServer(principal, server, entry)));
     },
   });
 

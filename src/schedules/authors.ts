@@ -1,6 +1,6 @@
 import type { AccessChange } from '../http/access-changes.ts';
 import type { Principal } from '../http/principal.ts';
-import { recordDeed } from '../people/audit/audit.ts';
+import { recordAudit } from '../people/audit/audit.ts';
 import { isKeyRevoked } from '../people/keys/rows.ts';
 import { getMembership } from '../people/members/rows.ts';
 import { getUser } from '../people/rows.ts';
@@ -33,8 +33,8 @@ export async function refusedAuthor(db: Sql, { serverId, userId, keyId }: Schedu
 export async function stopSchedule(tx: Tx, { id, serverId }: ScheduleRow, why: string, at: number): Promise<void> {
   const server = await getServer(tx, serverId);
   if (server === undefined || !(await disableSchedule(tx, id, why))) return;
-  const deed = { action: 'schedule.disable', accountId: server.accountId, serverId, detail: `${id}: ${why}`, at };
-  await recordDeed(tx, { userId: '', through: 'system access' }, deed);
+  const entry = { action: 'schedule.disable', accountId: server.accountId, serverId, detail: `${id}: ${why}`, at };
+  await recordAudit(tx, { userId: '', through: 'system access' }, entry);
 }
 
 /** Does so with all that a change of access stops: those of a key, or those of a user on a server. In the write of that change. */

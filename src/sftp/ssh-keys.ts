@@ -3,7 +3,7 @@ import ssh2, { type ParsedKey } from 'ssh2';
 import type { SessionPrincipal } from '../http/principal.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import { StatusError } from '../kernel/status.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { requireFreshPassword } from '../people/fresh-password.ts';
 import { noticeNewKey } from '../people/mail/notices.ts';
 import type { People } from '../people/people.ts';
@@ -69,8 +69,8 @@ export async function addSshKey(
       throw new StatusError('RESOURCE_EXHAUSTED', 'MAX_SSH_KEYS', message);
     }
     await insertSshKey(tx, row);
-    const deed = { action: 'sshKey.add', accountId, detail: `${row.id} ${fingerprint}`, at: createdAt };
-    await recordDeed(tx, doerOf(principal), deed);
+    const entry = { action: 'sshKey.add', accountId, detail: `${row.id} ${fingerprint}`, at: createdAt };
+    await recordAudit(tx, auditActorOf(principal), entry);
   });
   noticeNewKey(people, principal, `The SSH key ${fingerprint} was added to your account`, '/profile/ssh');
   return row;
@@ -87,8 +87,8 @@ export async function removeSshKey(
     if (!(await deleteSshKey(tx, userId, keyId))) {
       throw new StatusError('NOT_FOUND', 'SSH_KEY_NOT_FOUND', 'There is no such SSH key.', { metadata: { keyId } });
     }
-    const deed = { action: 'sshKey.remove', accountId, detail: keyId, at: clock.now() };
-    await recordDeed(tx, doerOf(principal), deed);
+    const entry = { action: 'sshKey.remove', accountId, detail: keyId, at: clock.now() };
+    await recordAudit(tx, auditActorOf(principal), entry);
   });
   await sftp.cutKey(keyId);
 }

@@ -6,7 +6,7 @@ import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
 import { newId } from '../kernel/ids.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
-import { doerOf, recordDeed } from '../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
 import { type CreationNeeds, createServerFor } from '../servers/api/create-server.ts';
 import { GameVersion, PlanName } from '../servers/api/fields.ts';
@@ -167,7 +167,7 @@ const createTemplate = (needs: Needs) =>
           throw quotaExceeded('MAX_TEMPLATES', `account:${accountId}`, sentence, { limit: String(MAX_TEMPLATES) });
         }
         await insertTemplate(tx, row);
-        await recordDeed(tx, doerOf(principal), { action: 'template.create', accountId, detail: row.id, at });
+        await recordAudit(tx, auditActorOf(principal), { action: 'template.create', accountId, detail: row.id, at });
       });
       return view(row);
     },
@@ -192,8 +192,8 @@ const deleteTemplate = (needs: Needs) =>
       const { accountId } = principal;
       await store.write(async (tx) => {
         if (!(await deleteRow(tx, accountId, templateId))) throw templateNotFound(templateId);
-        const deed = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
-        await recordDeed(tx, doerOf(principal), deed);
+        const entry = { action: 'template.delete', accountId, detail: templateId, at: clock.now() };
+        await recordAudit(tx, auditActorOf(principal), entry);
       });
       return {};
     },

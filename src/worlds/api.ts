@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { line, message, reply } from '../http/fields.ts';
 import type { Operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
-import { doerOf } from '../people/audit/audit.ts';
+import { auditActorOf } from '../people/audit/audit.ts';
 import { causeOf } from '../people/caller.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
@@ -105,7 +105,7 @@ export const worldOperations = (needs: Needs): readonly Operation[] => [
 ];
 
 function by(principal: Principal) {
-  return { doer: doerOf(principal), cause: causeOf(principal) };
+  return { actor: auditActorOf(principal), cause: causeOf(principal) };
 }
 
 async function listOf(id: string, { worlds }: Pick<Needs, 'worlds'>) {

@@ -9,7 +9,7 @@ import type { Disk } from '../jail/space.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
-import { type Doer, recordDeed } from '../people/audit/audit.ts';
+import { type AuditActor, recordAudit } from '../people/audit/audit.ts';
 import { notFound } from '../servers/refusals.ts';
 import type { ServerRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
@@ -46,7 +46,7 @@ export interface WorldView extends World {
 
 /** Who asks, for the audit log and for the server's machine. */
 export interface By {
-  doer: Doer;
+  actor: AuditActor;
   cause: Cause;
 }
 
@@ -114,17 +114,17 @@ export function createWorlds(options: WorldsOptions): Worlds {
         return views;
       });
     },
-    setActive: (id, name, { doer }) =>
+    setActive: (id, name, { actor }) =>
       // Not while it is being removed.
       withServerLock(id, async () => {
         const { now, world } = await find(id, name);
         if (world.active) return;
         const { accountId } = now.row;
-        const deed = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
+        const entry = { action: 'world.setActive', accountId, serverId: id, detail: name, at: clock.now() };
         const chosen = ({ properties }: ServerRow) => ({ properties: withLevelName(properties, name) });
-        await servers.patch(id, chosen, (tx) => recordDeed(tx, doer, deed));
+        await servers.patch(id, chosen, (tx) => recordAudit(tx, actor, entry));
       }),
-    async remove(id, name, { doer, cause }, signal) {
+    async remove(id, name, { actor, cause }, signal) {
       lock.require(id);
       const { now, world } = await find(id, name);
       if (world.folders.length === 0) throw worldNotFound(name);
@@ -139,8 +139,8 @@ export function createWorlds(options: WorldsOptions): Worlds {
         });
         disk.freed(id);
         const { accountId } = again.now.row;
-        const deed = { action: 'world.delete', accountId, serverId: id, detail: name, at: clock.now() };
-        await servers.patch(id, {}, (tx) => recordDeed(tx, doer, deed));
+        const entry = { action: 'world.delete', accountId, serverId: id, detail: name, at: clock.now() };
+        await servers.patch(id, {}, (tx) => recordAudit(tx, actor, entry));
       });
     },
     async reset(id, { cause }, signal) {

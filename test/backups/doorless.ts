@@ -97,18 +97,18 @@ export async function doorless(dataDir: string, what: string, dieAt = ''): Promi
   const { archives } = room;
   const worlds = createWorlds({ ...quiet, servers, backups, archives, clock, disk: unlimitedDisk, lock });
   const forever = new AbortController().signal;
-  const doer = { userId: '', through: 'test' };
+  const actor = { userId: '', through: 'test' };
   const newest = async (kind: string) => (await backups.list(ID)).find((each) => each.kind === kind)?.id ?? '';
 
   if (what === 'setup') {
     await store.write((tx) => insertAccount(tx, { id: 'acc_test', name: 'test', createdAt: 0 }));
     await servers.create({ ...serverRow(ID, { snapshot: '' }), version: '1.20.4' }, BY);
-    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { actor, kind: 'manual' });
     await backups.finished({ serverId: ID, id }, forever);
     await plant(join(dataDir, 'servers', ID), { 'world/level.dat': 'played since', 'world_nether/level.dat': 'new' });
     await servers.patch(ID, { version: '1.21.4' });
   } else if (what === 'backup') {
-    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { doer, kind: 'manual' });
+    const { id } = await backups.create({ id: ID, accountId: 'acc_test' }, { actor, kind: 'manual' });
     await backups.finished({ serverId: ID, id }, forever);
   } else if (what === 'restore') await backups.restore(ID, await newest('manual'), BY, forever);
   else if (what === 'restore-running') {
@@ -116,8 +116,8 @@ export async function doorless(dataDir: string, what: string, dieAt = ''): Promi
     await servers.until(ID, (each) => each?.state === 'running', forever);
     await backups.restore(ID, await newest('manual'), BY, forever);
   } else if (what === 'undo') await backups.restore(ID, await newest('previous'), BY, forever);
-  else if (what === 'delete') await worlds.remove(ID, 'world', { doer, cause: BY }, forever);
-  else if (what === 'reset') await worlds.reset(ID, { doer, cause: BY }, forever);
+  else if (what === 'delete') await worlds.remove(ID, 'world', { actor, cause: BY }, forever);
+  else if (what === 'reset') await worlds.reset(ID, { actor, cause: BY }, forever);
 
   const isSettled = (state: string) => state === 'hibernated' || state === 'running';
   const now = await servers.until(

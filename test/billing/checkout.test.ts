@@ -4,12 +4,12 @@ import * as fc from '../support/property.ts';
 import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
 import { balance, unbalanced } from '../../src/billing/ledger.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
-import type { CheckoutDeed } from '../../src/billing/settlement.ts';
+import type { CheckoutEntry } from '../../src/billing/settlement.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { createTestCheckout } from '../../src/billing/test-checkout.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { recordDeed } from '../../src/people/audit/audit.ts';
+import { recordAudit } from '../../src/people/audit/audit.ts';
 import type { Store, Tx } from '../../src/store/store.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import { addPerson, freshStore } from '../support/store.ts';
@@ -27,7 +27,7 @@ import {
 
 const NOW = 1_700_000_000_000;
 const HOUR_MS = 3_600_000;
-const record = (tx: Tx, deed: CheckoutDeed) => recordDeed(tx, { userId: '', through: 'test' }, deed);
+const record = (tx: Tx, entry: CheckoutEntry) => recordAudit(tx, { userId: '', through: 'test' }, entry);
 
 interface Desk {
   store: Store;

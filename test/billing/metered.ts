@@ -9,7 +9,7 @@ import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
 import { type Sessions, createSessions } from '../../src/billing/sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
-import { type Deed, recordDeed } from '../../src/people/audit/audit.ts';
+import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
 import type { Sql, Tx } from '../../src/store/store.ts';
 import { KEY, type World, world } from '../support/world.ts';
@@ -90,7 +90,7 @@ export async function metered(
   async function startAll(): Promise<Meter> {
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
-    const record = (tx: Tx, deed: Deed) => recordDeed(tx, { userId: '', through: 'system' }, deed);
+    const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
     sessions = createSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
     const { servers } = base;

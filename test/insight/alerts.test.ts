@@ -153,13 +153,13 @@ async function sending(t: ExecutionContext) {
   const base = await world(t);
   const { store, clock } = base;
   const calls: (WebhookCall & { at: number })[] = [];
-  const deeds: { action: string; serverId: string; detail: string }[] = [];
+  const entries: { action: string; serverId: string; detail: string }[] = [];
   const logged: string[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const it = {
     ...base,
     calls,
-    deeds,
+    entries,
     logged,
     log,
     answer: async (): Promise<WebhookAnswer> => ({ status: 204, retryAfterSeconds: null }),
@@ -187,8 +187,8 @@ async function sending(t: ExecutionContext) {
         return it.answer();
       },
     };
-    const record = async (_: unknown, deed: { action: string; serverId: string; detail: string }) =>
-      void deeds.push(deed);
+    const record = async (_: unknown, entry: { action: string; serverId: string; detail: string }) =>
+      void entries.push(entry);
     return createWebhookOutbox({ store, clock, log, webhook, record });
   }
   it.outbox = open();
@@ -239,7 +239,7 @@ test('outbox: tries again with the same id, longer apart, also by the next proce
   const gaps = it.calls.slice(1).map(({ at }, n) => Math.round((at - (it.calls[n]?.at ?? 0)) / 1_000 / 5) * 5);
   t.deepEqual(gaps, [15, 60, 240, 900, 3_600]);
   t.is(await it.outbox.waiting(it.store), 0);
-  t.like(it.deeds, {
+  t.like(it.entries, {
     0: { action: 'server.alertGivenUp', serverId: 'abc', detail: 'tps.low: unreachable' },
     length: 1,
   });
@@ -253,7 +253,7 @@ test('outbox: a receiver that wants none gets none; one that wants to wait is le
   await it.add('abc');
   await it.pass(10_000);
   t.is(it.calls.length, 1);
-  t.is(it.deeds[0]?.detail, 'tps.low: answered 404');
+  t.is(it.entries[0]?.detail, 'tps.low: answered 404');
   it.answer = async () => ({ status: 429, retryAfterSeconds: 300 });
   await it.add('abc');
   await it.pass(4 * MINUTE);
@@ -297,12 +297,12 @@ test('outbox: the URL of the moment counts: changed, taken away, or one that is 
   await it.pass(10 * MINUTE);
   t.is(it.calls.length, 2);
   t.is(await it.outbox.waiting(it.store), 0);
-  t.is(it.deeds.length, 0);
+  t.is(it.entries.length, 0);
   await it.create('old', { alertWebhookUrl: 'http://10.0.0.1/' });
   await it.add('old');
   await it.pass(4_000);
   t.is(it.calls.length, 2);
-  t.is(it.deeds[0]?.detail, 'tps.low: not a URL that is called');
+  t.is(it.entries[0]?.detail, 'tps.low: not a URL that is called');
 });
 
 test('alerts: one slow spell of a running server is one alert and one recovery note, across a restart', async (t) => {

@@ -151,9 +151,9 @@ test('a server whose engine never answers the halt: found, understood, and freed
   const operator = { kind: 'operator', id: it.keyRow.id, note: 'Docker was restarted' };
   t.like(freed.transitions[1], { event: 'ALARM', from: 'stopping', to: 'stopping', cause: operator });
   t.deepEqual(freed.legalEvents, ['START', 'REINSTALL', 'DELETE']);
-  const [deed] = await it.store.query<Record<string, string>>(`SELECT * FROM "audit" WHERE "action" = 'server.alarm'`);
-  t.like(deed, { accountId: 'acc_test', serverId: 'lobby', userId: 'usr_test' });
-  t.is(deed?.['detail'], `operator ${it.keyRow.id}; Docker was restarted`);
+  const [entry] = await it.store.query<Record<string, string>>(`SELECT * FROM "audit" WHERE "action" = 'server.alarm'`);
+  t.like(entry, { accountId: 'acc_test', serverId: 'lobby', userId: 'usr_test' });
+  t.is(entry?.['detail'], `operator ${it.keyRow.id}; Docker was restarted`);
 });
 
 test('what hangs without a deadline of its own can be tried again: clearing up and erasing', async (t) => {

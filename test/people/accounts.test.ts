@@ -7,7 +7,7 @@ import { SESSION_LIFE_MS, clearedSessionCookie, sessionCookie, sessionToken } fr
 import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { recordDeed, recordStep } from '../../src/people/audit/audit.ts';
+import { recordAudit, recordStep } from '../../src/people/audit/audit.ts';
 import { LOGIN_RULES, createAttemptLimit, createLoginLimits } from '../../src/people/login-limits.ts';
 import { normalizeEmail } from '../../src/people/mail/address.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
@@ -452,8 +452,8 @@ test('the audit log is in the order of time and of writing, and takes no other s
   const cause = { kind: 'player', id: 'Steve\n\u0000; key key_1', note: '' } as const;
   const times = [5, 5, 5, 17, 16, 1_700_000_000_000];
   for (const [n, at] of times.entries()) {
-    const deed = { action: `n${n}`, accountId: 'acc_test', at, detail: 'x'.repeat(2_000) };
-    await store.write((tx) => recordDeed(tx, { userId: '', through: 'system' }, deed));
+    const entry = { action: `n${n}`, accountId: 'acc_test', at, detail: 'x'.repeat(2_000) };
+    await store.write((tx) => recordAudit(tx, { userId: '', through: 'system' }, entry));
   }
   const rows = await store.query<{ action: string; detail: string }>('SELECT * FROM "audit" ORDER BY "id"');
   t.is(rows.map(({ action }) => action).join(' '), 'n0 n1 n2 n4 n3 n5');
@@ -466,10 +466,10 @@ test('the audit log is in the order of time and of writing, and takes no other s
 
 test('an audit entry that cannot be written takes what it is about with it', async (t) => {
   const { store } = await people(t);
-  const deed = { action: 'a', accountId: 'acc_test', at: Number.NaN };
+  const entry = { action: 'a', accountId: 'acc_test', at: Number.NaN };
   const work = store.write(async (tx) => {
     await tx.run('UPDATE "users" SET "email" = $1', ['other@example.com']);
-    await recordDeed(tx, { userId: '', through: 'system' }, deed);
+    await recordAudit(tx, { userId: '', through: 'system' }, entry);
   });
   await t.throwsAsync(work);
   t.is((await getUser(store, 'usr_test'))?.email, 'test@example.org');

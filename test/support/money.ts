@@ -22,7 +22,7 @@ import { createHttpServer } from '../../src/http/http-server.ts';
 import { mount, plainColons } from '../../src/http/mount.ts';
 import { accountOperations } from '../../src/operators/accounts-api.ts';
 import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
-import { recordDeed } from '../../src/people/audit/audit.ts';
+import { recordAudit } from '../../src/people/audit/audit.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
 import { signInPath } from '../../src/people/next.ts';
 import { findSession } from '../../src/people/sessions.ts';
@@ -88,7 +88,7 @@ export async function moneySite(
     log: services.log,
     checkout: checkout === 'off' ? undefined : checkout,
     baseUrl: origin,
-    record: (tx, deed) => recordDeed(tx, { userId: '', through: 'system checkout' }, deed),
+    record: (tx, entry) => recordAudit(tx, { userId: '', through: 'system checkout' }, entry),
   });
   const money = { capacity, accountLimits, checkouts };
   Object.assign(services, money);

@@ -38,7 +38,7 @@ export interface WebhookOutboxOptions {
   /** Writes into the audit log, in the write that gives a message up. */
   record: (
     tx: Tx,
-    deed: { action: string; accountId: string; serverId: string; detail: string; at: number },
+    entry: { action: string; accountId: string; serverId: string; detail: string; at: number },
   ) => Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 import { StatusError } from '../../kernel/status.ts';
-import { doerOf } from '../../people/audit/audit.ts';
+import { auditActorOf } from '../../people/audit/audit.ts';
 import { operatorCause } from '../../people/caller.ts';
 import { ASSETS } from '../../web/assets.ts';
 import { confirmed, csrfField, doneNote, problemNote } from '../../web/form.ts';
@@ -47,7 +47,7 @@ export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machin
       await machines.send(machine.id, {
         event,
         cause: operatorCause(principal, reason),
-        doer: doerOf(principal),
+        actor: auditActorOf(principal),
         accountId,
       });
     } catch (error) {

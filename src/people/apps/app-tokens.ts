@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { hashToken, mintToken, parseToken, randomBase62 } from '../../kernel/ids.ts';
 import { DAY_MS, MINUTE_MS } from '../../kernel/units.ts';
 import type { Store } from '../../store/store.ts';
-import { recordDeed } from '../audit/audit.ts';
+import { recordAudit } from '../audit/audit.ts';
 import { createCredentialMemory } from '../credential-memory.ts';
 import {
   type AppTokenRow,
@@ -67,8 +67,8 @@ export async function revokeApp(
     const at = clock.now();
     const count = await markAppTokensRevoked(tx, userId, clientId, at);
     if (count === 0) return false;
-    const deed = { action: 'app.revoke', accountId, detail: `${clientId}, ${count} tokens`, at };
-    await recordDeed(tx, { userId, through: 'session' }, deed);
+    const entry = { action: 'app.revoke', accountId, detail: `${clientId}, ${count} tokens`, at };
+    await recordAudit(tx, { userId, through: 'session' }, entry);
     return true;
   });
   memoryOf(store).forget(({ principal }) => principal.userId === userId && principal.clientId === clientId);
@@ -90,7 +90,7 @@ export async function revokeAppToken(
   const revoked = await store.write(async (tx) => {
     const at = clock.now();
     if (!(await markAppTokenRevoked(tx, id, at))) return false;
-    await recordDeed(tx, { userId, through: `app ${clientId}` }, { action: 'app.revoke', accountId, detail: id, at });
+    await recordAudit(tx, { userId, through: `app ${clientId}` }, { action: 'app.revoke', accountId, detail: id, at });
     return true;
   });
   memoryOf(store).forget(({ principal }) => principal.tokenId === id);

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Sql, Store } from '../../store/store.ts';
-import { doerOf, recordDeed } from '../audit/audit.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { forgetTokensOf } from './app-tokens.ts';
 import { type ClientRow, getClient, insertClient, setClientDisabledAt } from './client-rows.ts';
 
@@ -38,8 +38,8 @@ export async function registerClient(
   const row = { id: `app_${randomBase62(16)}`, name, homepage, scopes: [...scopes], createdAt: at, disabledAt: null };
   await store.write(async (tx) => {
     await insertClient(tx, row);
-    const deed = { action: 'client.register', accountId: operator.accountId, detail: `${row.id} ${name}`, at };
-    await recordDeed(tx, doerOf(operator), deed);
+    const entry = { action: 'client.register', accountId: operator.accountId, detail: `${row.id} ${name}`, at };
+    await recordAudit(tx, auditActorOf(operator), entry);
   });
   return row;
 }
@@ -90,7 +90,12 @@ async function setDisabled(
     const disabledAt = disabled ? at : null;
     await setClientDisabledAt(tx, id, disabledAt);
     const action = disabled ? 'client.disable' : 'client.enable';
-    await recordDeed(tx, doerOf(operator), { action, accountId: operator.accountId, detail: `${id} ${row.name}`, at });
+    await recordAudit(tx, auditActorOf(operator), {
+      action,
+      accountId: operator.accountId,
+      detail: `${id} ${row.name}`,
+      at,
+    });
     return { ...row, disabledAt };
   });
   forgetTokensOf(store, id);

@@ -5,19 +5,19 @@ import type { Sql, Tx } from '../../store/store.ts';
 import type { OwnedServer } from '../members/owned-servers.ts';
 import { insertAudit, userOfKey } from './rows.ts';
 
-/** Who does something. */
-export interface Doer {
+/** Who did what an entry is about. */
+export interface AuditActor {
   /** '' where no user does. */
   userId: string;
   /** Through what: `key key_…`, `app <client id>`, `session`, `player Steve`, `schedule …`, `system idle`. */
   through: string;
 }
 
-/** What is done. Never put a secret in here. */
-export interface Deed {
+/** What an entry says. Never put a secret in here. */
+export interface AuditEntry {
   /** `server.start`, `key.mint`, … */
   action: string;
-  /** Whose audit log it belongs to: for a server, its owner's. */
+  /** The account whose audit log it belongs to: for a server, its owner's. */
   accountId: string;
   /** Absent where it is not about a server. */
   serverId?: string;
@@ -45,14 +45,14 @@ export interface ServerStep {
 const DETAIL_CHARS = 512;
 
 /** Writes an entry into the audit log, in the write of what it is about. */
-export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> {
-  const { action, accountId, serverId = '', detail = '', at } = deed;
-  const text = detail === '' ? doer.through : `${doer.through}; ${detail}`;
+export async function recordAudit(tx: Tx, actor: AuditActor, entry: AuditEntry): Promise<void> {
+  const { action, accountId, serverId = '', detail = '', at } = entry;
+  const text = detail === '' ? actor.through : `${actor.through}; ${detail}`;
   await insertAudit(tx, {
     id: timeOrderedId('aud', at),
     accountId,
     serverId,
-    userId: doer.userId,
+    userId: actor.userId,
     action,
     // Names of players and the like come from outside.
     detail: text
@@ -63,23 +63,23 @@ export async function recordDeed(tx: Tx, doer: Doer, deed: Deed): Promise<void> 
   });
 }
 
-/** Writes what a step of a server's machine means, if it is anything that somebody did or that went wrong. */
+/** Writes the entry of a step of a server's machine, if somebody took the step or something went wrong in it. */
 export async function recordStep(tx: Tx, server: OwnedServer, step: ServerStep): Promise<void> {
   const job = step.event === 'MAINTAIN' ? step.job : undefined;
   const commanded = job?.kind ?? COMMANDS[step.event];
   const sent = commanded !== undefined || step.sent === true;
   const action = commanded ?? (sent ? SENT : consequence(step));
   if (action === undefined) return;
-  const doer = sent ? await doerOfCause(tx, step.cause) : systemOf(step.cause);
+  const actor = sent ? await auditActorOfCause(tx, step.cause) : systemOf(step.cause);
   const change = step.from === step.to || step.from === '' ? '' : `${step.from} → ${step.to}`;
   const reason = sent && step.cause.kind === 'operator' ? step.cause.note : '';
   const words = [change, reason].filter((part) => part !== '').join(': ');
   const detail = [job?.target ?? '', words].filter((part) => part !== '').join(', ');
-  await recordDeed(tx, doer, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
+  await recordAudit(tx, actor, { action, accountId: server.accountId, serverId: server.id, detail, at: step.at });
 }
 
-/** The caller as the log names it. */
-export function doerOf(principal: Principal): Doer {
+/** The caller as the audit log names it. */
+export function auditActorOf(principal: Principal): AuditActor {
   const { userId } = principal;
   switch (principal.kind) {
     case 'key':
@@ -109,7 +109,9 @@ const COMMANDS: Record<string, string> = {
 /** A fact that an operator has told. */
 const SENT = 'server.alarm';
 
-/** What came of no command: the service's own decisions, and what went wrong. Progress as asked for is no entry. */
+/**
+ * The action of a step that no command asked for: the service's own decision, or a failure. Plain progress has none.
+ */
 function consequence({ from, to, cause }: ServerStep): string | undefined {
   if (from === to) return undefined;
   if (to === 'stopping') return cause.id === 'crash' ? 'server.crash' : 'server.stop';
@@ -119,12 +121,12 @@ function consequence({ from, to, cause }: ServerStep): string | undefined {
   return cause.id === 'crash' ? 'server.crash' : 'server.restart';
 }
 
-/** A cause of another kind is who began what has now gone wrong, not who did this. */
-function systemOf({ kind, id }: Cause): Doer {
+/** The actor of a step that nobody asked for. A cause of another kind names who began what has now gone wrong. */
+function systemOf({ kind, id }: Cause): AuditActor {
   return { userId: '', through: kind === 'system' ? `system ${id}` : 'system' };
 }
 
-async function doerOfCause(db: Sql, { kind, id }: Cause): Promise<Doer> {
+async function auditActorOfCause(db: Sql, { kind, id }: Cause): Promise<AuditActor> {
   if (kind === 'user') return { userId: id, through: 'session' };
   if (kind === 'key') return { userId: await userOfKey(db, id), through: `key ${id}` };
   if (kind === 'operator' && id.startsWith('usr_')) return { userId: id, through: 'operator' };

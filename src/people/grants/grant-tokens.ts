@@ -2,7 +2,7 @@ import { FULL_SCOPES } from '../../http/scopes.ts';
 import type { Tx } from '../../store/store.ts';
 import { mintAppToken } from '../apps/app-tokens.ts';
 import { insertAppToken } from '../apps/token-rows.ts';
-import { recordDeed } from '../audit/audit.ts';
+import { recordAudit } from '../audit/audit.ts';
 import { mintKey } from '../keys/keys.ts';
 import { insertKey } from '../keys/rows.ts';
 import { getUser } from '../rows.ts';
@@ -39,12 +39,12 @@ export async function redeem(tx: Tx, { clientId, scope, userId, userAgent, at }:
     const name = (userAgent || 'command line').slice(0, KEY_NAME_CHARS).toWellFormed();
     const { key, row } = mintKey({ name, userId, accountId, scopes: FULL_SCOPES, createdAt: at, expiresAt: null });
     await insertKey(tx, row);
-    await recordDeed(tx, { userId, through: 'device grant' }, { action: 'key.mint', accountId, detail: row.id, at });
+    await recordAudit(tx, { userId, through: 'device grant' }, { action: 'key.mint', accountId, detail: row.id, at });
     return { kind: 'key', token: key, scope: FULL_SCOPES.join(' ') };
   }
   const { token, row } = mintAppToken({ clientId, userId, scope, createdAt: at });
   await insertAppToken(tx, row);
-  const deed = { action: 'app.connect', accountId, detail: `${row.id} for ${scope}`, at };
-  await recordDeed(tx, { userId, through: `app ${clientId}` }, deed);
+  const entry = { action: 'app.connect', accountId, detail: `${row.id} for ${scope}`, at };
+  await recordAudit(tx, { userId, through: `app ${clientId}` }, entry);
   return { kind: 'app', token, scope };
 }

@@ -19,7 +19,7 @@ import type { Secret } from '../../store/secret.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientRow } from '../apps/client-rows.ts';
 import { findClient, isAdmitted, scopeOf } from '../apps/clients.ts';
-import { type Doer, recordDeed } from '../audit/audit.ts';
+import { type AuditActor, recordAudit } from '../audit/audit.ts';
 import { requireRoomForKey } from '../keys/own-keys.ts';
 import { type GrantNow, createGrantActors, grantNotFound, sendToGrant, showDormant } from './actors.ts';
 import { type GrantedToken, redeem } from './grant-tokens.ts';
@@ -75,7 +75,7 @@ export interface GrantUser {
 
 /** Who decides on a grant, and why. */
 export interface Decision {
-  doer: Doer;
+  actor: AuditActor;
   accountId: string;
   cause: Cause;
 }
@@ -153,7 +153,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
 
   async function decide(
     id: string,
-    { doer, accountId, cause }: Decision,
+    { actor, accountId, cause }: Decision,
     event: (facts: { admitted: boolean }) => GrantEvent,
   ): Promise<void> {
     const decided = await sendToGrant({ store, actors }, id, {
@@ -166,12 +166,12 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
         const action = answer === 'approved' ? 'grant.approve' : 'grant.deny';
         const reason = cause.kind === 'operator' ? `: ${cause.note}` : '';
         const detail = `${id} of ${clientId ?? 'the command line'}${reason}`;
-        await recordDeed(tx, doer, { action, accountId, detail, at });
+        await recordAudit(tx, actor, { action, accountId, detail, at });
         return answer;
       },
     });
     if (decided === undefined) throw grantNotFound();
-    log.info({ grant: id, user: doer.userId }, 'device grant %s', decided);
+    log.info({ grant: id, user: actor.userId }, 'device grant %s', decided);
   }
 
   return {
@@ -284,7 +284,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
 
 function inBrowser({ userId, accountId }: GrantUser, what: string): Decision {
   const cause: Cause = { kind: 'user', id: userId, note: `${what} in the browser` };
-  return { doer: { userId, through: 'session' }, accountId, cause };
+  return { actor: { userId, through: 'session' }, accountId, cause };
 }
 
 /** What a device calls itself comes from outside and is shown to people. */

@@ -2,7 +2,7 @@ import type { SessionPrincipal } from '../../http/principal.ts';
 import type { Scope } from '../../http/scopes.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Store, Tx } from '../../store/store.ts';
-import { doerOf, recordDeed } from '../audit/audit.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import { roleOn } from '../members/members.ts';
@@ -55,7 +55,7 @@ export async function mintOwnKey(
     for (const id of wanted.serverIds ?? []) await requireServer(tx, principal, id);
     await addKey(tx, minted.row);
     const detail = `${minted.row.id} with ${wanted.scopes.join(', ')}`;
-    await recordDeed(tx, doerOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
+    await recordAudit(tx, auditActorOf(principal), { action: 'key.mint', accountId, detail, at: createdAt });
   });
   noticeNewKey(people, principal, 'An API key was made for your account');
   return minted;
@@ -84,10 +84,10 @@ export async function revokeOwnKey(
   keyId: string,
 ): Promise<void> {
   const { accountId } = principal;
-  const deed = { action: 'key.revoke', accountId, detail: keyId, at: clock.now() };
+  const entry = { action: 'key.revoke', accountId, detail: keyId, at: clock.now() };
   const revoked = await revokeKey(store, clock, accountId, keyId, async (tx) => {
-    await recordDeed(tx, doerOf(principal), deed);
-    await accessChanges.inWrite(tx, { keyId }, deed.at);
+    await recordAudit(tx, auditActorOf(principal), entry);
+    await accessChanges.inWrite(tx, { keyId }, entry.at);
   });
   if (!revoked) {
     throw new StatusError('NOT_FOUND', 'KEY_NOT_FOUND', 'There is no such key.', { metadata: { keyId } });

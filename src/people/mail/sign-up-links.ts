@@ -5,7 +5,7 @@ import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Secret } from '../../store/secret.ts';
-import { doerOf, recordDeed } from '../audit/audit.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
 import { normalizeEmail } from './address.ts';
@@ -35,8 +35,8 @@ export async function inviteToSignUp(
     throw new StatusError('ALREADY_EXISTS', 'USER_EXISTS', 'This e-mail address has an account.');
   }
   loginLimits.mail.take(principal.accountId);
-  const deed = { action: 'account.invite', accountId: principal.accountId, detail: email, at };
-  await store.write((tx) => recordDeed(tx, doerOf(principal), deed));
+  const entry = { action: 'account.invite', accountId: principal.accountId, detail: email, at };
+  await store.write((tx) => recordAudit(tx, auditActorOf(principal), entry));
   const expiresAt = at + SIGN_UP_LINK_MS;
   const link = linkFor(people, email, expiresAt);
   post(people, {

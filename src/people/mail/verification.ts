@@ -6,7 +6,7 @@ import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';
 import type { Tx } from '../../store/store.ts';
-import { recordDeed } from '../audit/audit.ts';
+import { recordAudit } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { type UserRow, getUser, markEmailVerified } from '../rows.ts';
 import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows.ts';
@@ -66,8 +66,8 @@ export async function verifyEmail(people: People, token: string, visitor: Visito
     if (!row || row.expiresAt <= now || user?.email !== row.email) throw invalidLink();
     await markEmailVerified(tx, user.id);
     await deleteEmailTokens(tx, user.id);
-    const deed = { action: 'session.verifyEmail', accountId: user.accountId, at: now };
-    await recordDeed(tx, { userId: user.id, through: 'link' }, deed);
+    const entry = { action: 'session.verifyEmail', accountId: user.accountId, at: now };
+    await recordAudit(tx, { userId: user.id, through: 'link' }, entry);
   });
   attempt.forgive();
 }

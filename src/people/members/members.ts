@@ -5,7 +5,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { randomBase62 } from '../../kernel/ids.ts';
 import { StatusError } from '../../kernel/status.ts';
 import type { Sql, Store, Tx } from '../../store/store.ts';
-import { doerOf, recordDeed } from '../audit/audit.ts';
+import { auditActorOf, recordAudit } from '../audit/audit.ts';
 import { type People, post } from '../people.ts';
 import { getUserByEmail } from '../rows.ts';
 import type { OwnedServer } from './owned-servers.ts';
@@ -147,7 +147,7 @@ export async function recordMember(
   detail: string,
   at: number,
 ): Promise<void> {
-  await recordDeed(tx, doerOf(principal), { action, accountId, serverId, detail, at });
+  await recordAudit(tx, auditActorOf(principal), { action, accountId, serverId, detail, at });
 }
 
 async function memberOf(tx: Tx, serverId: string, memberId: string): Promise<MemberRow> {

@@ -1,7 +1,7 @@
 import type { Principal } from '../../http/principal.ts';
 import { type Role, isAtLeast } from '../../http/roles.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { doerOf, recordDeed } from '../../people/audit/audit.ts';
+import { auditActorOf, recordAudit } from '../../people/audit/audit.ts';
 import { roleOn } from '../../people/members/members.ts';
 import type { Store, Tx } from '../../store/store.ts';
 import { notFound } from '../refusals.ts';
@@ -38,7 +38,7 @@ export function requireRole(role: Role, least: Role): void {
 export function recordOnServer(
   principal: Principal,
   { id: serverId, accountId }: Pick<ServerRow, 'id' | 'accountId'>,
-  deed: { action: string; detail?: string; at: number },
+  entry: { action: string; detail?: string; at: number },
 ): (tx: Tx) => Promise<void> {
-  return (tx) => recordDeed(tx, doerOf(principal), { accountId, serverId, ...deed });
+  return (tx) => recordAudit(tx, auditActorOf(principal), { accountId, serverId, ...entry });
 }

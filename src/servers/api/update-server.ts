@@ -44,8 +44,8 @@ const updateServer = (needs: Needs) =>
       if (violations.length > 0) throw invalidFields(violations);
       // What it costs, and for how long, is its owner's to decide.
       if (plan !== now.row.plan) requireRole(role, 'owner');
-      const deed = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
-      const record = recordOnServer(principal, now.row, deed);
+      const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
+      const record = recordOnServer(principal, now.row, entry);
       const { id } = now.row;
       const { name } = body;
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;

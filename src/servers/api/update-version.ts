@@ -55,8 +55,8 @@ const updateServerVersion = (needs: Needs) =>
       if (violations.length > 0) throw invalidFields(violations);
       if (row.modpackPlatform !== '') throw packDecides(row);
       await needs.cores.require(wanted);
-      const deed = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
-      const record = recordOnServer(principal, row, deed);
+      const entry = { action: 'server.version', detail: changeText(row, wanted), at: needs.clock.now() };
+      const record = recordOnServer(principal, row, entry);
       const { type, version } = wanted;
       const isNamed = Boolean(body.type || body.version);
       // In the turn of the server: none can start with the old build once this is answered.

@@ -32,7 +32,7 @@ const clock = { ...systemClock, now: () => Date.now() + Number(later) };
 const secret = await openSecret(real, folder);
 const grants = createGrants({ store, clock, secret, log: createLog({ level: 'silent' }) });
 
-const deeds: Record<string, () => Promise<unknown>> = {
+const acts: Record<string, () => Promise<unknown>> = {
   setup: () => addPerson(real, 'test'),
   start: () => grants.start({ clientId: null, scope: '', ip: '192.0.2.1', userAgent: 'test' }),
   poll: () => grants.poll(argument),
@@ -49,7 +49,7 @@ const deeds: Record<string, () => Promise<unknown>> = {
 };
 
 try {
-  process.stdout.write(JSON.stringify((await deeds[what]?.()) ?? {}));
+  process.stdout.write(JSON.stringify((await acts[what]?.()) ?? {}));
 } catch (error) {
   if (!(error instanceof StatusError)) throw error;
   process.stdout.write(JSON.stringify({ error: error.reason }));

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import { postgresUrl } from '../../store/postgres.ts';
 import { needs } from '../../support/needs.ts';
 
-/** What a process says that came of its deed. */
+/** What a child process reports of what it did. */
 interface Said {
   error?: string;
   deviceCode: string;
