@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Watched } from './deadlines.ts';
 import { Inbox } from './inbox.ts';
-import { plainAddress } from './limits.ts';
+import { type Release, plainAddress } from './limits.ts';
 import type { Timings } from './settings.ts';
 
 /** Most bytes taken from a client before it is joined to a game. */
@@ -11,8 +11,8 @@ const INBOX_BYTES = 16 * 1024;
 export class ClientConnection implements Watched {
   readonly socket: Socket;
   readonly inbox: Inbox;
-  /** Without IPv4-mapping. */
-  readonly ip: string;
+  /** Where the player is, without IPv4-mapping: the socket's other end, unless a load balancer names somebody else. */
+  ip: string;
   /** Set once a login is served: from then on the join itself bounds the time and says goodbye. */
   joining = false;
   readonly #timings: Timings;
@@ -20,6 +20,7 @@ export class ClientConnection implements Watched {
   readonly #now: () => number;
   #deadlineAt: number;
   #left: (() => void) | undefined;
+  #place: Release | undefined;
 
   constructor(socket: Socket, timings: Timings, now: () => number) {
     this.socket = socket;
@@ -40,6 +41,12 @@ export class ClientConnection implements Watched {
     this.#deadlineAt = this.#acceptedAt + ms;
   }
 
+  /** It counts among the open connections by `place`, and not by an earlier one; undefined: not at all. */
+  occupy(place: Release | undefined): void {
+    this.#place?.();
+    this.#place = place;
+  }
+
   /** Calls `left` once, when the socket is closed or joined to a game. */
   onceOver(left: () => void): void {
     this.#left = left;
@@ -48,6 +55,7 @@ export class ClientConnection implements Watched {
 
   /** To be called when a pipe takes the socket over: deadline and place among the unrouted end here. */
   over(): void {
+    this.occupy(undefined);
     this.#left?.();
     this.#left = undefined;
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { readBalancerHeader } from './balancer-header.ts';
 import { encodeFrame } from './codec.ts';
 import type { Context } from './context.ts';
 import { type Handshake, readOpening, readStatusPacket } from './handshake.ts';
@@ -24,13 +25,16 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     return;
   }
   const connection = new ClientConnection(socket, context.timings, context.elapsed);
-  const leave = context.limiter.enter(connection.ip);
-  if (!leave) {
+  const isBalancer = context.isBalancer(connection.ip);
+  const place = isBalancer ? context.limiter.enterUnnamed() : context.limiter.enter(connection.ip);
+  if (!place) {
     socket.destroy();
     return;
   }
-  enroll(connection, leave, context, connections);
+  connection.occupy(place);
+  enroll(connection, context, connections);
   try {
+    if (isBalancer) await readClientAddress(connection, context);
     const opening = await connection.inbox.take(readOpening);
     if (opening.kind === 'legacyPing') return await answerLegacyPing(connection, context);
     if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
@@ -48,9 +52,18 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
   }
 }
 
+/** The balancer says whose connection it is; from then on that address is the one that counts. */
+async function readClientAddress(connection: ClientConnection, { limiter }: Context): Promise<void> {
+  const { ip } = await connection.inbox.take(readBalancerHeader);
+  connection.ip = ip ?? connection.ip;
+  connection.occupy(undefined);
+  const place = limiter.enter(connection.ip);
+  if (!place) throw new Error('too many connections');
+  connection.occupy(place);
+}
+
 function enroll(
   connection: ClientConnection,
-  leave: () => void,
   { counters, deadlines }: Context,
   connections: Set<ClientConnection>,
 ): void {
@@ -62,7 +75,6 @@ function enroll(
     counters.unrouted--;
     connections.delete(connection);
     deadlines.delete(connection);
-    leave();
   });
 }
 

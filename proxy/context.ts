@@ -43,6 +43,8 @@ export interface Context {
   /** Monotonic ms. */
   elapsed: () => number;
   limiter: Limiter;
+  /** Whether connections from this address say in a PROXY header whose they are. */
+  isBalancer: (ip: string) => boolean;
   accounts: Accounts;
   deadlines: Deadlines;
   statuses: StatusResponder;

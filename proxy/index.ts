@@ -4,7 +4,7 @@ import { Accounts } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
-import { Limiter } from './limits.ts';
+import { Limiter, blockListOf, isListed } from './limits.ts';
 import { Pipes } from './pipes.ts';
 import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
@@ -19,6 +19,11 @@ export interface ProxyOptions {
   log: Log;
   /** Where accounts are checked, for servers that want it; default: Mojang's session service. */
   sessionServerUrl?: string;
+  /**
+   * Addresses and networks of load balancers: what they send begins with a PROXY header (version 1 or 2), by which a
+   * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
+   */
+  proxyProtocolFrom?: readonly string[];
   /** What differs from DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
   /** What differs from DEFAULT_TIMINGS. */
@@ -66,6 +71,8 @@ export function createProxy(options: ProxyOptions): Proxy {
   const servers = new Set<Server>();
   const pipes = new Pipes({ presence: options.presence, now: elapsed });
   const limiter = new Limiter(limits, elapsed);
+  const { proxyProtocolFrom = [] } = options;
+  const balancers = blockListOf(proxyProtocolFrom);
   const counters = noCounts();
   const alsoEach = (): void => {
     limiter.sweep();
@@ -81,6 +88,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     now: options.now ?? Date.now,
     elapsed,
     limiter,
+    isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
     accounts: new Accounts({ url: options.sessionServerUrl, timings, now: elapsed }),
     deadlines,
     counters,

@@ -37,6 +37,11 @@ export class Limiter {
     return this.#count([['unrouted', unrouted], ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
   }
 
+  /** The same for a load balancer's socket, as long as it has not said whose it is. */
+  enterUnnamed(): Release | undefined {
+    return this.#count([['unrouted', this.#limits.unrouted]]);
+  }
+
   status(ip: string): boolean {
     return this.#take('status', ip);
   }
@@ -61,7 +66,7 @@ export class Limiter {
   }
 
   #isExempt(ip: string): boolean {
-    return this.#exempt.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4');
+    return isListed(this.#exempt, ip);
   }
 
   #perAddress(kind: string, ip: string, max: number): [string, number][] {
@@ -133,7 +138,13 @@ export function plainAddress(remoteAddress: string | undefined): string {
   return (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-function blockListOf(ranges: readonly string[]): BlockList {
+/** Whether an address is in one of the list's networks. */
+export function isListed(list: BlockList, ip: string): boolean {
+  return list.check(ip, isIPv6(ip) ? 'ipv6' : 'ipv4');
+}
+
+/** Addresses and networks (`203.0.113.0/24`), to be asked by `isListed`. */
+export function blockListOf(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [address = '', bits] = range.split('/');

@@ -96,7 +96,7 @@ export async function startApp(
     });
     const around = { store, cores, servers, serverEvents, engine, console, rconPassword };
     const { alerts, metrics } = openObservation(startup, { ...around, console: gameHost.console, outbox });
-    const { publicHost, sessionServerUrl } = config;
+    const { publicHost, sessionServerUrl, proxyProtocolFrom } = config;
     const joining = await openJoining({
       store,
       servers,
@@ -107,6 +107,7 @@ export async function startApp(
       dataDir,
       publicHost,
       sessionServerUrl,
+      proxyProtocolFrom,
     });
     const { proxy } = joining;
     const joined = (serverId: string) => proxy.players(serverId);

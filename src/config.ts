@@ -27,6 +27,12 @@ export const settings = {
   baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'For browsers. Empty: http://localhost:HTTP_PORT.'),
   proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
+  proxyProtocolFrom: setting(
+    'PROXY_PROTOCOL_FROM',
+    kind.networks,
+    '',
+    'Load balancers in front of PROXY_PORT: they, and nobody else, begin with a PROXY header (v1 or v2) that names the player.',
+  ),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),

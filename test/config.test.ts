@@ -34,6 +34,7 @@ test('config: values are read as their kind; what depends on others follows them
       CHECKOUT: 'off',
       TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8 192.0.2.7',
       PROXY_HOST: '',
+      PROXY_PROTOCOL_FROM: '10.0.0.5,fd00::/8',
     },
     none,
   );
@@ -42,6 +43,8 @@ test('config: values are read as their kind; what depends on others follows them
   t.is(config.databaseUrl, 'sqlite::memory:');
   t.is(config.signupCreditMicros, 0);
   t.is(config.proxyHost, '::');
+  t.deepEqual(config.proxyProtocolFrom, ['10.0.0.5', 'fd00::/8']);
+  t.deepEqual(loadConfig({}, none).proxyProtocolFrom, []);
   t.true(config.trustedProxies.check('10.1.2.3'));
   t.true(config.trustedProxies.check('fd00::1', 'ipv6'));
   t.true(config.trustedProxies.check('192.0.2.7'));
@@ -69,6 +72,7 @@ test(wrong, { ENGINE: 'swarm' }, 'ENGINE', 'swarm', 'auto, docker, process');
 test(wrong, { BASE_URL: 'ftp://example.org' }, 'BASE_URL', 'https://');
 test(wrong, { BASE_URL: 'https://example.org/?a=1' }, 'BASE_URL');
 test(wrong, { BASE_URL: 'localhost:8080' }, 'BASE_URL');
+test(wrong, { PROXY_PROTOCOL_FROM: '10.0.0.0/33' }, 'PROXY_PROTOCOL_FROM', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/33' }, 'TRUSTED_PROXIES', '10.0.0.0/33');
 test(wrong, { TRUSTED_PROXIES: '10.0.0.0/8/8' }, 'TRUSTED_PROXIES');
 test(wrong, { TRUSTED_PROXIES: 'example.org' }, 'TRUSTED_PROXIES');

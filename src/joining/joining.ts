@@ -32,11 +32,14 @@ export interface JoiningOptions {
   publicHost: string;
   /** Where players prove who they are. */
   sessionServerUrl: string;
+  /** Load balancers in front of the proxy, which name the player in a PROXY header. */
+  proxyProtocolFrom: readonly string[];
 }
 
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
-  const { store, servers, presence, clock, log, onClose, dataDir, publicHost, sessionServerUrl } = options;
+  const { store, servers, presence, clock, log, onClose, dataDir, publicHost, sessionServerUrl, proxyProtocolFrom } =
+    options;
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
@@ -45,6 +48,13 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const routing = createRouting({ servers, clock, log, door, publicHost, sleepers: await listRoutes(store) });
   onClose(() => routing.close());
   const ofProxy = log.child({ room: 'proxy' });
-  const proxy = createProxy({ routes: routing, wake: routing, presence, log: ofProxy, sessionServerUrl });
+  const proxy = createProxy({
+    routes: routing,
+    wake: routing,
+    presence,
+    log: ofProxy,
+    sessionServerUrl,
+    proxyProtocolFrom,
+  });
   return { publicStatuses, wakePolicies, proxy };
 }

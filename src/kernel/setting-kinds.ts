@@ -89,15 +89,21 @@ export const databaseUrl = optional(
 
 export const logLevel = oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent');
 
-/** Single addresses and CIDRs, separated by commas or spaces. */
-export const cidrs = list(/^/)
+const NETWORKS = 'a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8';
+
+/** Single addresses and CIDRs, separated by commas or spaces, as they are written. */
+export const networks = list(/^/)
   .refine((all) => all.every((entry) => addSubnet(new BlockList(), entry)))
+  .describe(NETWORKS);
+
+/** The same, to be asked for an address. */
+export const cidrs = networks
   .transform((all) => {
     const subnets = new BlockList();
     for (const entry of all) addSubnet(subnets, entry);
     return subnets;
   })
-  .describe('a list of IP addresses and CIDRs such as 10.0.0.0/8, fd00::/8');
+  .describe(NETWORKS);
 
 export function integer(from: number, to: number): Kind<number> {
   return pattern(/^\d{1,16}$/, '')

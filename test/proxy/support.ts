@@ -113,8 +113,8 @@ export class RawClient {
     socket.on('close', () => (this.closed = true));
   }
 
-  static async open(t: ExecutionContext, port: number, host = '127.0.0.1'): Promise<RawClient> {
-    const socket = connect({ host, port, noDelay: true });
+  static async open(t: ExecutionContext, port: number, host = '127.0.0.1', localAddress?: string): Promise<RawClient> {
+    const socket = connect({ host, port, localAddress, noDelay: true });
     t.teardown(() => void socket.destroy());
     await once(socket, 'connect');
     return new RawClient(socket);

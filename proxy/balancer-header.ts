@@ -1,0 +1,121 @@
+import { SocketAddress, isIPv4, isIPv6 } from 'node:net';
+import { type Parsed, ProtocolError } from './codec.ts';
+import { plainAddress } from './limits.ts';
+
+/**
+ * What a load balancer says of a connection before its first byte (PROXY protocol, version 1 and 2). `ip` is the
+ * client's address, as the system would write it, without IPv4-mapping; null where the balancer names none, as in its
+ * health checks: then the connection is its own.
+ */
+export interface BalancerHeader {
+  ip: string | null;
+}
+
+/** The longest line of version 1, its end included. */
+const LINE_BYTES = 107;
+const LINE_START = Buffer.from('PROXY ');
+const LINE_END = '\r\n';
+
+/** Version 2: this, a byte each of version with command and of family with transport, two of the length behind them. */
+const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
+const HEAD_BYTES = 16;
+/** Addresses and extensions together. The protocol promises senders 536 bytes of header: more is not to be expected. */
+const MOST_REST_BYTES = 536;
+const VERSION = 2;
+const COMMANDS = { local: 0, proxy: 1 } as const;
+/** Over TCP. Both addresses, then both ports. */
+const FAMILIES = { unspecified: 0x00, ipv4: 0x11, ipv6: 0x21 } as const;
+const IPV4_BYTES = 4;
+const IPV6_BYTES = 16;
+const PORTS_BYTES = 4;
+
+/** Of a line's family, what its addresses must be. */
+const LINE_FAMILIES = new Map([
+  ['TCP4', isIPv4],
+  ['TCP6', isPlainIPv6],
+]);
+
+/**
+ * The header at the start of `bytes`, which is complete or refused after 552 of them at most. Throws ProtocolError as
+ * soon as it cannot be one.
+ */
+export function readBalancerHeader(bytes: Buffer): Parsed<BalancerHeader> | undefined {
+  if (startsLike(bytes, LINE_START)) return readLine(bytes);
+  if (startsLike(bytes, SIGNATURE)) return readBinary(bytes);
+  throw new ProtocolError('no PROXY header in front');
+}
+
+/** Whether `bytes` begin with `start`, or may yet. */
+function startsLike(bytes: Buffer, start: Buffer): boolean {
+  const length = Math.min(bytes.length, start.length);
+  return bytes.compare(start, 0, length, 0, length) === 0;
+}
+
+/** `PROXY TCP4 <source> <destination> <port> <port>`, `TCP6`, or `UNKNOWN` with anything behind it. */
+function readLine(bytes: Buffer): Parsed<BalancerHeader> | undefined {
+  const line = bytes.toString('latin1', 0, LINE_BYTES);
+  const end = line.indexOf(LINE_END);
+  if (end < 0) {
+    if (bytes.length >= LINE_BYTES) throw new ProtocolError('PROXY line without an end');
+    return undefined;
+  }
+  const size = end + LINE_END.length;
+  const [, family, ...fields] = line.slice(0, end).split(' ');
+  if (family === 'UNKNOWN') return { value: { ip: null }, size };
+  const isAddress = LINE_FAMILIES.get(family ?? '');
+  const [source = '', destination = '', ...ports] = fields;
+  const isWhole = isAddress?.(source) && isAddress(destination) && ports.length === 2 && ports.every(isPort);
+  if (!isWhole) throw new ProtocolError('PROXY line of an unknown form');
+  return { value: { ip: isIPv4(source) ? source : written(source) }, size };
+}
+
+function isPort(text: string): boolean {
+  return /^(?:0|[1-9]\d{0,4})$/.test(text) && Number(text) < 65_536;
+}
+
+/** Without a zone, which means nothing on another machine. */
+function isPlainIPv6(text: string): boolean {
+  return isIPv6(text) && !text.includes('%');
+}
+
+function readBinary(bytes: Buffer): Parsed<BalancerHeader> | undefined {
+  if (bytes.length < HEAD_BYTES) return undefined;
+  const [versionAndCommand = 0, family = 0] = bytes.subarray(SIGNATURE.length);
+  const command = versionAndCommand & 0x0f;
+  const length = bytes.readUInt16BE(HEAD_BYTES - 2);
+  if (versionAndCommand >> 4 !== VERSION) throw new ProtocolError('PROXY header of an unknown version');
+  if (length > MOST_REST_BYTES) throw new ProtocolError(`PROXY header with ${length} bytes behind its head`);
+  const size = HEAD_BYTES + length;
+  const rest = bytes.subarray(HEAD_BYTES, size);
+  if (command === COMMANDS.local) return rest.length < length ? undefined : { value: { ip: null }, size };
+  if (command !== COMMANDS.proxy) throw new ProtocolError('PROXY header with an unknown command');
+  const needed = addressesBytes(family);
+  if (length < needed) throw new ProtocolError('PROXY header too short for its addresses');
+  if (rest.length < length) return undefined;
+  return { value: { ip: sourceOf(rest, family) }, size };
+}
+
+function addressesBytes(family: number): number {
+  switch (family) {
+    case FAMILIES.unspecified:
+      return 0;
+    case FAMILIES.ipv4:
+      return 2 * IPV4_BYTES + PORTS_BYTES;
+    case FAMILIES.ipv6:
+      return 2 * IPV6_BYTES + PORTS_BYTES;
+    default:
+      throw new ProtocolError('PROXY header of no TCP connection');
+  }
+}
+
+/** The first of both addresses. What follows the ports are extensions, of which none matters here. */
+function sourceOf(rest: Buffer, family: number): string | null {
+  if (family === FAMILIES.unspecified) return null;
+  if (family === FAMILIES.ipv4) return rest.subarray(0, IPV4_BYTES).join('.');
+  return written((rest.toString('hex', 0, IPV6_BYTES).match(/.{4}/g) ?? []).join(':'));
+}
+
+/** An IPv6 address in the one form that sockets give too, so that limits and bans know it again. */
+function written(address: string): string {
+  return plainAddress(new SocketAddress({ address, family: 'ipv6' }).address);
+}
