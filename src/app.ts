@@ -1,33 +1,59 @@
 import type { AddressInfo } from 'node:net';
-import { openGameHost } from './compose/game-host.ts';
-import { listenSftp, openContent, openHosting } from './compose/hosting.ts';
+import { pingStatus } from '../proxy/ping.ts';
+import { createBackupRoom } from './backups/backups-room.ts';
+import { createChargeCount } from './billing/charged.ts';
+import { openWallet } from './billing/ledger.ts';
+import { createMachineProbe } from './billing/machine-probe.ts';
+import { openCheckout } from './billing/open-checkout.ts';
+import { openAllowance, openCharging, openMeasures } from './billing/open.ts';
+import { openSteadyClock } from './billing/steady-clock.ts';
 import { listenHttp } from './compose/http.ts';
-import { openInstallation } from './compose/installation.ts';
-import { openAllowance, openMoney, startCharging } from './compose/money.ts';
-import { openObservation, openWebhooks, watchService } from './compose/observation.ts';
-import { openServers } from './compose/servers.ts';
 import type { Config } from './config.ts';
+import { openDatabases } from './databases/open.ts';
+import { openDisks } from './disk/disks.ts';
 import { enforceDiskQuotas } from './disk/enforcement.ts';
+import { openGameHost } from './engines/game-host.ts';
+import { isPortFree } from './engines/process/port-forwarder.ts';
+import { TELLS_OWNERS } from './engines/process/sockets.ts';
+import { createFiles } from './files/files.ts';
 import { createCoreRules } from './game/core-rules.ts';
+import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
+import { countServersByState } from './insight/telemetry-rows.ts';
 import { createTelemetry } from './insight/telemetry.ts';
+import { createChangeLock } from './jail/change-lock.ts';
+import { createOpenFiles } from './jail/open-files.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
 import { openJoining } from './joining/joining.ts';
 import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
+import { createKeyedMutex } from './kernel/mutex.ts';
+import { bootId } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
+import { MIB } from './kernel/units.ts';
+import { createWorkerPool } from './kernel/workers/pool.ts';
+import { createMods } from './mods/mods.ts';
+import { createPackInstaller } from './mods/packs.ts';
+import { openModRegistries } from './mods/registries/registries.ts';
 import { openNodeDrain } from './operators/node-drain.ts';
 import { openOrphans } from './operators/orphans.ts';
 import { openSuspensions } from './operators/suspensions.ts';
-import type { FirstRun } from './people/first-run.ts';
+import { type FirstRun, firstRun, openFirstRunFile } from './people/first-run.ts';
 import { openMailer } from './people/mail/mailer.ts';
 import { isOperatorAccount } from './people/rows.ts';
+import { openServerPorts } from './ports/ports.ts';
 import { scheduleActions } from './schedules/actions.ts';
 import { createSchedules } from './schedules/schedules.ts';
 import { requireEngine } from './servers/engine-check.ts';
+import { openEffects, openServers } from './servers/open.ts';
+import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
 import { INSTALLS, WAKES, readFirst } from './servers/wake-checks.ts';
+import { listenSftp, openSftp } from './sftp/open.ts';
+import { openInstallation } from './store/installation.ts';
+import type { Tx } from './store/store.ts';
 import { TABLES } from './tables.ts';
+import { createWorldJobs } from './worlds/jobs.ts';
 import { createWorlds } from './worlds/worlds.ts';
 
 /** The running service. */
@@ -63,40 +89,110 @@ export async function startApp(
   { clock, monotonicMs }: Time = REAL_TIME,
 ): Promise<App> {
   const { onClose, close } = createClosers();
-  const startup = { config, log, clock, onClose };
-  const { dataDir, nodeLabel } = config;
+  const { dataDir, nodeLabel, publicHost, sessionServerUrl, proxyProtocolFrom } = config;
   try {
-    const { operator, ...installation } = await openInstallation(startup, TABLES, onLost);
-    const { store, rconPassword } = installation;
-    const gameHost = await openGameHost(startup, installation);
-    const { engine, typed: console, trusted } = gameHost;
+    const { store, secret } = await openInstallation({
+      dataDir,
+      databaseUrl: config.databaseUrl,
+      tables: TABLES,
+      ports: portsOf(config),
+      clock,
+      log,
+      onClose,
+      onLost,
+    });
+    const onAccount = async (tx: Tx, id: string, at: number) =>
+      void (await openWallet(tx, id, at, config.signupCreditMicros));
+    const operator = await firstRun(store, { clock, dataDir, baseUrl: config.baseUrl, onAccount });
+    const firstRunFile = await openFirstRunFile(dataDir, log);
+    const gameHost = await openGameHost({ store, secret, settings: config, clock, log, onClose });
+    const { engine, typed: console, management, passwords, owner, trusted } = gameHost;
+    const rconPassword = (serverId: string) => passwords.of(serverId);
     const cores = createCoreRules({ trusted, isOperatorAccount: (accountId) => isOperatorAccount(store, accountId) });
-    const mailer = await openMailer(startup);
-    const hosting = await openHosting(startup, {
-      ...installation,
-      ...gameHost,
-      servers: () => servers,
-      closed: (id) => suspensions.of(id) !== undefined,
-    });
-    const { disks, sftp, databases } = hosting;
-    const money = await openMoney(startup, { store, engine, monotonicMs, live: () => servers.live() });
-    const { sessions, capacity } = money;
-    const content = openContent(startup, { ...installation, ...gameHost, ...hosting });
+    const mailer = await openMailer({ config, log, onClose });
     const telemetry = createTelemetry();
-    const outbox = openWebhooks(startup, installation);
-    const { servers, serverEvents, presence, backupRoom, engineReturned } = openServers(startup, {
-      ...installation,
-      ...gameHost,
-      ...hosting,
-      ...money,
-      ...content,
-      cores,
-      telemetry,
-      outbox,
+    const onRefusal = telemetry.refusedWake;
+    // The kernel's count of time is the machine's: another container of this service goes on with it.
+    const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
+    const { startTimeoutSeconds } = config;
+    const servers = openServers({ store, clock, steady, log, startTimeoutSeconds, onRefusal });
+    const presence = createPresence(steady);
+
+    const openFiles = createOpenFiles();
+    const { diskQuotaMb: tiers, accountDiskMb } = config;
+    const disks = await openDisks({ store, clock, log, dataDir, openFiles, tiers, accountDiskMb, servers });
+    const disk = disks.quota;
+    const lock = createChangeLock((id) => servers.jobOf(id));
+    const withFilesLock = createKeyedMutex();
+    const workers = createWorkerPool();
+    onClose(() => workers.close());
+    const files = createFiles({ dataDir, owner, disk, lock, openFiles, workers, log });
+    const sftp = await openSftp({ store, servers, files, disk, settings: config, clock, log, onClose });
+    const databases = await openDatabases({ store, secret, settings: config, clock, log, onClose });
+    // Games that are no containers listen beside everything else that this machine keeps to itself.
+    const reserved = new Set(portsOf(config).map(({ port }) => port));
+    const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
+    const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
+    // Child processes live within this process's own limits; containers stand beside it.
+    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
+    const measures = await openMeasures({ servers, engine, probe, steady, settings: config, clock, onClose });
+    const { prices, sessions, capacity } = measures;
+    const registries = openModRegistries(config, clock);
+    const mods = createMods({ store, registries, disk, dataDir, owner, withFilesLock, lock });
+    const installPack = createPackInstaller({ registries, disk, dataDir, owner, workers });
+    const backupRoom = createBackupRoom({
+      store,
+      engine,
+      console,
+      clock,
+      log,
+      dataDir,
+      owner,
+      rconPassword,
+      quotaBytes: config.backupQuotaMb * MIB,
+      disk,
+      free: disks.free,
+      accounts: disks.accounts,
+      withFilesLock,
+      lock,
+      release: (id) => sftp.cut(id),
+      jobs: createWorldJobs,
     });
-    const around = { store, cores, servers, serverEvents, engine, console, rconPassword };
-    const { alerts, metrics } = openObservation(startup, { ...around, console: gameHost.console, outbox });
-    const { publicHost, sessionServerUrl, proxyProtocolFrom } = config;
+    const webhooks = openWebhooks({ store, clock, log, onClose });
+    const { outbox } = webhooks;
+    const { engineReturned } = openEffects({
+      servers,
+      engine,
+      pinger: { status: (address, timeoutMs) => pingStatus(address, { timeoutMs }) },
+      console: gameHost.console,
+      management,
+      passwords,
+      presence,
+      steady,
+      log,
+      settings: config,
+      owner,
+      workers,
+      mods,
+      // Containers bring an installer of their own.
+      installPack: engine.kind === 'process' ? installPack : undefined,
+      portsOf: (id) => serverPorts.of(id),
+      cpusFor: (ramMb) => capacity.cpusFor(ramMb),
+      mayRun: (row) => cores.require(row),
+      maintain: backupRoom.maintain,
+      onStep: [sessions.onStep, webhooks.onStep, countSteps(telemetry)],
+      erasers: [
+        (id) => mods.end(id),
+        (id) => sftp.cut(id),
+        backupRoom.erase,
+        async (id) => databases?.erase(id),
+        (id) => serverPorts.forget(id),
+        (id) => passwords.forget(id),
+      ],
+      onClose,
+    });
+    const insight = { store, servers, engine, console: gameHost.console, rconPassword, outbox, clock, log, onClose };
+    const { serverEvents, alerts, metrics } = openInsight(insight);
     const joining = await openJoining({
       store,
       servers,
@@ -109,17 +205,15 @@ export async function startApp(
       sessionServerUrl,
       proxyProtocolFrom,
     });
-    const { proxy } = joining;
+    const { proxy, publicStatuses, wakePolicies } = joining;
     const joined = (serverId: string) => proxy.players(serverId);
 
     await backupRoom.recover();
     await servers.restore();
     const backups = await backupRoom.open(servers, serverEvents);
     onClose(() => backups.close());
-    const { lock } = hosting;
     const { archives } = backupRoom;
-    const { owner } = gameHost;
-    const worlds = createWorlds({ servers, backups, archives, clock, dataDir, owner, disk: disks.quota, lock });
+    const worlds = createWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock });
     onClose(
       await startReconcile({
         engine,
@@ -127,27 +221,35 @@ export async function startApp(
         clock,
         log,
         dataDir,
-        workers: hosting.workers,
+        workers,
         onReturn: engineReturned,
         onAway: sessions.outOfSight,
         onLook: sessions.observed,
       }),
     );
-    const { funds, accountLimits } = await openAllowance(startup, { ...around, ...money, mailer, alerts });
+    const { funds, accountLimits } = await openAllowance({
+      store,
+      servers,
+      capacity,
+      prices,
+      console,
+      rconPassword,
+      mailer,
+      onCapReached: alerts.spendCapReached,
+      settings: config,
+      clock,
+      log,
+      onClose,
+    });
     servers.checkWakes(
       readFirst((row) => cores.require(row)),
       [...WAKES, ...INSTALLS],
     );
-    const quotas = enforceDiskQuotas({
-      ...around,
-      clock,
-      log,
-      dataDir,
-      disks,
-      events: serverEvents,
-    });
+    const events = serverEvents;
+    const quotas = enforceDiskQuotas({ store, servers, console, rconPassword, clock, log, dataDir, disks, events });
     onClose(() => quotas.close());
     const suspensions = await openSuspensions({ store, clock, servers });
+    sftp.keepShut((id) => suspensions.of(id) !== undefined);
     const drain = await openNodeDrain({ store, nodeLabel, servers });
     // A player is held while the engine comes back; who asks over the API is told.
     servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
@@ -160,38 +262,75 @@ export async function startApp(
       actions: scheduleActions({ servers, backups, clock, console, rconPassword, engine, joined }),
     });
     onClose(() => schedules.close());
-    const { checkouts, meter } = await startCharging(startup, { ...around, ...money, funds });
+    const { checkouts, meter } = await openCharging({
+      store,
+      servers,
+      engine,
+      sessions,
+      steady,
+      prices,
+      funds,
+      checkout: await openCheckout(config, log),
+      baseUrl: config.baseUrl,
+      clock,
+      log,
+      onClose,
+    });
 
     onClose(() => proxy.close());
     const players = await proxy.listen(config.proxyHost, config.proxyPort);
-    watchService(telemetry, startup, { store, servers, proxy, outbox, meter });
-    const http = await listenHttp(startup, {
-      ...installation,
-      ...gameHost,
-      ...hosting,
-      ...money,
-      ...content,
-      ...joining,
-      cores,
-      disk: quotas.quota,
-      suspensions,
-      drain,
-      orphans,
-      servers,
-      serverEvents,
-      metrics,
-      backups,
-      worlds,
-      accountLimits,
-      schedules,
-      checkouts,
-      meter,
-      mailer,
-      joined,
-      players,
-      telemetry,
+    telemetry.watch({
+      serversByState: () => countServersByState(store),
+      playersOnline: () => servers.live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
+      proxy: () => proxy.stats(),
+      storeWrites: () => store.waiting(),
+      webhookMessages: () => outbox.waiting(store),
+      charged: createChargeCount(store, clock),
+      meterAgeMs: () => meter.ageMs(),
     });
-    await listenSftp(startup, sftp);
+    const http = await listenHttp(
+      { config, log, clock, onClose },
+      {
+        store,
+        secret,
+        onAccount,
+        firstRunFile,
+        rconPassword,
+        engine,
+        console,
+        owner,
+        files,
+        lock,
+        sftp,
+        databases,
+        serverPorts,
+        prices,
+        capacity,
+        mods,
+        proxy,
+        publicStatuses,
+        wakePolicies,
+        cores,
+        disk: quotas.quota,
+        suspensions,
+        drain,
+        orphans,
+        servers,
+        serverEvents,
+        metrics,
+        backups,
+        worlds,
+        accountLimits,
+        schedules,
+        checkouts,
+        meter,
+        mailer,
+        joined,
+        players,
+        telemetry,
+      },
+    );
+    await listenSftp(sftp, { settings: config, log, onClose });
     log.info(
       { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
       'ready',
@@ -204,4 +343,13 @@ export async function startApp(
     await close();
     throw error;
   }
+}
+
+/** All that the service listens on. */
+function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
+  return [
+    { host: httpHost, port: httpPort },
+    { host: proxyHost, port: proxyPort },
+    { host: sftpHost, port: sftpPort },
+  ];
 }

@@ -1,6 +1,10 @@
 import assert from 'node:assert';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import type { Config } from '../config.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
 import type { Proxy } from '../../proxy/index.ts';
 import { type Meter, requireTimely } from '../billing/meter.ts';
 import type { Engine } from '../engines/engine.ts';
@@ -16,7 +20,6 @@ import { createMojangProfiles } from '../players/mojang.ts';
 import { createServiceApi } from './api.ts';
 import { createPages } from './pages.ts';
 import { type ServicesOptions, createServices } from './services.ts';
-import type { Startup } from './startup.ts';
 
 /** What is made here, or comes from the settings. */
 type Own =
@@ -41,7 +44,10 @@ export type HttpOptions = Omit<ServicesOptions, Own> & {
 };
 
 /** Serves the API and the pages. Rejects where the port cannot be had. */
-export async function listenHttp(startup: Startup, options: HttpOptions): Promise<AddressInfo> {
+export async function listenHttp(
+  startup: { config: Config; log: Log; clock: Clock; onClose: OnClose },
+  options: HttpOptions,
+): Promise<AddressInfo> {
   const { config, log, clock, onClose } = startup;
   const { proxy, players, telemetry, meter, ...shown } = options;
   const { store, secret, engine } = shown;

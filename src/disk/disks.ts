@@ -28,12 +28,12 @@ export interface DisksOptions {
   tiers: readonly QuotaTier[];
   /** Of an account's servers together; 0: no limit. */
   accountDiskMb?: number;
-  servers: () => Pick<Servers, 'get'>;
+  servers: Pick<Servers, 'get'>;
 }
 
 /** Opens the disk quotas alone: whatever writes into a server's folder asks them, also before the rest is open. */
 export async function openDisks(options: DisksOptions): Promise<Disks> {
-  const find = async (id: string) => (await options.servers().get(id))?.row;
+  const find = async (id: string) => (await options.servers.get(id))?.row;
   const tenantOf = async (id: string) => (await find(id))?.accountId ?? id;
   const usage = await openDiskUsage({ ...options, tenantOf });
   const quota = await openDiskQuota({ ...options, usage, find });

@@ -1,8 +1,6 @@
+import type { TrustedWithCode } from '../engines/process/confined.ts';
 import { StatusError } from '../kernel/status.ts';
 import { SANDBOX } from './container.ts';
-
-/** Whose servers may run code that was uploaded. `nobody`: it would run with all rights of this machine. */
-export type TrustedWithCode = 'everybody' | 'operators' | 'nobody';
 
 /**
  * Which servers may run what. Every core but the sandbox runs jars, plugins and mods that its owner has brought; where games

@@ -14,13 +14,16 @@ import { setMaintenance } from './maintenance-rows.ts';
 import { notFound } from './refusals.ts';
 import { type ServerRow, deleteServer, getServer, patchServer } from './rows.ts';
 import type { RowChange, ServerNow } from './server-now.ts';
-import type { ServersOptions } from './servers.ts';
+import type { ServerParts, ServersOptions } from './servers.ts';
 import { saveSnapshot } from './transition-rows.ts';
 
 /** The servers that are not at rest. Their machines live by the steady clock; `ServerNow` and what is stored show the wall's time. */
 export type ServerActors = DurableActors<ServerTypes>;
 
-type Options = Required<Omit<ServersOptions, 'onRefusal'>>;
+interface Options extends Required<Omit<ServersOptions, 'onRefusal'>> {
+  /** Not asked before the first actor comes to life. */
+  parts: () => Required<ServerParts>;
+}
 interface ServerTypes {
   row: ServerRow;
   snapshot: ServerSnapshot;
@@ -62,7 +65,8 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
     },
     patch: async (id, change, also) => void (await changeRow(options, actors, { id, change, also })),
   };
-  const machine = serverMachine.provide({ actors: options.effects(host) });
+  let provided: typeof serverMachine | undefined;
+  const machine = () => (provided ??= serverMachine.provide({ actors: options.parts().effects(host) }));
   const show = (row: ServerRow, snapshot: ServerSnapshot): ServerNow => {
     const now = insideOf(row, snapshot);
     return { ...now, context: shifted(now.context, steady.offsetMs()) };
@@ -72,7 +76,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
     name: 'server',
     read: (id) => getServer(store, id),
     revive: (row, inspect) =>
-      createActor(machine, {
+      createActor(machine(), {
         input: { id: row.id, limits, at: row.createdAt, cause: UNKNOWN_CAUSE },
         snapshot: restorable(row, { limits, log, steady }),
         inspect,
@@ -85,7 +89,7 @@ function serverKind(options: Options, actors: ServerActors): ActorKind<ServerTyp
 
 /** Each transition is stored with its cause in the write of its snapshot, and with it all that must not be without it. */
 function storedStep(
-  { clock, steady, log, audit, onStep }: Options,
+  { clock, steady, log, audit, parts }: Options,
   { row, before, after, event, persisted }: TakenStep<ServerTypes> & { event: StepEvent },
   now: ServerNow,
 ): StoredStep<ServerTypes> | undefined {
@@ -113,7 +117,7 @@ function storedStep(
     if (job?.id !== before.context.job?.id) await setMaintenance(tx, id, job);
     const step = { ...noted, cause, sent, job, failure: failure?.code };
     await audit(tx, row, step);
-    await onStep(tx, now, step);
+    await parts().onStep(tx, now, step);
   }
 
   const paths = () => ({ fromPath: pathOf(before.value), toPath: pathOf(after.value) });

@@ -60,6 +60,8 @@ export interface Servers {
    * once it has stopped. With CREATE, one that is refused leaves no server behind. Returns the cancellation.
    */
   checkWakes(check: WakeCheck, commands?: readonly CheckedCommand[]): () => void;
+  /** Says what the machines make happen and what is stored with their steps: once, before the first command and `restore`. */
+  provide(parts: ServerParts): void;
   /** Brings every server that is not at rest back to life. */
   restore(): Promise<void>;
   /** The awake, passing and failed ones: all that the engine may know something of. */
@@ -80,19 +82,26 @@ export interface ServersOptions {
   steady: SteadyClock;
   log: Log;
   limits: ServerLimits;
-  effects: (host: EffectHost) => Effects;
   /** Runs in the write of every step of every server. Default: into the audit log. */
   audit?: (tx: Tx, server: ServerRow, step: ServerStep) => Promise<void>;
-  /** Runs in the same write, with the server as the step leaves it: what must be stored with the step or not at all. */
-  onStep?: (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
   /** Told the stable reason whenever a server may not be woken. */
   onRefusal?: (reason: string) => void;
 }
 
+/** What is done in the write of a step, with the server as the step leaves it: what must be stored with it or not at all. */
+export type OnStep = (tx: Tx, now: ServerNow, step: ServerStep) => Promise<void>;
+
+/** What the rooms that know servers do with their steps. */
+export interface ServerParts {
+  effects: (host: EffectHost) => Effects;
+  onStep?: OnStep | undefined;
+}
+
 /** Servers from creation on. How each step is stored: `actors.ts`; what they take, and when: `commands.ts`. */
 export function createServers({ onRefusal = () => {}, ...options }: ServersOptions): Servers {
-  const { store, clock, steady, limits, audit = recordStep, onStep = async () => {} } = options;
-  const actors = createServerActors({ ...options, audit, onStep });
+  const { store, clock, steady, limits, audit = recordStep } = options;
+  const parts = createParts();
+  const actors = createServerActors({ ...options, audit, parts: parts.get });
   const wakeChecks = createWakeChecks();
   const { send, intervene, patchAtRest } = createServerCommands({
     store,
@@ -143,6 +152,7 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
     follow: (listener) => actors.feed.follow(listener),
     until,
     checkWakes: wakeChecks.add,
+    provide: parts.provide,
     restore: async () => actors.restore(await listServersNotAtRest(store)),
     live: () => actors.live(),
     jobOf(id) {
@@ -151,5 +161,19 @@ export function createServers({ onRefusal = () => {}, ...options }: ServersOptio
       return actors.isUndone(id) ? 'the change before it' : undefined;
     },
     close: () => actors.close(),
+  };
+}
+
+/** What is provided once, after the rooms that it is made of are open. */
+function createParts(): { provide: (parts: ServerParts) => void; get: () => Required<ServerParts> } {
+  let provided: Required<ServerParts> | undefined;
+  return {
+    provide({ effects, onStep = async () => {} }) {
+      provided = { effects, onStep };
+    },
+    get() {
+      if (provided === undefined) throw new Error('a server acts before its effects are provided');
+      return provided;
+    },
   };
 }

@@ -33,8 +33,6 @@ export interface SftpOptions {
   hostKey: HostKey;
   files: Pick<Files, 'jail'>;
   disk: Disk;
-  /** Whether a server's files are out of reach for now, as those of a suspended one are. Default: none is. */
-  closed?: (serverId: string) => boolean;
   limits?: Partial<SftpLimits>;
   /** Load balancers: the world comes from their addresses, which are not limited as one. Default: there is none. */
   trusted?: BlockList;
@@ -50,6 +48,8 @@ export interface Sftp {
   readonly fingerprint: string;
   /** Connections signed in to a server. */
   sessions(serverId: string): number;
+  /** From now on nobody signs in to servers of which this is true. */
+  keepShut(isShut: (serverId: string) => boolean): void;
   /** Ends all that was opened with a public key; resolves likewise. */
   cutKey(keyId: string): Promise<void>;
   /** Ends all that is open on a server; resolves when nothing of it is at work any more. */
@@ -78,6 +78,7 @@ const NEVER_MS = 2 ** 31 - 1;
 export function createSftp(options: SftpOptions): Sftp {
   const { clock, log, limits: given, hostKey } = options;
   const limits = { ...SFTP_LIMITS, ...given };
+  const shut: ((serverId: string) => boolean)[] = [];
   const connections = new Map<string, Connection>();
   const places = createPlaces();
   const connects = createSlidingLog(backoff(limits.connects), clock);
@@ -132,7 +133,7 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     /** Who has proved that they may takes a seat among those of the server. */
     const admit = (serverId: string, keyId: string | undefined): boolean => {
-      if (options.closed?.(serverId)) return false;
+      if (shut.some((isShut) => isShut(serverId))) return false;
       const seat = places.take({ [`in ${serverId}`]: limits.connectionsPerServer });
       if (!seat) return false;
       held.push(seat);
@@ -188,6 +189,7 @@ export function createSftp(options: SftpOptions): Sftp {
       return (listener.address() as AddressInfo | null)?.port ?? 0;
     },
     sessions: (serverId) => connectionsTo(serverId).filter(({ signedIn }) => signedIn).length,
+    keepShut: (isShut) => void shut.push(isShut),
     async cutKey(keyId) {
       const opened = [...connections.values()].filter((each) => each.keyId === keyId);
       await Promise.all(opened.map((each) => each.end()));

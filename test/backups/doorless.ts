@@ -62,15 +62,12 @@ export async function doorless(dataDir: string, what: string, dieAt = ''): Promi
     process.kill(process.pid, 'SIGKILL');
     await new Promise(() => {});
   };
+  const limits = { startMs: 60_000, stopMs: 60_000, installMs: 60_000 };
+  const servers = createServers({ store, clock, steady, log, limits });
   const lock = createChangeLock((id) => servers.jobOf(id));
   const room = createBackupRoom({ ...quiet, store, engine, console, clock, log, lock, at, jobs: createWorldJobs });
   await room.recover();
-  const servers = createServers({
-    store,
-    clock,
-    steady,
-    log,
-    limits: { startMs: 60_000, stopMs: 60_000, installMs: 60_000 },
+  servers.provide({
     effects: createEffects({
       ...quiet,
       engine,

@@ -52,6 +52,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
   // Lines are made and thrown away: what making them costs belongs to the figures.
   const log = createLog({ level: 'info', pretty: false, destination: { write: () => {} } });
   const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
+  const servers = createServers({ store, clock, steady, log, limits: LIMITS });
   const effects = createEffects({
     engine,
     pinger,
@@ -73,7 +74,7 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
     outages: () => 0,
     erasers: [],
   });
-  const servers = createServers({ store, clock, steady, log, limits: LIMITS, effects });
+  servers.provide({ effects });
   const policies = await openWakePolicies(store);
   const door = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(door.wakeCap, ['JOIN']);

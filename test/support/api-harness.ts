@@ -14,7 +14,8 @@ import { type Disks, openDisks } from '../../src/disk/disks.ts';
 import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
 import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFiles } from '../../src/files/files.ts';
-import { type TrustedWithCode, createCoreRules } from '../../src/game/core-rules.ts';
+import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
+import { createCoreRules } from '../../src/game/core-rules.ts';
 import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
 import { csrfToken } from '../../src/http/csrf.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
@@ -198,7 +199,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const serverEvents = createServerEvents(base.servers, clock);
   const { servers, engine, games } = base;
   const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
-  const disk: Disks = await openDisks({ ...base, ...limits, log, servers: () => base.servers });
+  const disk: Disks = await openDisks({ ...base, ...limits, log });
   const cores = createCoreRules({
     trusted: options.trusted ?? 'everybody',
     isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
@@ -271,8 +272,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     hostKey,
     files,
     disk: disk.quota,
-    closed: (id) => suspensions.of(id) !== undefined,
   });
+  sftp.keepShut((id) => suspensions.of(id) !== undefined);
   t.teardown(() => sftp.close());
   const { services: given } = options;
   const instead = (typeof given === 'function' ? given(base) : given) as Partial<ServicesOptions>;

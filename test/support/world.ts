@@ -17,7 +17,7 @@ import { type Presence, createPresence } from '../../src/servers/presence.ts';
 import { type ReconcileOptions, startReconcile } from '../../src/servers/reconcile.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import type { ServerNow } from '../../src/servers/server-now.ts';
-import { type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
+import { type OnStep, type Servers, type ServersOptions, createServers } from '../../src/servers/servers.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorldJobs } from '../../src/worlds/jobs.ts';
 import { type FakeClock, fakeClock, steadyOf } from '../fakes/clock.ts';
@@ -71,7 +71,7 @@ export interface World {
 
 export interface WorldOptions {
   store?: (store: Store) => Store;
-  onStep?: ServersOptions['onStep'];
+  onStep?: OnStep;
   onRefusal?: ServersOptions['onRefusal'];
   onLook?: ReconcileOptions['onLook'];
   onAway?: ReconcileOptions['onAway'];
@@ -159,8 +159,9 @@ export async function world(t: ExecutionContext, options: WorldOptions = {}): Pr
       portsOf: () => [],
     });
     const { onStep, onRefusal } = options;
-    const hooks = { ...(onStep && { onStep }), ...(onRefusal && { onRefusal }) };
-    return createServers({ store, clock, steady, log, limits: LIMITS, effects, ...hooks });
+    const made = createServers({ store, clock, steady, log, limits: LIMITS, ...(onRefusal && { onRefusal }) });
+    made.provide({ effects, onStep });
+    return made;
   }
 
   function reconcile(): Promise<() => void> {

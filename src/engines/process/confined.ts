@@ -1,10 +1,12 @@
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openBubblewrap } from '../engines/process/bubblewrap.ts';
-import type { Confinement } from '../engines/process/confinement.ts';
-import { closedAbove, gameUser } from '../engines/process/game-user.ts';
-import type { TrustedWithCode } from '../game/core-rules.ts';
-import type { Startup } from './startup.ts';
+import type { Log } from '../../kernel/log.ts';
+import { openBubblewrap } from './bubblewrap.ts';
+import type { Confinement } from './confinement.ts';
+import { closedAbove, gameUser } from './game-user.ts';
+
+/** Whose servers may run code that was uploaded. `nobody`: it would run with all rights of this machine. */
+export type TrustedWithCode = 'everybody' | 'operators' | 'nobody';
 
 /** How games that are processes are kept from what is not theirs, and so whose code they may run. */
 export interface Confined {
@@ -17,18 +19,27 @@ const PRIVATE = ['backups', 'dormouse.db', 'dormouse.db-shm', 'dormouse.db-wal',
 const KEYS = ['secret.key', 'ssh_host_ed25519_key'];
 const OTHERS = 0o007;
 
+export interface ConfinementOptions {
+  dataDir: string;
+  /** Code that others than operators upload is run as well. */
+  trustTenants: boolean;
+  /** A number that tells this installation from others on the machine. */
+  installation: number;
+  /** What games are started from. */
+  programs: readonly string[];
+  log: Log;
+}
+
 /**
  * As root, games get a user of their own, so that they can read nothing of the service's whatever they run. Bubblewrap, where
- * it is there and works, shows each one its own folder alone. `installation` is a number that tells this one from others;
- * `programs` is what games are started from.
+ * it is there and works, shows each one its own folder alone.
  */
 export async function openConfinement(
-  { config, log }: Pick<Startup, 'config' | 'log'>,
-  { installation, programs }: { installation: number; programs: readonly string[] },
+  { dataDir, trustTenants, installation, programs, log }: ConfinementOptions,
   open = openBubblewrap,
 ): Promise<Confined> {
   const user = process.getuid?.() === 0 ? await gameUser(installation) : undefined;
-  const trusted = config.trustTenants ? 'everybody' : 'operators';
+  const trusted = trustTenants ? 'everybody' : 'operators';
   const bubblewrap = await open(user).catch((err: unknown) => {
     log.debug({ err }, 'bubblewrap is not there, or cannot work');
   });
@@ -37,8 +48,8 @@ export async function openConfinement(
     log.warn('games run as the user of the service and could read its files: install bubblewrap to shut them in');
     return { confinement: {}, trusted };
   }
-  await letPass(config.dataDir);
-  const closed = await firstClosed([...programs, join(config.dataDir, 'servers')]);
+  await letPass(dataDir);
+  const closed = await firstClosed([...programs, join(dataDir, 'servers')]);
   if (closed === undefined) {
     log.warn({ uid: user.uid }, 'all games run as one user and could read the files of each other: install bubblewrap');
     return { confinement: { user }, trusted };
@@ -46,7 +57,7 @@ export async function openConfinement(
   log.warn(
     `games run as root, as no other user may pass ${closed}: install bubblewrap, or run the service as a user of its own`,
   );
-  return { confinement: {}, trusted: config.trustTenants ? 'everybody' : 'nobody' };
+  return { confinement: {}, trusted: trustTenants ? 'everybody' : 'nobody' };
 }
 
 /** Lets the user of games come as far as their folders, and no other. */

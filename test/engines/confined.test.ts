@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { pino } from 'pino';
-import { openConfinement } from '../../src/compose/confinement.ts';
+import { openConfinement } from '../../src/engines/process/confined.ts';
 import { handOver } from '../../src/jail/hand-over.ts';
 
 const run = promisify(execFile);
@@ -22,8 +22,7 @@ async function dataDirectory(t: ExecutionContext): Promise<{ above: string; data
   return { above, dataDir };
 }
 
-const config = (dataDir: string, trustTenants = false) =>
-  ({ dataDir, trustTenants }) as Parameters<typeof openConfinement>[0]['config'];
+const around = (dataDir: string, trustTenants = false) => ({ dataDir, trustTenants, installation: 7, log });
 
 test('without bubblewrap, root gives games a user who comes to their folders and reads nothing else', async (t) => {
   if (!isRoot) {
@@ -33,8 +32,7 @@ test('without bubblewrap, root gives games a user who comes to their folders and
   const { above, dataDir } = await dataDirectory(t);
   await chmod(above, 0o755);
   const { confinement, trusted } = await openConfinement(
-    { config: config(dataDir), log },
-    { installation: 7, programs: ['/usr/bin/env', '/etc/passwd'] },
+    { ...around(dataDir), programs: ['/usr/bin/env', '/etc/passwd'] },
     withoutBubblewrap,
   );
   t.is(trusted, 'operators');
@@ -61,8 +59,7 @@ test('where that user could not come to the folders, uploaded code is not run at
   }
   const { above, dataDir } = await dataDirectory(t);
   await chmod(above, 0o700);
-  const open = (trust: boolean) =>
-    openConfinement({ config: config(dataDir, trust), log }, { installation: 7, programs: [] }, withoutBubblewrap);
+  const open = (trust: boolean) => openConfinement({ ...around(dataDir, trust), programs: [] }, withoutBubblewrap);
   t.deepEqual(await open(false), { confinement: {}, trusted: 'nobody' });
   t.deepEqual(await open(true), { confinement: {}, trusted: 'everybody' });
 });

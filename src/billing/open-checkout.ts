@@ -1,0 +1,24 @@
+import type { Log } from '../kernel/log.ts';
+import type { Checkout } from './payments.ts';
+import { createTestCheckout } from './test-checkout.ts';
+
+/** How wallets are funded. */
+export interface CheckoutSettings {
+  checkout: 'test' | 'stripe' | 'off';
+  stripeSecretKey: string;
+  stripeWebhookSecret: string;
+  stripeApiUrl: string;
+}
+
+/** How wallets are funded; undefined: not at all. */
+export async function openCheckout(settings: CheckoutSettings, log: Log): Promise<Checkout | undefined> {
+  if (settings.checkout === 'off') return undefined;
+  if (settings.checkout === 'test') {
+    log.warn('wallets are funded by test payments, without money: set CHECKOUT to stripe or off for real customers');
+    return createTestCheckout();
+  }
+  // Only here, so that nobody else pays for it.
+  const { createStripeCheckout } = await import('./stripe-checkout.ts');
+  const { stripeSecretKey: secretKey, stripeWebhookSecret: webhookSecret, stripeApiUrl: apiUrl } = settings;
+  return createStripeCheckout({ secretKey, webhookSecret, apiUrl });
+}

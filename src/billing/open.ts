@@ -1,0 +1,139 @@
+import type { Console } from '../engines/console/console.ts';
+import type { Engine } from '../engines/engine.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { recordThrough } from '../people/audit/system.ts';
+import type { Mailer } from '../people/mail/mail.ts';
+import type { Servers } from '../servers/servers.ts';
+import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
+import type { Store } from '../store/store.ts';
+import { type AccountLimits, openAccountLimits } from './account-limits.ts';
+import { createAdmission } from './admission.ts';
+import { type Capacity, createCapacity } from './capacity.ts';
+import { type Checkouts, createCheckouts } from './checkout.ts';
+import { type Funds, type FundsOptions, createFunds } from './funds.ts';
+import type { MachineProbe } from './machine.ts';
+import { type Meter, startMeter } from './meter.ts';
+import type { Checkout } from './payments.ts';
+import type { Prices } from './prices.ts';
+import { type Sessions, createSessions } from './sessions.ts';
+
+/** What runs are measured by. */
+export interface Measures {
+  prices: Prices;
+  /** Begun and ended in the write of the servers' steps. */
+  sessions: Sessions;
+  /** What the machine has to give. */
+  capacity: Capacity;
+}
+
+export interface MeasuresOptions {
+  servers: Pick<Servers, 'live'>;
+  engine: Engine;
+  probe: MachineProbe;
+  steady: SteadyClock;
+  settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number };
+  clock: Clock;
+  onClose: OnClose;
+}
+
+/** Opens what the servers' steps are measured by. */
+export async function openMeasures(options: MeasuresOptions): Promise<Measures> {
+  const { servers, engine, probe, steady, settings, clock, onClose } = options;
+  const prices: Prices = {
+    perGbHourMicros: settings.pricePerGbHourMicros,
+    perGbMonthMicros: settings.pricePerGbMonthMicros,
+  };
+  const sessions = createSessions({ clock, steady, prices, record: recordThrough('system') });
+  const capacity = await createCapacity({ probe, engine, live: () => servers.live(), clock });
+  onClose(() => capacity.close());
+  return { prices, sessions, capacity };
+}
+
+/** What of an account is asked before one of its servers wakes. */
+export interface Allowance {
+  funds: Funds;
+  accountLimits: AccountLimits;
+}
+
+export interface AllowanceOptions {
+  store: Store;
+  servers: Servers;
+  capacity: Capacity;
+  prices: Prices;
+  console: Console;
+  rconPassword: (serverId: string) => string;
+  mailer: Mailer;
+  onCapReached: FundsOptions['onCapReached'];
+  settings: { baseUrl: string; maxRamMb: number; maxServersPerAccount: number; nodeLabel: string };
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+}
+
+/** From now on wakes are held against wallets, then against the machine and the accounts' limits. */
+export async function openAllowance(options: AllowanceOptions): Promise<Allowance> {
+  const { store, servers, capacity, prices, console, rconPassword, mailer, onCapReached, clock, log, onClose } =
+    options;
+  const { baseUrl, maxRamMb, maxServersPerAccount: maxServers, nodeLabel } = options.settings;
+  const funds = createFunds({
+    store,
+    clock,
+    servers,
+    console,
+    rconPassword,
+    mailer,
+    prices,
+    baseUrl,
+    log,
+    record: recordThrough('system'),
+    onCapReached,
+  });
+  onClose(() => funds.close());
+  servers.checkWakes(funds.check);
+  const accountLimits = await openAccountLimits(store, { maxRamMb, maxServers });
+  const admission = createAdmission({ live: () => servers.live(), capacity, limits: accountLimits, nodeLabel });
+  servers.checkWakes(async () => (now) => admission.admit(now), [...WAKES, ...INSTALLS]);
+  return { funds, accountLimits };
+}
+
+/** Who charges, and who is paid. */
+export interface Charging {
+  checkouts: Checkouts;
+  meter: Meter;
+}
+
+export interface ChargingOptions {
+  store: Store;
+  servers: Servers;
+  engine: Engine;
+  sessions: Sessions;
+  steady: SteadyClock;
+  prices: Prices;
+  funds: Funds;
+  /** Undefined: wallets are not funded. */
+  checkout: Checkout | undefined;
+  baseUrl: string;
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+}
+
+/** Begins to charge for what runs, and to fund wallets. */
+export async function openCharging(options: ChargingOptions): Promise<Charging> {
+  const { store, servers, engine, sessions, steady, prices, funds, checkout, baseUrl, clock, log, onClose } = options;
+  const checkouts = createCheckouts({
+    store,
+    clock,
+    log,
+    baseUrl,
+    checkout,
+    record: recordThrough('system checkout'),
+  });
+  const billing = { store, clock, steady, engine, servers, sessions, prices, log, record: recordThrough('system') };
+  const meter = await startMeter({ ...billing, afterRound: funds.enforce });
+  onClose(() => meter.close());
+  return { checkouts, meter };
+}

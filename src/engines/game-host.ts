@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type EngineSetting, chooseEngine } from './choose.ts';
+import type { Console } from './console/console.ts';
+import { type ConsolePasswords, openConsolePasswords } from './console/passwords.ts';
+import type { Management } from './console/management-port.ts';
+import { createManagement } from './console/management.ts';
+import { createRconConsole } from './console/rcon.ts';
+import { withStandardInput } from './console/typed-console.ts';
+import { dockerOptions } from './docker/host.ts';
+import { type ImageProvider, renewImage } from './docker/image.ts';
+import type { Engine } from './engine.ts';
+import { type TrustedWithCode, openConfinement } from './process/confined.ts';
+import { createFabricDownloads } from './process/fabric-downloads.ts';
+import { type JavaPlaces, createJavas } from './process/java-homes.ts';
+import { createJavaVersions } from './process/java-versions.ts';
+import { createProcessEngine, searchPath } from './process/process.ts';
+import { createVanillaDownloads } from './process/vanilla-downloads.ts';
+import { SANDBOX_ENTRY, SANDBOX_PATHS, isOutdated } from './sandbox.ts';
+import type { FileOwner } from '../kernel/atomic-file.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
+import { getMeta, setMeta } from '../store/meta.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store } from '../store/store.ts';
+
+/** What games run on, and how they are talked to. */
+export interface GameHost {
+  /** The consoles that games open. */
+  console: Console;
+  /** For commands of people: the same, and the standard input of games that open none. */
+  typed: Console;
+  management: Management;
+  /** Of the games' consoles. */
+  passwords: ConsolePasswords;
+  engine: Engine;
+  /** Whom servers' files are handed over to; undefined: they stay this process's own. */
+  owner: FileOwner | undefined;
+  /** Whose servers may run what was uploaded. */
+  trusted: TrustedWithCode;
+}
+
+/** What the engine is chosen and opened by. */
+export interface GameHostSettings {
+  dataDir: string;
+  engine: EngineSetting;
+  dockerHost: string;
+  sandboxImage: string;
+  /** Processes: code that others than operators upload is run as well. */
+  trustTenants: boolean;
+  /** Processes: folders of Javas; none: `javaHome`, the java of the search path, and what distributions put in place. */
+  javaHomes: readonly string[];
+  javaHome: readonly string[];
+  versionManifestUrl: string;
+  fabricMetaUrl: string;
+}
+
+export interface GameHostOptions {
+  store: Store;
+  secret: Secret;
+  settings: GameHostSettings;
+  clock: Clock;
+  log: Log;
+  onClose: OnClose;
+}
+
+/** The user of the game image. */
+const GAME_USER: FileOwner = { uid: 1_000, gid: 1_000 };
+
+/** That games have been containers, among what is known of the installation. */
+const USED_DOCKER = 'engine.docker';
+
+/** Opens the engine that is set, or that is there. Rejects with StatusError where neither can be had. */
+export async function openGameHost(options: GameHostOptions): Promise<GameHost> {
+  const { store, secret, onClose } = options;
+  const console = createRconConsole();
+  onClose(() => console.close());
+  const management = createManagement();
+  onClose(() => management.close());
+  const passwords = await openConsolePasswords(store, secret);
+  const opened = await openEngine(options, installationOf(secret));
+  return { console, typed: withStandardInput(console, opened.engine), management, passwords, ...opened };
+}
+
+type Opened = Pick<GameHost, 'engine' | 'owner' | 'trusted'>;
+
+async function openEngine(options: GameHostOptions, installation: string): Promise<Opened> {
+  const { settings, store, log } = options;
+  const docker = dockerOptions(settings.dockerHost);
+  const image = settings.sandboxImage;
+  const provideImage: ImageProvider = async (docker, wanted) => {
+    if (wanted !== image) return false;
+    // Only here, so that nobody else pays for it.
+    const { buildSandboxImage } = await import('./docker/sandbox-image.ts');
+    await buildSandboxImage({ docker, tag: image, progress: (line) => log.info({ image }, line) });
+    return true;
+  };
+  const logDir = join(settings.dataDir, 'logs');
+  // Earlier versions left no note, but only Docker's logs of ended games lie there.
+  const usedDocker = (await getMeta(store, USED_DOCKER)) !== undefined || existsSync(logDir);
+  const kind = await chooseEngine(settings.engine, { docker, image, provideImage, usedDocker, log });
+  if (kind === 'docker') {
+    await store.write((tx) => setMeta(tx, USED_DOCKER, 'true'));
+    const { createDockerEngine } = await import('./docker/docker.ts');
+    await renewImage(docker, { image, isOutdated, provide: provideImage, log });
+    const engine = createDockerEngine({ docker, installation, logDir, log, provideImage });
+    return { engine, owner: process.getuid?.() === 0 ? GAME_USER : undefined, trusted: 'everybody' };
+  }
+  return await openProcesses(options, installation);
+}
+
+async function openProcesses({ settings, log, clock }: GameHostOptions, installation: string): Promise<Opened> {
+  const { dataDir, versionManifestUrl: manifestUrl, javaHomes: homes } = settings;
+  const fetchVanilla = createVanillaDownloads({ manifestUrl, clock });
+  const fetchFabric = createFabricDownloads({ metaUrl: settings.fabricMetaUrl, fetchVanilla, clock });
+  const { confinement, trusted } = await openConfinement({
+    dataDir,
+    trustTenants: settings.trustTenants,
+    installation: Number.parseInt(installation, 16),
+    programs: [process.execPath, SANDBOX_ENTRY],
+    log,
+  });
+  const engine = createProcessEngine({
+    runDir: join(dataDir, 'run'),
+    log,
+    clock,
+    sandboxEntry: SANDBOX_ENTRY,
+    sandboxPaths: SANDBOX_PATHS,
+    confinement,
+    javas: createJavas(homes.length > 0 ? { homes } : javaPlaces(settings.javaHome)),
+    javaOf: createJavaVersions({ manifestUrl, clock }),
+    fetchCore: async (coresDir, core, version, signal, loader) => {
+      await fetchVanilla(coresDir, core, version, signal);
+      await fetchFabric(coresDir, core, version, signal, loader);
+    },
+  });
+  return { engine, owner: confinement.user, trusted };
+}
+
+/** Where a Java is that nobody has named: where it says, where a shell finds it, and where Linux distributions put them. */
+function javaPlaces(homes: readonly string[]): JavaPlaces {
+  return { homes, command: 'java', searchPath: searchPath(), roots: ['/usr/lib/jvm'] };
+}
+
+/** Tells this installation's containers from those of others on the same Docker engine. */
+function installationOf(secret: Secret): string {
+  return createHash('sha256').update(secret.derive('installation', '')).digest('hex').slice(0, 10);
+}

@@ -1,0 +1,97 @@
+import type { ConsolePasswords } from '../engines/console/passwords.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
+import type { SteadyClock } from '../kernel/steady-clock.ts';
+import { MINUTE_MS } from '../kernel/units.ts';
+import type { Store } from '../store/store.ts';
+import { type EffectsOptions, createEffects } from './effects.ts';
+import { type OnStep, type Servers, createServers } from './servers.ts';
+
+export interface OpenServersOptions {
+  store: Store;
+  clock: Clock;
+  steady: SteadyClock;
+  log: Log;
+  startTimeoutSeconds: number;
+  /** Told the stable reason whenever a server may not be woken. */
+  onRefusal: (reason: string) => void;
+}
+
+/** From the wish until a stop that does not end is a kill: longer than the game's image waits before it kills. */
+const STOP_MS = 120_000;
+const INSTALL_MS = 30 * MINUTE_MS;
+
+/** All servers, none of them alive before `openEffects` and `restore`. Other rooms may look them up and follow them at once. */
+export function openServers({ startTimeoutSeconds, ...options }: OpenServersOptions): Servers {
+  const limits = { startMs: startTimeoutSeconds * 1_000, stopMs: STOP_MS, installMs: INSTALL_MS };
+  return createServers({ ...options, limits });
+}
+
+/** What the settings say of running servers. */
+export interface EffectsSettings {
+  dataDir: string;
+  gameImage: string;
+  sandboxImage: string;
+  sandboxFaults: Record<string, string>;
+  /** The idle time of servers that set none. */
+  idleTimeoutMinutes: number;
+  hungAfterSeconds: number;
+}
+
+export interface OpenEffectsOptions extends Pick<
+  EffectsOptions,
+  | 'engine'
+  | 'pinger'
+  | 'console'
+  | 'management'
+  | 'presence'
+  | 'log'
+  | 'owner'
+  | 'workers'
+  | 'mods'
+  | 'installPack'
+  | 'portsOf'
+  | 'cpusFor'
+  | 'mayRun'
+  | 'maintain'
+  | 'erasers'
+> {
+  servers: Servers;
+  steady: SteadyClock;
+  passwords: ConsolePasswords;
+  settings: EffectsSettings;
+  /** What is stored with a server's step, in the order of the list. */
+  onStep: readonly OnStep[];
+  onClose: OnClose;
+}
+
+/**
+ * Gives the servers' machines what they make happen: from now on servers take commands. The function it returns is to be called
+ * each time the engine has come back after it was out of reach.
+ */
+export function openEffects({ servers, steady, passwords, settings, onStep, onClose, ...parts }: OpenEffectsOptions) {
+  const { dataDir, gameImage, sandboxImage, sandboxFaults } = settings;
+  let outages = 0;
+  const effects = createEffects({
+    ...parts,
+    clock: steady,
+    dataDir,
+    gameImage,
+    sandboxImage,
+    sandboxFaults,
+    idleAfterMs: settings.idleTimeoutMinutes * MINUTE_MS,
+    hungAfterMs: settings.hungAfterSeconds * 1_000,
+    rconPassword: (id) => passwords.of(id),
+    newRconPassword: (id) => passwords.renew(id),
+    outages: () => outages,
+  });
+  servers.provide({
+    effects,
+    async onStep(tx, now, step) {
+      for (const each of onStep) await each(tx, now, step);
+    },
+  });
+  onClose(() => servers.close());
+  return { engineReturned: () => void outages++ };
+}
