@@ -1,8 +1,8 @@
-import type { Router } from '@koa/router';
 import { z } from 'zod';
-import { readBody } from '../http/body.ts';
-import { int32, message, reply } from '../http/fields.ts';
+import { Raw, int32, message, reply } from '../http/fields.ts';
+import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
+import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
 import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
@@ -44,16 +44,34 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     },
   });
 
-/**
- * Where payment providers report, without a credential: the signature over the raw body is all that counts. Answered with
- * 200 once what it says is stored or of no concern, so that the provider need not say it again.
- */
-export function mountCheckoutCallback(router: Router, checkouts: Pick<Checkouts, 'callback'>): void {
-  router.post('/v1/public/checkout/:provider', async (ctx) => {
-    const body = await readBody(ctx.req, CALLBACK_BYTES);
-    await checkouts.callback(String(ctx.params['provider']), body, ctx.get('stripe-signature'));
-    ctx.body = {};
+/** Where payment providers report: the signature over the raw body is all the credential there is. */
+const callback = ({ checkouts }: Needs) =>
+  publicOperation({
+    id: 'CheckoutCallback',
+    method: 'post',
+    path: '/v1/public/checkout/{provider}',
+    summary: 'What a payment provider reports',
+    description:
+      'For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no ' +
+      'concern; told again, it changes nothing.',
+    params: z.object({ provider: z.string().describe('`stripe`.') }),
+    // One that is left out is as one that is wrong: what comes first is whether there is such a provider.
+    headers: z.object({
+      'stripe-signature': z.preprocess(
+        (given = '') => given,
+        z.string().describe('Over the raw body, as Stripe makes it.'),
+      ),
+    }),
+    takes: 'raw',
+    body: Raw,
+    bodyLimitBytes: CALLBACK_BYTES,
+    reply: Nothing,
+    async run({ params, body, headers }) {
+      await checkouts.callback(params.provider, body, headers['stripe-signature']);
+      return {};
+    },
   });
-}
+
+export const checkoutCallbackOperations = (needs: Needs): readonly PublicOperation[] => [callback(needs)];
 
 export const checkoutOperations = (needs: Needs): readonly Operation[] => [createCheckoutLink(needs)];

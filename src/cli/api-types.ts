@@ -2427,6 +2427,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures for Prometheus
+         * @description In its text format.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well. The API key may also be sent as a Bearer token.
+         */
+        get: operations["Metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session/me": {
         parameters: {
             query?: never;
@@ -2975,46 +2997,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/openapi.json": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * This document
-         * @description Made from the operations themselves. The same for people: `/docs`.
-         */
-        get: operations["OpenApi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Figures for Prometheus
-         * @description In its text format. Needs the scope `operator`; the API key may also be sent as a Bearer token, as Prometheus does.
-         */
-        get: operations["Metrics"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/public/device/start": {
         parameters: {
             query?: never;
@@ -3149,6 +3131,26 @@ export interface paths {
          * @description For the webhook of the configured provider, at most 256 KiB. Answered with `{}` once it is stored or of no concern; told again, it changes nothing.
          */
         post: operations["CheckoutCallback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * This document
+         * @description Made from the operations themselves. The same for people: `/docs`.
+         */
+        get: operations["OpenApi"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -9376,6 +9378,27 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    Metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     GetMe: {
         parameters: {
             query?: never;
@@ -10035,9 +10058,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        status: string;
+                    };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     Readiness: {
@@ -10055,7 +10081,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        ready: boolean;
+                        parts: {
+                            [key: string]: "ok" | "unavailable";
+                        };
+                    };
                 };
             };
             /** @description At least one part does not. */
@@ -10064,9 +10095,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        ready: boolean;
+                        parts: {
+                            [key: string]: "ok" | "unavailable";
+                        };
+                    };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     GetPublicStatus: {
@@ -10088,47 +10125,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PublicStatus"];
-                };
-            };
-            default: components["responses"]["Error"];
-        };
-    };
-    OpenApi: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": Record<string, never>;
-                };
-            };
-        };
-    };
-    Metrics: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/plain": string;
                 };
             };
             default: components["responses"]["Error"];
@@ -10356,7 +10352,8 @@ export interface operations {
         requestBody: {
             content: {
                 "application/x-www-form-urlencoded": {
-                    grant_type: string;
+                    /** @constant */
+                    grant_type: "urn:ietf:params:oauth:grant-type:device_code";
                     device_code: string;
                     client_id: string;
                 };
@@ -10474,9 +10471,20 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": {
+                        issuer: string;
+                        device_authorization_endpoint: string;
+                        token_endpoint: string;
+                        token_endpoint_auth_methods_supported: string[];
+                        revocation_endpoint: string;
+                        revocation_endpoint_auth_methods_supported: string[];
+                        grant_types_supported: string[];
+                        response_types_supported: string[];
+                        scopes_supported: string[];
+                    };
                 };
             };
+            default: components["responses"]["Error"];
         };
     };
     CheckoutCallback: {
@@ -10504,10 +10512,30 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": Record<string, never>;
+                    "application/json": components["schemas"]["EmptyReply"];
                 };
             };
             default: components["responses"]["Error"];
+        };
+    };
+    OpenApi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
         };
     };
 }

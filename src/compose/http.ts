@@ -12,9 +12,7 @@ import { EMBEDDED_VERSIONS } from '../game/catalogue/embedded.ts';
 import { createCatalogue } from '../game/catalogue/published.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHttpServer } from '../http/http-server.ts';
-import type { Telemetry } from '../insight/telemetry.ts';
 import { createGrants } from '../people/grants/grants.ts';
-import { createStartLimit } from '../people/grants/start-limit.ts';
 import { signUpMode } from '../people/people.ts';
 import { createMojangProfiles } from '../players/mojang.ts';
 import { createServiceApi } from './api.ts';
@@ -31,7 +29,8 @@ type Own =
   | 'profiles'
   | 'catalogue'
   | 'clientAddress'
-  | 'playersPort';
+  | 'playersPort'
+  | 'readiness';
 
 /** The service, as the API and the pages show it. */
 export type HttpOptions = Omit<ServicesOptions, Own> & {
@@ -40,7 +39,6 @@ export type HttpOptions = Omit<ServicesOptions, Own> & {
   meter: Pick<Meter, 'ageMs'>;
   /** Where players connect. */
   players: { port: number };
-  telemetry: Telemetry;
 };
 
 /** Serves the API and the pages. Rejects where the port cannot be had. */
@@ -49,7 +47,7 @@ export async function listenHttp(
   options: HttpOptions,
 ): Promise<AddressInfo> {
   const { config, log, clock, onClose } = startup;
-  const { proxy, players, telemetry, meter, ...shown } = options;
+  const { proxy, players, meter, ...shown } = options;
   const { store, secret, engine } = shown;
   const grants = createGrants({ store, clock, secret, log });
   const services = createServices({
@@ -63,13 +61,6 @@ export async function listenHttp(
     catalogue: createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock }),
     clientAddress: createClientAddress(config.trustedProxies),
     playersPort: () => players.port,
-  });
-  grants.sweepLater();
-  const api = createServiceApi({
-    log,
-    services,
-    device: { grants, startLimit: createStartLimit({ store, clock }) },
-    telemetry,
     readiness: {
       // The writer's own connection: it is the one that fills up, locks, or falls behind.
       store: () => store.write((tx) => tx.query('SELECT 1')),
@@ -78,6 +69,8 @@ export async function listenHttp(
       meter: async () => requireTimely(meter),
     },
   });
+  grants.sweepLater();
+  const api = createServiceApi({ log, services });
   api.use(createPages(services));
   const server = createHttpServer(api, { trusted: config.trustedProxies });
   server.listen(config.httpPort, config.httpHost);

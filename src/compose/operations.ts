@@ -1,8 +1,7 @@
 import { backupOperations } from '../backups/api.ts';
 import { ledgerOperations, spendCapOperations, walletOperations } from '../billing/api.ts';
 import { capacityOperations } from '../billing/capacity-api.ts';
-import { checkoutOperations } from '../billing/checkout-api.ts';
-import { checkoutPaths } from '../billing/checkout-openapi.ts';
+import { checkoutCallbackOperations, checkoutOperations } from '../billing/checkout-api.ts';
 import { limitOperations } from '../billing/limits-api.ts';
 import { regionOperations } from '../billing/regions.ts';
 import { usageOperations } from '../billing/usage-api.ts';
@@ -10,18 +9,16 @@ import { databaseOperations } from '../databases/api.ts';
 import { fileOperations } from '../files/api.ts';
 import { transferOperations } from '../files/transfers-api.ts';
 import { catalogueOperations } from '../game/catalogue/api.ts';
-import { healthPaths } from '../http/health.ts';
-import { type ApiDescription, openapiPaths } from '../http/openapi.ts';
-import type { Operation } from '../http/operation.ts';
-import type { SessionOperation } from '../http/session-operation.ts';
+import { healthOperations } from '../http/health.ts';
+import type { ApiDescription } from '../http/openapi.ts';
 import { consoleOperations } from '../insight/console-api.ts';
 import { diagnosticOperations } from '../insight/diagnostics-api.ts';
 import { eventOperations } from '../insight/events-api.ts';
 import { logOperations } from '../insight/logs-api.ts';
 import { metricOperations } from '../insight/metrics-api.ts';
-import { prometheusPaths } from '../insight/prometheus.ts';
+import { prometheusOperations } from '../insight/prometheus.ts';
 import { publicSettingOperations } from '../joining/public-setting-api.ts';
-import { publicStatusPaths } from '../joining/public-status-api.ts';
+import { publicStatusOperations } from '../joining/public-status-api.ts';
 import { wakePolicyOperations } from '../joining/wake-policy-api.ts';
 import { modOperations } from '../mods/api.ts';
 import { modpackOperations } from '../mods/set-modpack.ts';
@@ -32,7 +29,8 @@ import { orphanOperations } from '../operators/orphans-api.ts';
 import { operatorServerOperations } from '../operators/servers-api.ts';
 import { connectedAppOperations } from '../people/apps/api.ts';
 import { clientOperations } from '../people/apps/clients-api.ts';
-import { devicePaths } from '../people/grants/openapi.ts';
+import { deviceGrantOperations } from '../people/grants/api.ts';
+import { oauthOperations } from '../people/grants/oauth.ts';
 import { deviceOperations } from '../people/grants/session-api.ts';
 import { keyOperations } from '../people/keys/api.ts';
 import { whoAmIOperations } from '../people/me.ts';
@@ -108,6 +106,7 @@ const CONTROL = [
   accountOperations,
   ledgerOperations,
   orphanOperations,
+  prometheusOperations,
 ] as const;
 
 /** All operations of the dashboard. */
@@ -121,8 +120,17 @@ const SESSION = [
   deviceOperations,
 ] as const;
 
+/** All operations that ask for no credential. */
+const PUBLIC = [
+  healthOperations,
+  publicStatusOperations,
+  deviceGrantOperations,
+  oauthOperations,
+  checkoutCallbackOperations,
+] as const;
+
 /** What all of them work with. */
-export type ApiNeeds = NeedsOf<typeof CONTROL> & NeedsOf<typeof SESSION>;
+export type ApiNeeds = NeedsOf<typeof CONTROL> & NeedsOf<typeof SESSION> & NeedsOf<typeof PUBLIC>;
 /** A function that takes all is one for each: what each needs, together. */
 type NeedsOf<Lists extends readonly ((needs: never) => unknown)[]> = Lists[number] extends (
   needs: infer Needs,
@@ -131,28 +139,15 @@ type NeedsOf<Lists extends readonly ((needs: never) => unknown)[]> = Lists[numbe
   : never;
 
 /** The operations, on what they work with. */
-export function openOperations(needs: ApiNeeds): {
-  operations: readonly Operation[];
-  sessionOperations: readonly SessionOperation[];
-} {
+export function openOperations(needs: ApiNeeds): ApiDescription {
   return {
     operations: CONTROL.flatMap((list) => list(needs)),
     sessionOperations: SESSION.flatMap((list) => list(needs)),
+    publicOperations: PUBLIC.flatMap((list) => list(needs)),
   };
 }
 
 /** The API as it describes itself, without a service behind it: handlers look at nothing before they are called. */
 export function describeApi(): ApiDescription {
-  const nothing = { serverOperation: createServerOperation({} as never) } as ApiNeeds;
-  return {
-    ...openOperations(nothing),
-    paths: (components) => ({
-      ...healthPaths(),
-      ...publicStatusPaths(components),
-      ...openapiPaths(),
-      ...prometheusPaths(),
-      ...devicePaths(),
-      ...checkoutPaths(),
-    }),
-  };
+  return openOperations({ serverOperation: createServerOperation({} as never) } as ApiNeeds);
 }

@@ -4,6 +4,7 @@ import { forgetBuild } from '../game/installed-build.ts';
 import { createPlayerListFiles } from '../game/players/list-files.ts';
 import type { Profiles } from '../game/players/minecraft-accounts.ts';
 import { createAccessChanges } from '../http/access-changes.ts';
+import type { AnsweredRequest } from '../http/app.ts';
 import type { Streams } from '../http/mount.ts';
 import { openapiDocument } from '../http/openapi.ts';
 import type { Browsers } from '../http/session-mount.ts';
@@ -19,6 +20,7 @@ import type { Log } from '../kernel/log.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import { createMachines } from '../operators/machines.ts';
 import type { Grants } from '../people/grants/grants.ts';
+import { createStartLimit } from '../people/grants/start-limit.ts';
 import { createGuessLimit } from '../people/grants/user-codes.ts';
 import { createLoginLimits } from '../people/login-limits.ts';
 import { getUser } from '../people/rows.ts';
@@ -32,7 +34,14 @@ import { type ApiNeeds, describeApi } from './operations.ts';
 import type { PagesOptions } from './pages.ts';
 
 /** What operations and pages work with, and what their calls are known and held to by. */
-export type Services = ApiNeeds & PagesOptions & Streams & Browsers & ServerViewParts;
+export type Services = ApiNeeds &
+  PagesOptions &
+  Streams &
+  Browsers &
+  ServerViewParts & {
+    /** What operators see at `/metrics`, and who counts the calls for it. */
+    telemetry: { answered: (request: AnsweredRequest) => void };
+  };
 
 /** What follows from the rest. */
 type Derived =
@@ -43,6 +52,7 @@ type Derived =
   | 'machines'
   | 'logStreams'
   | 'sandboxVersions'
+  | 'startLimit'
   | 'findUser'
   | 'serverOperation'
   | 'serverView'
@@ -76,6 +86,7 @@ export function createServices({ profiles, dataDir, lock, owner, ...given }: Ser
     machines: createMachines({ store, clock, servers, grants }),
     logStreams: createLogStreams(engine, dataFrame, log),
     sandboxVersions: sandboxVersions(),
+    startLimit: createStartLimit({ store, clock }),
     findUser: (id) => getUser(store, id),
     serverOperation: createServerOperation({ servers, store }),
     serverView: createServerView(given),

@@ -6,11 +6,12 @@ import type { Log } from '../kernel/log.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
 import type { Declared } from './declared.ts';
 import { renderErrors } from './errors.ts';
-import { type Readiness, mountHealth } from './health.ts';
 import { keptBytes } from './kept-bytes.ts';
 import { answerMethods } from './methods.ts';
-import { type Gate, type Streams, declaredRoute, mount, plainColons } from './mount.ts';
+import { type Streams, declaredRoute, mount, plainColons } from './mount.ts';
 import type { Operation } from './operation.ts';
+import { mountPublic } from './public-mount.ts';
+import type { PublicOperation } from './public-operation.ts';
 import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
 import { type Browsers, mountSession } from './session-mount.ts';
 import type { SessionOperation } from './session-operation.ts';
@@ -19,15 +20,13 @@ export interface ApiOptions {
   log: Log;
   operations: readonly Operation[];
   sessionOperations: readonly SessionOperation[];
-  /** Routes that are no operations, as their requests, errors or credentials have a shape of their own. */
-  routes?: readonly ((router: Router, gate: Gate) => unknown)[];
+  publicOperations: readonly PublicOperation[];
   /** The OpenAPI document. */
   openapi: () => object;
   services: Streams & Browsers;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
   findBrowser?: FindBrowser;
-  readiness: Readiness;
   /** Counts the calls that have been answered. */
   answered?: (request: AnsweredRequest) => void;
   /** Of each API key, app token and session. */
@@ -43,22 +42,21 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
  * middleware added behind it, such as pages.
  */
-export function createApi({ log, services, readiness, rate = KEY_RATE, ...options }: ApiOptions): Koa {
-  const { operations, sessionOperations, routes = [], openapi } = options;
+export function createApi({ log, services, rate = KEY_RATE, ...options }: ApiOptions): Koa {
+  const { operations, sessionOperations, publicOperations, openapi } = options;
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
   const takeToken = createRateLimit(rate, services.clock);
   const authorizing = (take: (credentialId: string) => void) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
   const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
-  mountHealth(router, readiness, services.clock);
   router.get(
     '/openapi.json',
     keptBytes('json', () => JSON.stringify(openapi())),
   );
   mount(router, operations, gate, services);
   mountSession(router, sessionOperations, takeToken, services);
-  for (const mountMore of routes) mountMore(router, gate);
+  mountPublic(router, publicOperations, services);
   app
     .use(requestId)
     .use(logRequests(log, options.answered))
@@ -66,7 +64,7 @@ export function createApi({ log, services, readiness, rate = KEY_RATE, ...option
     .use(renderErrors(log))
     .use(plainColons)
     .use(router.routes())
-    .use(answerMethods([...operations, ...sessionOperations]));
+    .use(answerMethods([...operations, ...sessionOperations, ...publicOperations]));
   app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
     const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
     log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');
@@ -110,7 +108,7 @@ function logRequests(log: Log, answered: (request: AnsweredRequest) => void = ()
       credential: ctx.state.credential as string | undefined,
       ms: Math.round(ms),
     };
-    log[operation ? 'info' : 'debug'](fields, 'request');
+    log[operation && !operation.routine ? 'info' : 'debug'](fields, 'request');
   };
 }
 

@@ -27,9 +27,10 @@ export type FindBrowser = (headers: IncomingHttpHeaders, operation: Needs) => Pr
 export type Authorize = (headers: IncomingHttpHeaders, operation: Needs) => Promise<Principal>;
 
 /** What callers need for something. */
-export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'method'>;
+export type Needs = Pick<Operation, 'scope' | 'appScope' | 'keyOnly' | 'bearerKey' | 'method'>;
 
 const BEARER = /^Bearer +(\S+)$/i;
+const BEARER_KEY = /^Bearer +(dmk_\w+)$/i;
 
 /**
  * The credential, then its class, then the scope, then its rate. `x-api-key` decides alone where it is sent: a bad key is
@@ -53,7 +54,7 @@ export function createAuthorize(
   };
 
   async function identify(headers: IncomingHttpHeaders, operation: Needs): Promise<Principal> {
-    const { 'x-api-key': key, authorization } = headers;
+    const { 'x-api-key': key, authorization } = operation.bearerKey ? withKey(headers) : headers;
     if (key === undefined && authorization === undefined) {
       const signedIn = operation.scope === 'operator' && (await findBrowser(headers, operation));
       if (signedIn) return signedIn;
@@ -73,6 +74,11 @@ export function createAuthorize(
     const [, token = ''] = BEARER.exec(authorization) ?? [];
     return parseToken(token) === 'app' ? findApp(token) : undefined;
   }
+}
+
+function withKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const [, key] = BEARER_KEY.exec(headers.authorization ?? '') ?? [];
+  return key === undefined || headers['x-api-key'] !== undefined ? headers : { 'x-api-key': key };
 }
 
 // One answer for all of them: whether a credential exists is nobody's business who does not have it.

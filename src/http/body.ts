@@ -110,6 +110,16 @@ export function parseMessage(body: Buffer): object {
   return value;
 }
 
+/** The fields of a form (WHATWG URL §5). Throws INVALID_FORM for one that comes twice; an empty one is left out. */
+export function parseForm(body: Buffer): object {
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(body.toString())) {
+    if (fields.has(name)) throw new StatusError('INVALID_ARGUMENT', 'INVALID_FORM', 'A field may be sent only once.');
+    if (value !== '') fields.set(name, value);
+  }
+  return Object.fromEntries(fields);
+}
+
 function decoderFor(encoding = 'identity'): Transform {
   switch (encoding.trim().toLowerCase()) {
     case 'identity':

@@ -6,7 +6,17 @@ import { Empty } from './fields.ts';
 /** Bodies are small unless an operation says otherwise. */
 const BODY_BYTES = 64 * KIB;
 
+/** What HTML forms are sent as. */
+export const FORM = 'application/x-www-form-urlencoded';
+
 export type Method = 'get' | 'post' | 'delete';
+
+/**
+ * What a request's body is. `object`: one JSON object, which must be there. `form`: fields as HTML forms send them, none of
+ * them twice; an empty one is as if left out (RFC 6749 §3.2). `raw`: a message as it was sent (`Raw`). `bytes`: a file's
+ * content, of any length (`Sent.upload`).
+ */
+export type Taking = 'object' | 'form' | 'raw' | 'bytes';
 
 /** What every operation tells of itself, whoever may call it. */
 export interface Declaration<
@@ -29,8 +39,10 @@ export interface Declaration<
   /** What callers are shown and nothing else: what is not in here never leaves. */
   reply: Reply;
   bodyLimitBytes?: number;
-  /** `bytes`: the request's body is no message but a file's content, of any length (`Sent.upload`). */
-  takes?: 'bytes';
+  /** By default one JSON object, and nothing at all is the empty one. */
+  takes?: Taking;
+  /** Programs call it every few moments: its calls are logged at `debug`. */
+  routine?: boolean;
   /** The states of things that it refuses, as half a sentence: the documentation's FAILED_PRECONDITION. */
   precondition?: string;
   /** Of a stream whose events carry objects: what is in each kind. For the documentation; nothing is checked by it. */
@@ -61,7 +73,7 @@ export interface Upload {
 export interface Sent {
   params: unknown;
   query: unknown;
-  body: () => Promise<object>;
+  body: () => Promise<unknown>;
   upload: () => Upload;
 }
 
@@ -102,7 +114,8 @@ export function declare<
   return { declared, check };
 }
 
-function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+/** What was sent, as its schema has it. INVALID_ARGUMENT INVALID_FIELD, with what is wrong with each field. */
+export function checkFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value, { error: describe });
   if (parsed.success) return parsed.data;
   throw invalidFields(

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
+import { onceEnded } from './ended.ts';
 import { namesEtag } from './if-none-match.ts';
 
 /** Who takes nothing for so long has gone. */
@@ -32,9 +33,8 @@ export interface Download {
  */
 export function sendDownload(ctx: Context, download: Download): void {
   const { res } = ctx;
-  const close = () => void download.close();
-  if (res.closed) return close();
-  res.once('close', close);
+  onceEnded(res, () => void download.close());
+  if (res.closed) return;
   const { sizeBytes } = download;
   const range = sizeBytes === undefined ? undefined : wantedRange(ctx, download, sizeBytes);
   describe(ctx, download);

@@ -30,9 +30,23 @@ export interface ErrorAnswer {
   body: { code: number; message: string; details: Detail[] };
 }
 
+/** What an operation answers with one HTTP status, for the documentation. */
+export interface Described {
+  description: string;
+  reply: z.ZodType;
+  headers?: Readonly<Record<string, object>>;
+}
+
+/** Errors in the shape of a protocol of their own, where google.rpc.Status would not be understood. */
+export interface ErrorDialect {
+  answer: (error: StatusError) => { httpStatus: number; body: object };
+  /** By HTTP status. */
+  described: Readonly<Record<string, Described>>;
+}
+
 /**
  * Answers whatever is thrown further in, and the bare 404, 405 and 501 of the router, as a status object with exactly one
- * ErrorInfo. What is no StatusError is INTERNAL: logged with the request id, never shown.
+ * ErrorInfo, or as the operation's own dialect has it. What is no StatusError is INTERNAL: logged with the request id, never shown.
  */
 export function renderErrors(log: Log): Middleware {
   return async function errors(ctx, next) {
@@ -74,6 +88,12 @@ export interface FieldViolation {
   description: string;
 }
 
+/** What `invalidFields` was given; nothing for any other refusal. */
+export function violationsOf({ options }: StatusError): FieldViolation[] {
+  const details = (options.details ?? []) as { fieldViolations?: FieldViolation[] }[];
+  return details.flatMap(({ fieldViolations = [] }) => fieldViolations);
+}
+
 /** A refusal of single fields: google.rpc.BadRequest. */
 export function invalidFields(violations: FieldViolation[]): StatusError {
   const message = violations.map(({ field, description }) => `${field}: ${description}`).join('; ');
@@ -89,7 +109,8 @@ export function routeNotFound(): StatusError {
 }
 
 function send(ctx: Context, error: StatusError): void {
-  const { httpStatus, body } = errorAnswer(error, ctx.state.requestId as string);
+  const { errors } = (ctx.state.operation ?? {}) as { errors?: ErrorDialect };
+  const { httpStatus, body } = errors?.answer(error) ?? errorAnswer(error, ctx.state.requestId as string);
   const retryAfterSeconds = retryAfter(error);
   ctx.state.reason = error.reason;
   ctx.status = httpStatus;

@@ -18,6 +18,12 @@ export function message<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.preprocess((value) => ownFields(value, names), z.object(shape));
 }
 
+/** A message of a caller's whose bytes its handler needs as they were sent, for a signature over them. */
+export const Raw = z
+  .unknown()
+  .meta({ type: 'object' })
+  .transform((bytes) => bytes as Buffer);
+
 /** The message without fields. */
 export const Empty = message({}).meta({ id: 'Empty' });
 

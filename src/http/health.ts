@@ -1,8 +1,8 @@
-import type { Router } from '@koa/router';
+import { z } from 'zod';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { withTimeout } from '../kernel/timeout.ts';
-import { json, publicGet } from './openapi.ts';
+import { type PublicOperation, publicOperation } from './public-operation.ts';
 
 /** Parts the service needs in order to serve; each check resolves while its part works, and rejects otherwise. */
 export type Readiness = Record<string, () => Promise<unknown>>;
@@ -12,30 +12,47 @@ const CHECK_MS = 2_000;
 /** Answers are kept this long, so that anybody may ask as often as they like. */
 const KEPT_MS = 1_000;
 
-interface ReadyAnswer {
-  ready: boolean;
-  parts: Record<string, 'ok' | 'unavailable'>;
+const ReadyReply = z.object({ ready: z.boolean(), parts: z.record(z.string(), z.enum(['ok', 'unavailable'])) });
+type Ready = z.output<typeof ReadyReply>;
+
+/** What these operations work with. */
+interface Needs {
+  readiness: Readiness;
+  clock: Clock;
 }
 
-/**
- * `GET /healthz`: the process answers. `GET /readyz`: 200 when every part is ready, else 503; which ones are not, without
- * the reason, as neither asks for a credential.
- */
-export function mountHealth(router: Router, readiness: Readiness, clock: Clock): void {
+/** Whether the process answers, and its parts do; which ones do not, without the reason, as neither asks for a credential. */
+export const healthOperations = (needs: Needs): readonly PublicOperation[] => {
   /** One check at a time, and its answer for a while. */
-  const answers = createCache<ReadyAnswer>({ most: 1, ttlMs: () => KEPT_MS });
-  const ready = () => answers.get('', clock.now(), () => checkAll(readiness, clock));
-  router.get('/healthz', (ctx) => {
-    ctx.body = { status: 'ok' };
-  });
-  router.get('/readyz', async (ctx) => {
-    const answer = await ready();
-    ctx.status = answer.ready ? 200 : 503;
-    ctx.body = answer;
-  });
-}
+  const answers = createCache<Ready>({ most: 1, ttlMs: () => KEPT_MS });
+  return [
+    publicOperation({
+      id: 'Health',
+      method: 'get',
+      path: '/healthz',
+      summary: 'The process answers',
+      description: 'Asks no part of the service, so that it says nothing of them.',
+      reply: z.object({ status: z.string() }),
+      run: async () => ({ status: 'ok' }),
+    }),
+    publicOperation({
+      id: 'Readiness',
+      method: 'get',
+      path: '/readyz',
+      summary: 'Every part of the service works',
+      description: 'Says part by part which does and which does not.',
+      reply: ReadyReply,
+      also: { '503': { description: 'At least one part does not.', reply: ReadyReply } },
+      async run({ response }) {
+        const answer = await answers.get('', needs.clock.now(), () => checkAll(needs));
+        response.status = answer.ready ? 200 : 503;
+        return answer;
+      },
+    }),
+  ];
+};
 
-async function checkAll(readiness: Readiness, clock: Clock): Promise<ReadyAnswer> {
+async function checkAll({ readiness, clock }: Needs): Promise<Ready> {
   const parts = Object.fromEntries(
     await Promise.all(
       Object.entries(readiness).map(async ([name, check]) => [name, await outcome(check, clock)] as const),
@@ -51,21 +68,4 @@ async function outcome(check: () => Promise<unknown>, clock: Clock): Promise<'ok
   } catch {
     return 'unavailable';
   }
-}
-
-/** As OpenAPI paths. */
-export function healthPaths(): Record<string, Record<string, unknown>> {
-  return {
-    '/healthz': publicGet(
-      'Health',
-      'The process answers',
-      'Asks no part of the service, so that it says nothing of them.',
-    ),
-    '/readyz': publicGet(
-      'Readiness',
-      'Every part of the service works',
-      'Says part by part which does and which does not.',
-      { '503': { description: 'At least one part does not.', ...json({ type: 'object' }) } },
-    ),
-  };
 }

@@ -6,6 +6,7 @@ import { canonical, isListed } from '../kernel/ip.ts';
 import { createCrowd } from '../kernel/limits/crowd.ts';
 import { StatusError } from '../kernel/status.ts';
 import { HOUR_MS } from '../kernel/units.ts';
+import { onceEnded } from './ended.ts';
 import { errorAnswer } from './errors.ts';
 
 /** Connections at once. Behind so many, a newcomer takes the place of one that is idle. */
@@ -45,7 +46,7 @@ export function createHttpServer(app: Koa, options: HttpServerOptions = {}): Ser
   const server = createServer(times, (request, response) => {
     const { socket } = request;
     busy.set(socket, (busy.get(socket) ?? 0) + 1);
-    response.once('close', () => busy.set(socket, (busy.get(socket) ?? 1) - 1));
+    onceEnded(response, () => busy.set(socket, (busy.get(socket) ?? 1) - 1));
     response.once('finish', () => {
       if (!request.complete) setTimeout(() => void (request.complete || request.destroy()), LEFTOVER_MS).unref();
     });

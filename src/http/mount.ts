@@ -1,10 +1,12 @@
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Authorize } from './auth.ts';
-import { parseMessage, readBody, streamBody } from './body.ts';
-import type { Declared, Sent } from './declared.ts';
+import { parseForm, parseMessage, readBody, streamBody } from './body.ts';
+import { type Declared, FORM, type Sent, type Taking } from './declared.ts';
 import { STALLED_MS, sendDownload } from './download.ts';
+import { onceEnded } from './ended.ts';
 import type { AnsweringWith, Operation, RawCall } from './operation.ts';
+import { StatusError } from '../kernel/status.ts';
 import { type Principal, credentialId } from './principal.ts';
 import { WrittenReply } from './reply.ts';
 import { type Watched, sendEvents } from './sse.ts';
@@ -36,6 +38,8 @@ function serve(operation: Operation, gate: Gate, streams: Streams): Middleware {
       return stream(operation, gate, streams);
     case 'bytes':
       return download(operation, gate);
+    case 'text':
+      return writing(operation, gate);
     default:
       return operation satisfies never;
   }
@@ -74,13 +78,27 @@ export function entering(operation: Declared, serve: Middleware): Middleware {
 
 /** What the caller sent. The body is not read before it is asked for. */
 export function sentBy(ctx: Context, { method, bodyLimitBytes, takes }: Declared): Sent {
-  const hasMessage = method === 'post' && takes === undefined;
+  const hasMessage = method === 'post' && takes !== 'bytes';
   return {
     params: ctx.params as unknown,
     query: queryFields(ctx.querystring),
-    body: async () => (hasMessage ? parseMessage(await readBody(ctx.req, bodyLimitBytes)) : {}),
+    body: async () => (hasMessage ? readMessage(ctx, takes, bodyLimitBytes) : {}),
     upload: () => ({ chunks: streamBody(ctx.req), sizeBytes: sizeSaid(ctx) }),
   };
+}
+
+async function readMessage(ctx: Context, takes: Exclude<Taking, 'bytes'> | undefined, limitBytes: number) {
+  if (takes === 'form' && !ctx.is(FORM)) {
+    throw new StatusError('INVALID_ARGUMENT', 'INVALID_FORM', `The body must be ${FORM}.`);
+  }
+  const body = await readBody(ctx.req, limitBytes);
+  if (takes === 'raw') return body;
+  if (takes === 'form') return parseForm(body);
+  // Nothing that is no object has a brace and parses.
+  if (takes === 'object' && !body.includes('{')) {
+    throw new StatusError('INVALID_ARGUMENT', 'INVALID_JSON', 'The body must be a JSON object.');
+  }
+  return parseMessage(body);
 }
 
 // The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
@@ -95,8 +113,8 @@ function answer(operation: AnsweringWith<'message'>, gate: Gate): Middleware {
 
 function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   const { res } = ctx;
-  if (res.closed) return sent();
-  res.once('close', sent);
+  onceEnded(res, sent);
+  if (res.closed) return;
   res.setTimeout(STALLED_MS, () => res.destroy());
   ctx.type = 'application/json';
   ctx.body = json;
@@ -106,8 +124,7 @@ function stream(operation: AnsweringWith<'events'>, gate: Gate, streams: Streams
   return async function serveStream(ctx) {
     const principal = await admit(ctx, operation, gate);
     const release = streams.streamSlots.take(principal, operation.id);
-    if (ctx.res.closed) release();
-    else ctx.res.once('close', release);
+    onceEnded(ctx.res, release);
     const { check, ...source } = await operation.run(callOf(ctx, operation, principal));
     const watcher = {
       principal,
@@ -124,6 +141,15 @@ function download(operation: AnsweringWith<'bytes'>, gate: Gate): Middleware {
   };
 }
 
+function writing(operation: AnsweringWith<'text'>, gate: Gate): Middleware {
+  return async function serveText(ctx) {
+    const principal = await admit(ctx, operation, gate);
+    const { type, text } = await operation.run(callOf(ctx, operation, principal));
+    ctx.body = text;
+    ctx.set('Content-Type', type);
+  };
+}
+
 async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
   const principal = await authorize(ctx.headers, operation);
   ctx.state.credential = credentialId(principal);
@@ -133,7 +159,7 @@ async function admit(ctx: Context, operation: Operation, { authorize }: Gate): P
 function callOf(ctx: Context, operation: Operation, principal: Principal): RawCall {
   const gone = new AbortController();
   // After a whole answer there is nothing left to call off, and an abort costs an exception.
-  ctx.res.once('close', () => ctx.res.writableFinished || gone.abort());
+  onceEnded(ctx.res, () => ctx.res.writableFinished || gone.abort());
   return { ...sentBy(ctx, operation), principal, lastEventId: ctx.get('last-event-id'), signal: gone.signal };
 }
 

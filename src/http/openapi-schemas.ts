@@ -16,7 +16,7 @@ export class Components {
   }
 
   /** The fields of a message as parameters of a path or query. */
-  parameters(schema: z.ZodType, where: 'path' | 'query'): Json[] {
+  parameters(schema: z.ZodType, where: 'path' | 'query' | 'header'): Json[] {
     const object = z.toJSONSchema(schema, { io: 'input', override: sent });
     return Object.entries(object.properties ?? {}).map(([name, field]) => {
       const { description, ...rest } = field as Json;
@@ -45,7 +45,8 @@ function loosen({ jsonSchema }: { jsonSchema: Json }): void {
 function sent({ jsonSchema }: { jsonSchema: Json }): void {
   loosen({ jsonSchema });
   const isAnyText =
-    jsonSchema['type'] === 'string' && !['pattern', 'enum', 'format', 'allOf'].some((key) => key in jsonSchema);
+    jsonSchema['type'] === 'string' &&
+    !['pattern', 'enum', 'const', 'format', 'allOf'].some((key) => key in jsonSchema);
   if (isAnyText) jsonSchema['pattern'] = String.raw`^[^\x00]*$`;
 }
 

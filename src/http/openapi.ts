@@ -1,7 +1,8 @@
-import type { Declared } from './declared.ts';
-import { ErrorStatus } from './errors.ts';
+import { type Declared, FORM } from './declared.ts';
+import { type Described, ErrorStatus } from './errors.ts';
 import { Components } from './openapi-schemas.ts';
 import type { Operation } from './operation.ts';
+import type { PublicOperation } from './public-operation.ts';
 import { sectionOf } from './sections.ts';
 import { sessionCookieName } from './session-cookie.ts';
 import { CSRF_HEADER } from './session-mount.ts';
@@ -13,9 +14,10 @@ type Json = Record<string, unknown>;
 export interface ApiDescription {
   operations: readonly Operation[];
   sessionOperations: readonly SessionOperation[];
-  /** What is no operation: its requests, errors or credentials have a shape of their own. */
-  paths: (components: Components) => Record<string, Json>;
+  publicOperations: readonly PublicOperation[];
 }
+
+type AnyOperation = Operation | SessionOperation | PublicOperation;
 
 const TAGS = [
   { name: 'control', description: 'What an API key may do, within its scopes.' },
@@ -34,6 +36,7 @@ const DESCRIPTION = [
   'first detail an ErrorInfo with a stable `reason`.',
 ].join('\n');
 
+const JSON_TYPE = 'application/json';
 const BYTES = 'application/octet-stream';
 const EVENTS = 'text/event-stream';
 
@@ -55,21 +58,39 @@ const PARTS: Json = {
   '416': { description: 'No such range.' },
 };
 
+const ERROR: Json = { default: { $ref: '#/components/responses/Error' } };
+
+/** This document: bytes that are kept, so that it is no operation. */
+const DOCUMENT: Json = {
+  '/openapi.json': {
+    get: {
+      operationId: 'OpenApi',
+      tags: ['public'],
+      summary: 'This document',
+      description: 'Made from the operations themselves. The same for people: `/docs`.',
+      security: [],
+      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) } },
+    },
+  },
+};
+
 /** The API as OpenAPI 3.1, made from the operations themselves. */
 export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescription): Json {
   const components = new Components();
   const error = { description: 'Refused or failed.', ...json(components.reply(ErrorStatus)) };
   const paths: Record<string, Json> = {};
-  for (const operation of [...api.operations, ...api.sessionOperations]) {
+  const operations: AnyOperation[] = [...api.operations, ...api.sessionOperations, ...api.publicOperations];
+  for (const operation of operations) {
     (paths[operation.path] ??= {})[operation.method] = {
       operationId: operation.id,
       tags: [operation.tag],
       ...(operation.tag === 'control' && { 'x-section': sectionOf(operation.path) }),
       summary: operation.summary,
-      ...(operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation)),
+      ...access(operation),
       parameters: [
         ...components.parameters(operation.params, 'path'),
         ...components.parameters(operation.query, 'query'),
+        ...(operation.tag === 'public' ? components.parameters(operation.headers, 'header') : []),
         ...('answers' in operation && operation.answers === 'bytes' ? [RANGE] : []),
       ],
       ...(operation.method === 'post' && { requestBody: requestBody(components, operation) }),
@@ -77,7 +98,8 @@ export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescri
         '200': { description: 'Done.', ...content(components, operation) },
         ...(operation.precondition !== undefined && refusal(operation.precondition)),
         ...('answers' in operation && operation.answers === 'bytes' && PARTS),
-        default: { $ref: '#/components/responses/Error' },
+        ...('also' in operation && described(components, operation.also)),
+        ...('errors' in operation ? described(components, operation.errors?.described) : ERROR),
       },
     };
   }
@@ -92,7 +114,7 @@ export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescri
     servers: [{ url: baseUrl }],
     tags: TAGS,
     security: [{ apiKey: [] }],
-    paths: { ...paths, ...api.paths(components) },
+    paths: { ...paths, ...DOCUMENT },
     components: {
       schemas: components.schemas,
       responses: { Error: error },
@@ -106,10 +128,16 @@ export function openapiDocument({ baseUrl }: { baseUrl: string }, api: ApiDescri
   };
 }
 
-function keyAccess({ description, method, scope, appScope, keyOnly, role }: Operation): Json {
+function access(operation: AnyOperation): Json {
+  if (operation.tag === 'public') return { description: operation.description, security: [] };
+  return operation.tag === 'session' ? sessionAccess(operation) : keyAccess(operation);
+}
+
+function keyAccess({ description, method, scope, appScope, keyOnly, bearerKey, role }: Operation): Json {
   const sentences = [scope === 'any' ? 'Any valid credential will do.' : `Needs the scope \`${scope}\`.`];
   if (appScope !== undefined && appScope !== 'any') sentences.push(`Apps need the scope \`${appScope}\`.`);
   if (scope === 'operator') sentences.push("Takes an operator's session as well.");
+  if (bearerKey) sentences.push('The API key may also be sent as a Bearer token.');
   if (keyOnly) sentences.push('Takes API keys only; a Bearer token is no credential here (401).');
   if (role !== undefined) sentences.push(`On the server, needs the role \`${role}\`.`);
   return {
@@ -133,14 +161,21 @@ function sessionSecurity(method: Operation['method']): Json {
 function requestBody(components: Components, { body, example, takes }: Declared): Json {
   if (takes === 'bytes') return { content: { [BYTES]: { schema: { type: 'string', format: 'binary' } } } };
   const content = { schema: components.request(body), ...(example !== undefined && { example }) };
-  return { required: !body.safeParse({}).success, content: { 'application/json': content } };
+  const required = takes !== undefined || !body.safeParse({}).success;
+  return { required, content: { [takes === 'form' ? FORM : JSON_TYPE]: content } };
 }
 
-function content(components: Components, operation: Operation | SessionOperation): Json {
+function content(components: Components, operation: AnyOperation): Json {
   const schema = components.reply(operation.reply);
-  if (!('answers' in operation) || operation.answers === 'message') return json(schema);
-  if (operation.answers === 'bytes') return { content: { [BYTES]: { schema } } };
-  return { content: { [EVENTS]: eventsOf(components, operation, schema) } };
+  const answers = 'answers' in operation ? operation.answers : 'message';
+  if (answers === 'bytes') return { content: { [BYTES]: { schema } } };
+  if (answers === 'text') return { content: { 'text/plain': { schema } } };
+  if (answers === 'events') return { content: { [EVENTS]: eventsOf(components, operation, schema) } };
+  return json(schema);
+}
+
+function described(components: Components, answers: Readonly<Record<string, Described>> = {}): Json {
+  return mapValues(answers, ({ reply, ...rest }) => ({ ...rest, ...json(components.reply(reply)) }));
 }
 
 /** A stream, with the object in each kind of event's `data`. OpenAPI has a place for it from 3.2 on, which few programs read yet. */
@@ -167,31 +202,6 @@ function mapValues<From, To>(record: Readonly<Record<string, From>>, convert: (v
 }
 
 /** A message as content. */
-export function json(schema: Json): Json {
-  return { content: { 'application/json': { schema } } };
-}
-
-/** This document, and what it is read by. */
-export function openapiPaths(): Record<string, Json> {
-  return {
-    '/openapi.json': publicGet(
-      'OpenApi',
-      'This document',
-      'Made from the operations themselves. The same for people: `/docs`.',
-    ),
-  };
-}
-
-/** Something that anybody may read, as an OpenAPI path; `responses` beside the object with which it answers. */
-export function publicGet(operationId: string, summary: string, description: string, responses: Json = {}): Json {
-  return {
-    get: {
-      operationId,
-      tags: ['public'],
-      summary,
-      description,
-      security: [],
-      responses: { '200': { description: 'Done.', ...json({ type: 'object' }) }, ...responses },
-    },
-  };
+function json(schema: Json): Json {
+  return { content: { [JSON_TYPE]: { schema } } };
 }

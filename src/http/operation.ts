@@ -16,6 +16,8 @@ interface Access {
   appScope?: Scope | 'any';
   /** Takes API keys only: whatever is in `Authorization` is no credential here. */
   keyOnly?: boolean;
+  /** Takes an API key as a Bearer token as well, for programs that send a credential in no other way. */
+  bearerKey?: boolean;
   /** On a server: the least the caller must be on it. */
   role?: Role;
   tag: 'control' | 'operator';
@@ -29,6 +31,8 @@ export interface Answers<Reply extends z.ZodType> {
   events: EventSource;
   /** A file's content (`download.ts`), which must then be sent. `reply` is `Bytes`. */
   bytes: Download;
+  /** Text in a format of its own; `type` is its media type with all parameters. `reply` describes the text. */
+  text: { type: string; text: string };
 }
 
 /** How an operation answers. */
@@ -81,7 +85,11 @@ interface Answered<Answer extends Answering, Result> extends Declared, Access {
 }
 
 /** One operation of the API. */
-export type Operation = Answered<'message', unknown> | Answered<'events', OpenedStream> | Answered<'bytes', Download>;
+export type Operation =
+  | Answered<'message', unknown>
+  | Answered<'events', OpenedStream>
+  | Answered<'bytes', Download>
+  | Answered<'text', Answers<z.ZodType>['text']>;
 
 /** An operation that answers in one way. */
 export type AnsweringWith<Answer extends Answering> = Extract<Operation, { answers: Answer }>;
@@ -120,7 +128,7 @@ export function operationOn<
     const call = { ...checked, ...(await reach(principal, checked)), principal, signal, lastEventId, upload };
     const answer = await handle(call);
     if (answers === 'message') return replyOf(spec.reply, answer as z.input<Reply> | WrittenReply);
-    if (answers === 'bytes') return answer;
+    if (answers === 'bytes' || answers === 'text') return answer;
     return { ...(answer as EventSource), check: (known: Principal) => reach(known, checked) };
   }
   return { ...declared, answers, run } as Operation;

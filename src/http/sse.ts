@@ -2,6 +2,7 @@ import type { Context } from 'koa';
 import type { Clock } from '../kernel/clock.ts';
 import { KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { AccessChange, AccessChanges } from './access-changes.ts';
+import { onceEnded } from './ended.ts';
 import { FrameStream, type Overflow } from './frame-stream.ts';
 import type { Principal } from './principal.ts';
 
@@ -111,8 +112,8 @@ export function sendEvents(
   }
 
   // Who went away while the stream was being opened closes nothing any more.
-  if (res.closed) return close();
-  res.once('close', close);
+  onceEnded(res, close);
+  if (res.closed) return;
   ctx.set(HEADERS);
   ctx.body = frames;
   ctx.req.socket.setNoDelay(true);

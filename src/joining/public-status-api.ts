@@ -1,17 +1,13 @@
-import type { IncomingMessage } from 'node:http';
-import type { Router } from '@koa/router';
 import { z } from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
-import type { Components } from '../http/openapi-schemas.ts';
-import { json } from '../http/openapi.ts';
+import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
 import type { PublicBoard } from './public-server.ts';
 
 /** How long browsers and caches on the way may keep a status. */
 export const PUBLIC_CACHE = 'public, max-age=10';
 
-/** The answer of `GET /v1/public/status/{publicSlug}`. */
-export const PublicStatusReply = z
+const PublicStatusReply = z
   .object({
     name: reply.text,
     state: reply.text.describe('As of a Server.'),
@@ -25,54 +21,35 @@ export const PublicStatusReply = z
   })
   .meta({ id: 'PublicStatus' });
 
-export interface PublicStatusDeps {
-  publicBoard: PublicBoard;
-  clientAddress: (request: IncomingMessage) => string;
-}
-
-/** For everybody, without a credential: websites may ask from a browser, too. */
-export function mountPublicStatus(router: Router, { publicBoard, clientAddress }: PublicStatusDeps): void {
-  router.get('/v1/public/status/:publicSlug', async (ctx) => {
-    ctx.set('Access-Control-Allow-Origin', '*');
-    const server = await publicBoard.look(String(ctx.params['publicSlug']), clientAddress(ctx.req));
-    const { name, state, version, playersOnline, playersMax, address } = server;
-    const motd = parseMotd(server.motd);
-    ctx.set('Cache-Control', PUBLIC_CACHE);
-    ctx.set('Cross-Origin-Resource-Policy', 'cross-origin');
-    ctx.body = PublicStatusReply.parse({
-      name,
-      state,
-      version,
-      ...(playersOnline !== undefined && { playersOnline }),
-      playersMax,
-      motd: motdCodes(motd, { anyColor: true }),
-      motdText: motdText(motd),
-      maintenance: motdText(parseMotd(server.maintenance)),
-      ...(address !== '' && { address }),
-    });
-  });
-}
-
-/** As an OpenAPI path. */
-export function publicStatusPaths(components: Components): Record<string, Record<string, unknown>> {
-  return {
-    '/v1/public/status/{publicSlug}': {
-      get: {
-        operationId: 'GetPublicStatus',
-        tags: ['public'],
-        summary: 'A server as its owner shows it to everybody',
-        description:
-          'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
-          'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
-        security: [],
-        parameters: [
-          { name: 'publicSlug', in: 'path', required: true, description: 'Of the Server.', schema: { type: 'string' } },
-        ],
-        responses: {
-          '200': { description: 'Done.', ...json(components.reply(PublicStatusReply)) },
-          default: { $ref: '#/components/responses/Error' },
-        },
-      },
+/** A server's status for everybody: websites may ask from a browser, too. */
+export const publicStatusOperations = (needs: { publicBoard: PublicBoard }): readonly PublicOperation[] => [
+  publicOperation({
+    id: 'GetPublicStatus',
+    method: 'get',
+    path: '/v1/public/status/{publicSlug}',
+    summary: 'A server as its owner shows it to everybody',
+    description:
+      'For servers whose owner enabled it by SetPublicStatus; 404 for all others. Never wakes a server. The same as a page ' +
+      'at `/status/{publicSlug}`, as a badge at `/status/{publicSlug}/badge.svg`. Limited by address; may be 10 s old.',
+    params: z.object({ publicSlug: z.string().describe('Of the Server.') }),
+    reply: PublicStatusReply,
+    answerHeaders: { 'Access-Control-Allow-Origin': '*' },
+    async run({ params, caller, response }) {
+      const server = await needs.publicBoard.look(params.publicSlug, caller.address);
+      response.set({ 'Cache-Control': PUBLIC_CACHE, 'Cross-Origin-Resource-Policy': 'cross-origin' });
+      const { name, state, version, playersOnline, playersMax, address } = server;
+      const motd = parseMotd(server.motd);
+      return {
+        name,
+        state,
+        version,
+        ...(playersOnline !== undefined && { playersOnline }),
+        playersMax,
+        motd: motdCodes(motd, { anyColor: true }),
+        motdText: motdText(motd),
+        maintenance: motdText(parseMotd(server.maintenance)),
+        ...(address !== '' && { address }),
+      };
     },
-  };
-}
+  }),
+];

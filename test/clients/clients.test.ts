@@ -46,7 +46,7 @@ test.serial('what schemathesis makes of the document finds no fault with the ser
   t.timeout(15 * 60_000);
   const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
   const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];
-  const { origin, key, ok } = await api(t, { device: true, registries, api: { telemetry } });
+  const { origin, key, ok } = await api(t, { registries, services: { telemetry } });
   await ok('POST', '/v1/servers', { name: 'abc', ramMb: 256 });
   const { folder, file } = await documentFile(t, origin);
   const options = [

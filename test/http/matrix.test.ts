@@ -167,7 +167,10 @@ test('every operation, with everything that is no credential or no longer one', 
     revoked: { headers: { 'x-api-key': revoked.key }, expect: nobody },
     expired: { headers: { 'x-api-key': expiring.key }, expect: nobody },
     'an app token as a key': { headers: { 'x-api-key': mintToken('app') }, expect: nobody },
-    'a key as a token': { headers: { authorization: `Bearer ${key}` }, expect: noToken },
+    'a key as a token': {
+      headers: { authorization: `Bearer ${key}` },
+      expect: (operation) => (operation.bearerKey ? byScope(operation, FULL_SCOPES) : noToken(operation)),
+    },
     'an unknown or revoked app token': { headers: { authorization: `Bearer ${mintToken('app')}` }, expect: noToken },
     basic: { headers: { authorization: 'Basic eDp5' }, expect: noToken },
     'a bad key beside another header': {

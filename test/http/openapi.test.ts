@@ -9,8 +9,6 @@ import { createServiceApi } from '../../src/compose/api.ts';
 import { describeApi } from '../../src/compose/operations.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { portablePattern } from '../../src/http/portable-pattern.ts';
-import { createGrants } from '../../src/people/grants/grants.ts';
-import { createStartLimit } from '../../src/people/grants/start-limit.ts';
 import { api } from '../support/api-harness.ts';
 import { API_TYPES, apiTypes } from '../support/api-types.ts';
 import { REFERENCE } from '../support/reference.ts';
@@ -85,15 +83,8 @@ test('every operation has one tag and one name of its own', (t) => {
 });
 
 test('the document holds every route of the API, and no other', async (t) => {
-  const { services, store, clock } = await api(t);
-  const { secret, log } = services;
-  const app = createServiceApi({
-    log,
-    services,
-    device: { grants: createGrants({ store, clock, secret, log }), startLimit: createStartLimit({ store, clock }) },
-    telemetry: { expose: async () => '', contentType: 'text/plain', answered: () => {} },
-    readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
-  });
+  const { services } = await api(t);
+  const app = createServiceApi({ log: services.log, services });
   const routers = app.middleware.flatMap((each) => ('router' in each ? [each.router as Router] : []));
   const routes = routers
     .flatMap(({ stack }) => stack)

@@ -13,7 +13,7 @@ import { StatusError } from '../../src/kernel/status.ts';
 import { type Answer, api } from '../support/api-harness.ts';
 import * as fc from '../support/property.ts';
 
-const { operations, sessionOperations } = describeApi();
+const { operations, sessionOperations, publicOperations } = describeApi();
 
 const SMALL = { name: 'abc', ramMb: 256 };
 
@@ -104,7 +104,7 @@ test('`Allow` names the methods that are served at an address, and no others', a
 
 test('whatever the document names is allowed at its address, and nothing beside it', async (t) => {
   const { call } = await api(t);
-  const all = [...operations, ...sessionOperations];
+  const all = [...operations, ...sessionOperations, ...publicOperations];
   const at = Map.groupBy(all, ({ path }) => path.replaceAll(/\{\w+\}/g, 'x1'));
   for (const [path, those] of at) {
     const methods = (await call('OPTIONS', path)).headers.get('allow')?.split(', ') ?? [];
@@ -340,7 +340,7 @@ test('requests are logged by template; keys, ids and queries are not', async (t)
 test('health asks for no credential; readiness names what is not', async (t) => {
   let engine: () => Promise<void> = async () => {};
   const readiness = { store: async () => {}, engine: () => engine(), proxy: async () => {} };
-  const { call, clock } = await api(t, { api: { readiness } });
+  const { call, clock } = await api(t, { services: { readiness } });
   t.is((await call('GET', '/healthz', { key: null })).status, 200);
   const ready = await call('GET', '/readyz', { key: null });
   t.deepEqual([ready.status, ready.json], [200, { ready: true, parts: { store: 'ok', engine: 'ok', proxy: 'ok' } }]);
@@ -370,10 +370,10 @@ test('every operation says what it is, and stands in the document', async (t) =>
     components: { schemas: Record<string, { properties?: object }> };
   };
   t.true(document.openapi.startsWith('3.1'));
-  const all = [...operations, ...sessionOperations];
+  const all = [...operations, ...sessionOperations, ...publicOperations];
   t.is(new Set(all.map(({ id }) => id)).size, all.length);
   t.is(new Set(all.map(({ method, path }) => method + path)).size, all.length);
-  for (const { id, summary, description } of sessionOperations)
+  for (const { id, summary, description } of [...sessionOperations, ...publicOperations])
     t.true(summary.length > 3 && description.length > 10, id);
   for (const { id, method, path, scope, summary, description, tag } of operations) {
     t.true(summary.length > 3 && description.length > 10, id);

@@ -29,11 +29,7 @@ export async function openOperatorSite(t: ExecutionContext): Promise<OperatorSit
   await once(server, 'listening');
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const here = { ...services, config: { ...services.config, baseUrl: base } };
-  const app = createServiceApi({
-    log: services.log,
-    services: here,
-    readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
-  });
+  const app = createServiceApi({ log: services.log, services: here });
   app.use(createPages(here));
   const callback = app.callback();
   serve = (request, response) => void callback(request, response);

@@ -35,7 +35,6 @@ import { mintAppToken } from '../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
 import { insertAppToken } from '../../src/people/apps/token-rows.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
-import { createStartLimit } from '../../src/people/grants/start-limit.ts';
 import { mintKey } from '../../src/people/keys/keys.ts';
 import { type ApiKeyRow, insertKey } from '../../src/people/keys/rows.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
@@ -123,8 +122,6 @@ export interface ApiTestOptions {
   usedBytes?: () => Promise<number>;
   /** Where mods come from. */
   registries?: ModRegistry[];
-  /** With the endpoints of device grants. */
-  device?: boolean;
   world?: WorldOptions;
   /** In place of the harness's own. */
   services?: Partial<Services> | ((world: World) => Partial<Services>);
@@ -294,6 +291,8 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
       lock: base.lock,
       mailer: { send: async (mail) => void letters.push(mail) },
       clientAddress: (request) => request.socket.remoteAddress ?? '',
+      readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
+      telemetry: { expose: async () => '', contentType: 'text/plain', answered: () => {} },
       prices: { perGbHourMicros: 10_000, perGbMonthMicros: 3_000_000 },
       publicStatuses,
       wakePolicies,
@@ -330,9 +329,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const app = createServiceApi({
     log,
     services,
-    readiness: { store: async () => {}, engine: async () => {}, proxy: async () => {} },
     rate: { perSecond: 1_000, burst: 100_000 },
-    ...(options.device && { device: { grants, startLimit: createStartLimit({ store, clock }) } }),
     ...options.api,
   });
   const server = createHttpServer(app).listen(0, '127.0.0.1');

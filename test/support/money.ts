@@ -7,7 +7,7 @@ import { openAccountLimits } from '../../src/billing/account-limits.ts';
 import { createAdmission } from '../../src/billing/admission.ts';
 import { capacityOperations } from '../../src/billing/capacity-api.ts';
 import { createCapacity } from '../../src/billing/capacity.ts';
-import { checkoutOperations, mountCheckoutCallback } from '../../src/billing/checkout-api.ts';
+import { checkoutCallbackOperations, checkoutOperations } from '../../src/billing/checkout-api.ts';
 import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
 import { limitOperations } from '../../src/billing/limits-api.ts';
 import type { Machine } from '../../src/billing/machine.ts';
@@ -20,6 +20,7 @@ import { createAuthorize } from '../../src/http/auth.ts';
 import { renderErrors } from '../../src/http/errors.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
 import { mount, plainColons } from '../../src/http/mount.ts';
+import { mountPublic } from '../../src/http/public-mount.ts';
 import { accountOperations } from '../../src/operators/accounts-api.ts';
 import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
 import { recordAudit } from '../../src/people/audit/audit.ts';
@@ -104,7 +105,7 @@ export async function moneySite(
     (list) => list(services),
   );
   mount(router, own, { authorize, authorizeAgain: authorize }, services);
-  mountCheckoutCallback(router, checkouts);
+  mountPublic(router, checkoutCallbackOperations(services), services);
   const pages = new Router({ strict: true, sensitive: true });
   mountAssets(pages);
   const serving = createServe(pages, {

@@ -4,10 +4,12 @@ import { Router } from '@koa/router';
 import type { ExecutionContext } from 'ava';
 import Koa, { type Middleware } from 'koa';
 import { createPages } from '../../src/compose/pages.ts';
+import { renderErrors } from '../../src/http/errors.ts';
 import { createHttpServer } from '../../src/http/http-server.ts';
+import { mountPublic } from '../../src/http/public-mount.ts';
 import { createMachines } from '../../src/operators/machines.ts';
 import { insertClient } from '../../src/people/apps/client-rows.ts';
-import { mountDevice } from '../../src/people/grants/api.ts';
+import { deviceGrantOperations } from '../../src/people/grants/api.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';
 import { createStartLimit } from '../../src/people/grants/start-limit.ts';
 import { createGuessLimit } from '../../src/people/grants/user-codes.ts';
@@ -49,10 +51,15 @@ export async function openSite(
   const machines = createMachines({ store, clock, servers: behind.servers, grants });
   const deps = { ...behind.services, config, grants, machines, guessLimit };
   const router = new Router();
-  mountDevice(router, { ...deps, startLimit: createStartLimit({ store, clock }) });
+  const startLimit = createStartLimit({ store, clock });
+  mountPublic(router, deviceGrantOperations({ ...deps, startLimit }), deps);
   const devices = router.routes();
   const rest = createPages(deps);
-  pages = (ctx, next) => devices(ctx as Parameters<typeof devices>[0], () => rest(ctx, next));
+  const sendErrors = renderErrors(log);
+  pages = (ctx, next) =>
+    ctx.path.startsWith('/v1/')
+      ? sendErrors(ctx, () => devices(ctx as Parameters<typeof devices>[0], next))
+      : rest(ctx, next);
 
   return {
     ...behind,

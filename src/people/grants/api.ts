@@ -1,72 +1,78 @@
-import type { IncomingMessage } from 'node:http';
-import type { Router } from '@koa/router';
-import type { Context } from 'koa';
-import { parseMessage, readBody } from '../../http/body.ts';
-import { addressKey } from '../../kernel/ip.ts';
-import { mountOAuth } from './oauth.ts';
+import { z } from 'zod';
+import { type PublicOperation, publicOperation } from '../../http/public-operation.ts';
+import { grantError, grantErrors } from './errors.ts';
 import {
   DEVICE_BODY_BYTES,
-  type DeviceDeps,
-  GrantError,
-  serveDevice,
-  startedReply,
+  type DeviceNeeds,
+  NO_STORE,
+  POLL_REFUSALS,
+  Started,
+  Token,
+  startGrant,
+  takeStart,
   tokenReply,
-  whetherReceived,
-} from './replies.ts';
+} from './messages.ts';
+
+const Start = z
+  .looseObject({
+    // Whatever else is sent as client_id must not come to be taken as none, which asks for far more.
+    client_id: z.string('invalid_client').optional(),
+    scope: z.preprocess(scopeText, z.string().meta({ default: 'servers:list' })).optional(),
+  })
+  // An app that misspells its client_id must not come to be asked full access for: that takes an empty object.
+  .refine((fields) => fields.client_id !== undefined || Object.keys(fields).length === 0)
+  .meta({ additionalProperties: undefined });
+
+const start = (needs: DeviceNeeds) =>
+  publicOperation({
+    id: 'StartDevice',
+    method: 'post',
+    path: '/v1/public/device/start',
+    summary: 'Start a device grant',
+    description:
+      'RFC 8628 §3.2 with a JSON body of at most 4 KiB. `{}` is for the command line’s own grant, which ' +
+      'yields an API key of full scope; other fields without `client_id` are refused. At most 20 an hour by client address.',
+    takes: 'object',
+    body: Start,
+    bodyLimitBytes: DEVICE_BODY_BYTES,
+    reply: Started,
+    answerHeaders: NO_STORE,
+    errors: grantErrors(['invalid_client', 'invalid_scope', 'invalid_request', 'invalid body'], { limited: true }),
+    before: (caller) => takeStart(needs, caller),
+    run: ({ body, caller }) => startGrant(needs, caller, { clientId: body.client_id ?? null, scope: body.scope ?? '' }),
+  });
+
+const poll = (needs: DeviceNeeds) =>
+  publicOperation({
+    id: 'PollDevice',
+    method: 'post',
+    path: '/v1/public/device/poll',
+    summary: 'Ask for the token',
+    description:
+      'RFC 8628 §3.4 with a JSON body. The token is given once; where its answer was cut ' +
+      'off, the same one is given again within a minute. On `slow_down` add 5 s to the interval.',
+    takes: 'object',
+    body: z.object({ device_code: z.string() }),
+    bodyLimitBytes: DEVICE_BODY_BYTES,
+    reply: Token,
+    answerHeaders: NO_STORE,
+    errors: grantErrors([...POLL_REFUSALS, 'invalid_request', 'invalid body']),
+    async run({ body, received }) {
+      const polled = await needs.grants.poll(body.device_code, undefined, received());
+      // The reference's list is closed: a client starts anew with an unknown code as with an expired one.
+      if ('error' in polled && polled.error === 'invalid_grant') throw grantError('expired_token');
+      return tokenReply(polled);
+    },
+  });
 
 /**
- * Device authorization (RFC 8628) with JSON bodies, at `/v1/public/device/start` and `/poll`, and in the RFC's own shape
- * (`oauth.ts`). Needs no credential: errors are `{ error }`, and nothing is done for a body before it is bounded.
+ * Device authorization (RFC 8628) with JSON bodies; in the RFC's own shape in `oauth.ts`. Errors are `{ error }`, and nothing
+ * is done for a body before it is bounded.
  */
-export function mountDevice(router: Router, deps: DeviceDeps): void {
-  const { grants, startLimit, clientAddress, config, log } = deps;
-  router.post('/v1/public/device/start', serveDevice(log, start));
-  router.post('/v1/public/device/poll', serveDevice(log, poll));
-  mountOAuth(router, deps);
+export const deviceGrantOperations = (needs: DeviceNeeds): readonly PublicOperation[] => [start(needs), poll(needs)];
 
-  async function start(ctx: Context): Promise<object> {
-    const ip = clientAddress(ctx.req);
-    await startLimit.take(addressKey(ip));
-    const fields = await readJson(ctx.req);
-    const { client_id: clientId, scope } = fields;
-    // An app that misspells its client_id must not come to be asked full access for: that takes an empty object.
-    if (clientId === undefined && Object.keys(fields).length > 0) throw new GrantError('invalid_request');
-    // Whatever else is sent as client_id must not come to be taken as none, which asks for far more.
-    if (clientId !== undefined && typeof clientId !== 'string') throw new GrantError('invalid_client');
-    const wanted = { clientId: clientId ?? null, scope: scopeText(scope), ip, userAgent: ctx.get('user-agent') };
-    const started = await grants.start(wanted);
-    if ('error' in started) throw new GrantError(started.error);
-    return startedReply(started, config.baseUrl);
-  }
-
-  async function poll(ctx: Context): Promise<object> {
-    const received = whetherReceived(ctx);
-    const { device_code: deviceCode } = await readJson(ctx.req);
-    if (typeof deviceCode !== 'string') throw new GrantError('invalid_request');
-    const polled = await grants.poll(deviceCode, undefined, received);
-    if (!('error' in polled)) return tokenReply(polled);
-    // The reference's list is closed: a client starts anew with an unknown code as with an expired one.
-    throw new GrantError(polled.error === 'invalid_grant' ? 'expired_token' : polled.error);
-  }
-}
-
-/** One JSON object, whatever the content type. */
-async function readJson(request: IncomingMessage): Promise<Record<string, unknown>> {
-  try {
-    const body = await readBody(request, DEVICE_BODY_BYTES);
-    // Elsewhere a body without anything in it is an empty object. Here that would ask for the command line's grant.
-    if (!body.includes('{')) throw new GrantError('invalid body');
-    return parseMessage(body) as Record<string, unknown>;
-  } catch (error) {
-    throw new GrantError('invalid body', error);
-  }
-}
-
-/** Absent, null and empty ask for the default. */
+/** Null and empty ask for the default. What is not even text becomes one that is no scope, so a bad client_id is told first. */
 function scopeText(scope: unknown): string {
   if (scope === undefined || scope === null) return '';
-  return typeof scope === 'string' ? scope : NO_SCOPE;
+  return typeof scope === 'string' ? scope : '?';
 }
-
-/** A text that is no scope, for what is not even text: so a bad client_id is still told first. */
-const NO_SCOPE = '?';

@@ -1,109 +1,148 @@
-import type { IncomingMessage } from 'node:http';
-import type { Router } from '@koa/router';
-import type { Context } from 'koa';
-import { readBody } from '../../http/body.ts';
+import { z } from 'zod';
+import { type PublicOperation, publicOperation } from '../../http/public-operation.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { parseToken } from '../../kernel/ids.ts';
-import { addressKey } from '../../kernel/ip.ts';
+import type { Store } from '../../store/store.ts';
 import { revokeAppToken } from '../apps/app-tokens.ts';
 import { findClient } from '../apps/clients.ts';
+import { grantError, grantErrors } from './errors.ts';
 import {
   DEVICE_BODY_BYTES,
-  type DeviceDeps,
-  GrantError,
-  serveDevice,
-  startedReply,
+  type DeviceNeeds,
+  NO_STORE,
+  POLL_REFUSALS,
+  Started,
+  Token,
+  startGrant,
+  takeStart,
   tokenReply,
-  whetherReceived,
-} from './replies.ts';
+} from './messages.ts';
+
+/** What these operations work with. */
+interface Needs extends DeviceNeeds {
+  store: Store;
+  clock: Clock;
+}
 
 /** RFC 8628 §3.4. */
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
-const FORM = 'application/x-www-form-urlencoded';
+
+const metadata = (needs: Needs) =>
+  publicOperation({
+    id: 'OAuthMetadata',
+    method: 'get',
+    path: '/.well-known/oauth-authorization-server',
+    summary: 'OAuth metadata (RFC 8414)',
+    description: 'All that an OAuth library needs to know of the device grant here.',
+    reply: z.object({
+      issuer: z.string(),
+      device_authorization_endpoint: z.string(),
+      token_endpoint: z.string(),
+      token_endpoint_auth_methods_supported: z.array(z.string()),
+      revocation_endpoint: z.string(),
+      revocation_endpoint_auth_methods_supported: z.array(z.string()),
+      grant_types_supported: z.array(z.string()),
+      response_types_supported: z.array(z.string()),
+      scopes_supported: z.array(z.string()),
+    }),
+    async run() {
+      const { baseUrl } = needs.config;
+      return {
+        issuer: baseUrl,
+        device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
+        token_endpoint: `${baseUrl}/oauth/token`,
+        token_endpoint_auth_methods_supported: ['none'],
+        revocation_endpoint: `${baseUrl}/oauth/revoke`,
+        revocation_endpoint_auth_methods_supported: ['none'],
+        grant_types_supported: [DEVICE_CODE_GRANT],
+        response_types_supported: [],
+        scopes_supported: [...APP_SCOPES],
+      };
+    },
+  });
+
+const start = (needs: Needs) =>
+  publicOperation({
+    id: 'DeviceAuthorization',
+    method: 'post',
+    path: '/oauth/device_authorization',
+    summary: 'Start a device grant, as RFC 8628 has it',
+    description: 'RFC 8628 §3.1, for registered apps. Shares its limit with `/v1/public/device/start`.',
+    takes: 'form',
+    body: z.object({ client_id: z.string(), scope: z.string().optional() }),
+    bodyLimitBytes: DEVICE_BODY_BYTES,
+    reply: Started,
+    answerHeaders: NO_STORE,
+    errors: grantErrors(['invalid_client', 'invalid_scope', 'invalid_request'], { limited: true }),
+    before: (caller) => takeStart(needs, caller),
+    run: ({ body, caller }) => startGrant(needs, caller, { clientId: body.client_id, scope: body.scope ?? '' }),
+  });
+
+const token = (needs: Needs) =>
+  publicOperation({
+    id: 'DeviceToken',
+    method: 'post',
+    path: '/oauth/token',
+    summary: 'Ask for the token, as RFC 8628 has it',
+    description: 'RFC 8628 §3.4, for registered apps.',
+    takes: 'form',
+    body: z.object({
+      grant_type: z.literal(DEVICE_CODE_GRANT, {
+        error: ({ input }) => (input === undefined ? null : 'unsupported_grant_type'),
+      }),
+      device_code: z.string(),
+      client_id: z.string(),
+    }),
+    bodyLimitBytes: DEVICE_BODY_BYTES,
+    reply: Token,
+    answerHeaders: NO_STORE,
+    errors: grantErrors([
+      ...POLL_REFUSALS,
+      'invalid_client',
+      'invalid_grant',
+      'invalid_request',
+      'unsupported_grant_type',
+    ]),
+    async run({ body, received }) {
+      await requireClient(needs, body.client_id);
+      return tokenReply(await needs.grants.poll(body.device_code, body.client_id, received()));
+    },
+  });
+
+const revoke = (needs: Needs) =>
+  publicOperation({
+    id: 'RevokeToken',
+    method: 'post',
+    path: '/oauth/revoke',
+    summary: 'End a token, as RFC 7009 has it',
+    description: 'RFC 7009 §2.1, for an app that signs its user out. A token that is none is answered alike.',
+    takes: 'form',
+    body: z.object({ token: z.string(), token_type_hint: z.string().optional(), client_id: z.string() }),
+    bodyLimitBytes: DEVICE_BODY_BYTES,
+    reply: z.object({}),
+    answerHeaders: NO_STORE,
+    errors: grantErrors(['invalid_client', 'invalid_request', 'unsupported_token_type']),
+    async run({ body }) {
+      await requireClient(needs, body.client_id);
+      // Of the command line: its user revokes it in the browser. To say that it is done would be a lie.
+      if (parseToken(body.token) === 'key') throw grantError('unsupported_token_type');
+      await revokeAppToken(needs, body.client_id, body.token);
+      return {};
+    },
+  });
+
+async function requireClient({ store }: Needs, clientId: string): Promise<void> {
+  if (!(await findClient(store, clientId))) throw grantError('invalid_client');
+}
 
 /**
  * Device authorization as RFC 8628 has it, with forms, for registered apps and the OAuth libraries they use; described by
  * RFC 8414 metadata. Apps are public clients: they have no secret.
  */
-export function mountOAuth(router: Router, deps: DeviceDeps): void {
-  const { grants, startLimit, store, clock, clientAddress, config, log } = deps;
-  const { baseUrl } = config;
-  const metadata = {
-    issuer: baseUrl,
-    device_authorization_endpoint: `${baseUrl}/oauth/device_authorization`,
-    token_endpoint: `${baseUrl}/oauth/token`,
-    token_endpoint_auth_methods_supported: ['none'],
-    revocation_endpoint: `${baseUrl}/oauth/revoke`,
-    revocation_endpoint_auth_methods_supported: ['none'],
-    grant_types_supported: [DEVICE_CODE_GRANT],
-    response_types_supported: [],
-    scopes_supported: APP_SCOPES,
-  };
-  router.get('/.well-known/oauth-authorization-server', (ctx) => {
-    ctx.body = metadata;
-  });
-  router.post('/oauth/device_authorization', serveDevice(log, start));
-  router.post('/oauth/token', serveDevice(log, token));
-  router.post('/oauth/revoke', serveDevice(log, revoke));
-
-  async function start(ctx: Context): Promise<object> {
-    const ip = clientAddress(ctx.req);
-    await startLimit.take(addressKey(ip));
-    const form = await readForm(ctx);
-    const clientId = required(form, 'client_id');
-    const scope = form.get('scope') ?? '';
-    const started = await grants.start({ clientId, scope, ip, userAgent: ctx.get('user-agent') });
-    if ('error' in started) throw new GrantError(started.error);
-    return startedReply(started, baseUrl);
-  }
-
-  async function token(ctx: Context): Promise<object> {
-    const received = whetherReceived(ctx);
-    const form = await readForm(ctx);
-    if (required(form, 'grant_type') !== DEVICE_CODE_GRANT) throw new GrantError('unsupported_grant_type');
-    const deviceCode = required(form, 'device_code');
-    const clientId = required(form, 'client_id');
-    if (!(await findClient(store, clientId))) throw new GrantError('invalid_client');
-    const polled = await grants.poll(deviceCode, clientId, received);
-    if ('error' in polled) throw new GrantError(polled.error);
-    return tokenReply(polled);
-  }
-
-  /** RFC 7009 §2.2: for a token that is none, or ended already, the answer is the same. */
-  async function revoke(ctx: Context): Promise<object> {
-    const form = await readForm(ctx);
-    const given = required(form, 'token');
-    const clientId = required(form, 'client_id');
-    if (!(await findClient(store, clientId))) throw new GrantError('invalid_client');
-    // Of the command line: its user revokes it in the browser. To say that it is done would be a lie.
-    if (parseToken(given) === 'key') throw new GrantError('unsupported_token_type');
-    await revokeAppToken({ store, clock }, clientId, given);
-    return {};
-  }
-}
-
-/** RFC 6749 §3.2: a parameter without a value is as if omitted, one that comes twice is refused. */
-async function readForm(ctx: Context): Promise<Map<string, string>> {
-  if (!ctx.is(FORM)) throw new GrantError('invalid_request');
-  const text = await bodyText(ctx.req);
-  const form = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(text)) {
-    if (form.has(name)) throw new GrantError('invalid_request');
-    if (value !== '') form.set(name, value);
-  }
-  return form;
-}
-
-async function bodyText(request: IncomingMessage): Promise<string> {
-  try {
-    return (await readBody(request, DEVICE_BODY_BYTES)).toString();
-  } catch (error) {
-    throw new GrantError('invalid_request', error);
-  }
-}
-
-function required(form: Map<string, string>, name: string): string {
-  const value = form.get(name);
-  if (value === undefined) throw new GrantError('invalid_request');
-  return value;
-}
+export const oauthOperations = (needs: Needs): readonly PublicOperation[] => [
+  start(needs),
+  token(needs),
+  revoke(needs),
+  metadata(needs),
+];

@@ -8,13 +8,15 @@ import { createClientAddress } from '../../../src/http/client-address.ts';
 import { renderErrors } from '../../../src/http/errors.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { mount, plainColons } from '../../../src/http/mount.ts';
+import { mountPublic } from '../../../src/http/public-mount.ts';
 import { mountSession } from '../../../src/http/session-mount.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { authenticateApp } from '../../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../../src/people/apps/client-rows.ts';
 import { clientOperations } from '../../../src/people/apps/clients-api.ts';
-import { mountDevice } from '../../../src/people/grants/api.ts';
+import { deviceGrantOperations } from '../../../src/people/grants/api.ts';
 import { type Grants, createGrants } from '../../../src/people/grants/grants.ts';
+import { oauthOperations } from '../../../src/people/grants/oauth.ts';
 import { deviceOperations } from '../../../src/people/grants/session-api.ts';
 import { createStartLimit } from '../../../src/people/grants/start-limit.ts';
 import { authenticate } from '../../../src/people/keys/keys.ts';
@@ -58,15 +60,10 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
   const real = createGrants({ store, clock, secret: services.secret, log });
   const grants = options.wrap?.(real) ?? real;
   const router = new Router({ strict: true, sensitive: true });
-  mountDevice(router, {
-    grants,
-    startLimit: createStartLimit({ store, clock, limit: options.starts ?? 1_000 }),
-    store,
-    clock,
-    clientAddress: createClientAddress(options.trusted ?? new BlockList()),
-    config: { baseUrl: ORIGIN },
-    log,
-  });
+  const startLimit = createStartLimit({ store, clock, limit: options.starts ?? 1_000 });
+  const needs = { grants, startLimit, store, clock, config: { baseUrl: ORIGIN } };
+  const clientAddress = createClientAddress(options.trusted ?? new BlockList());
+  mountPublic(router, [...deviceGrantOperations(needs), ...oauthOperations(needs)], { clientAddress });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
   const here = { ...services, grants, config: { ...services.config, baseUrl: ORIGIN } };

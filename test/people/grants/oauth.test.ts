@@ -1,11 +1,7 @@
-import { Router } from '@koa/router';
 import test from 'ava';
 import * as oauth from 'oauth4webapi';
 import { mintToken } from '../../../src/kernel/ids.ts';
 import { insertClient } from '../../../src/people/apps/client-rows.ts';
-import { mountDevice } from '../../../src/people/grants/api.ts';
-import { devicePaths } from '../../../src/people/grants/openapi.ts';
-import type { DeviceDeps } from '../../../src/people/grants/replies.ts';
 import { POLL, USER, APP, ORIGIN, device, errorOf } from './device.ts';
 
 test('an app ends its own token (RFC 7009), and nobody else’s', async (t) => {
@@ -89,17 +85,6 @@ test('the shape of RFC 8628: forms, and the errors of RFC 6749', async (t) => {
     response_types_supported: [],
     scopes_supported: ['servers:list'],
   });
-});
-
-test('every endpoint of device grants is described', (t) => {
-  const router = new Router();
-  const unused = {} as DeviceDeps;
-  mountDevice(router, { ...unused, config: { baseUrl: ORIGIN } });
-  const described = Object.entries(devicePaths()).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method} ${path}`),
-  );
-  const mounted = router.stack.map(({ path, methods }) => `${methods.at(-1)?.toLowerCase()} ${String(path)}`);
-  t.deepEqual(mounted.sort(), described.sort());
 });
 
 test('an OAuth library signs somebody in, knowing only the issuer', async (t) => {

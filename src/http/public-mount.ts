@@ -1,0 +1,36 @@
+import type { IncomingMessage } from 'node:http';
+import type { Router } from '@koa/router';
+import type { Context, Middleware } from 'koa';
+import { onceEnded } from './ended.ts';
+import { entering, routePath, sentBy } from './mount.ts';
+import type { PublicOperation } from './public-operation.ts';
+
+/** What tells callers without a credential apart. */
+export interface Callers {
+  /** Whose request it is: through trusted proxies only. */
+  clientAddress: (request: IncomingMessage) => string;
+}
+
+/** Gives every operation that asks for no credential its route. */
+export function mountPublic(router: Router, operations: readonly PublicOperation[], callers: Callers): void {
+  for (const operation of operations) {
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, callers)));
+  }
+}
+
+function serve(operation: PublicOperation, { clientAddress }: Callers): Middleware {
+  return async function servePublicOperation(ctx) {
+    ctx.set(operation.answerHeaders ?? {});
+    ctx.body = await operation.run({
+      ...sentBy(ctx, operation),
+      headers: ctx.headers,
+      caller: { address: clientAddress(ctx.req), userAgent: ctx.get('user-agent') },
+      response: ctx.response,
+      received: () => received(ctx),
+    });
+  };
+}
+
+function received({ res }: Context): Promise<boolean> {
+  return new Promise((resolve) => onceEnded(res, () => resolve(res.writableFinished)));
+}

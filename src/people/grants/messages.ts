@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { addressKey } from '../../kernel/ip.ts';
+import type { Visitor } from '../../http/visitor.ts';
+import { APP_TOKEN_MS } from '../apps/app-tokens.ts';
+import { grantError } from './errors.ts';
+import type { Grants } from './grants.ts';
+import type { StartLimit } from './start-limit.ts';
+
+/** What device grants are started and polled with, in both their shapes. */
+export interface DeviceNeeds {
+  grants: Pick<Grants, 'start' | 'poll'>;
+  /** One for both shapes. */
+  startLimit: StartLimit;
+  config: { baseUrl: string };
+}
+
+/** Of what a device sends. */
+export const DEVICE_BODY_BYTES = 4_096;
+/** RFC 6749 §5.1. */
+export const NO_STORE = { 'Cache-Control': 'no-store', Pragma: 'no-cache' };
+/** RFC 8628 §3.5. */
+export const POLL_REFUSALS = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'] as const;
+
+const seconds = z.int().meta({ minimum: undefined, maximum: undefined });
+
+/** RFC 8628 §3.2. */
+export const Started = z.object({
+  device_code: z.string(),
+  user_code: z.string(),
+  verify_url: z.string().meta({ deprecated: true }),
+  verification_uri: z.string(),
+  verification_uri_complete: z.string(),
+  expires_in: seconds.describe('Seconds.'),
+  interval: seconds.describe('Seconds.'),
+});
+
+/** RFC 6749 §5.1. An API key is no bearer token: it goes into the header `x-api-key`. */
+export const Token = z.object({
+  access_token: z.string(),
+  token_type: z.string().describe('`Bearer`; `ApiKey` for the command line.'),
+  scope: z.string(),
+  expires_in: seconds
+    .describe('Seconds from the last use on, for an app’s token; each use begins them anew. A key does not expire.')
+    .optional(),
+  api_key: z
+    .string()
+    .describe('For the command line only: the same as `access_token`, for the header x-api-key.')
+    .optional(),
+});
+
+/** Counts a start by its caller. RESOURCE_EXHAUSTED. */
+export function takeStart({ startLimit }: DeviceNeeds, { address }: Visitor): Promise<void> {
+  return startLimit.take(addressKey(address));
+}
+
+/** Starts a grant. Addresses come from the settings alone: what a request says of its host is the caller's own. */
+export async function startGrant(
+  { grants, config: { baseUrl } }: DeviceNeeds,
+  { address, userAgent }: Visitor,
+  wanted: { clientId: string | null; scope: string },
+): Promise<z.input<typeof Started>> {
+  const started = await grants.start({ ...wanted, ip: address, userAgent });
+  if ('error' in started) throw grantError(started.error);
+  const complete = `${baseUrl}/device?code=${started.userCode}`;
+  return {
+    device_code: started.deviceCode,
+    user_code: started.userCode,
+    verify_url: complete,
+    verification_uri: `${baseUrl}/device`,
+    verification_uri_complete: complete,
+    expires_in: started.expiresInMs / 1_000,
+    interval: started.intervalMs / 1_000,
+  };
+}
+
+/** What a poll is answered with. */
+export function tokenReply(polled: Awaited<ReturnType<Grants['poll']>>): z.input<typeof Token> {
+  if ('error' in polled) throw grantError(polled.error);
+  const { kind, token, scope } = polled;
+  return kind === 'app'
+    ? { access_token: token, token_type: 'Bearer', expires_in: APP_TOKEN_MS / 1_000, scope }
+    : { access_token: token, api_key: token, token_type: 'ApiKey', scope };
+}
