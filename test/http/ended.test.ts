@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type ServerResponse, createServer, get } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { onceEnded } from '../../src/http/ended.ts';
+import { filesApi } from '../files/files-api.ts';
+
+test('who asks for an answer’s end is told once, in their order; who asks later at once', async (t) => {
+  const told: string[] = [];
+  const responses: ServerResponse[] = [];
+  let listeners = 0;
+  const server = createServer((_request, response) => {
+    responses.push(response);
+    for (const name of ['first', 'second']) onceEnded(response, () => told.push(name));
+    listeners = response.listenerCount('close');
+    response.end('done');
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const [answer] = (await once(get({ port: (server.address() as AddressInfo).port, agent: false }), 'response')) as [
+    IncomingMessage,
+  ];
+  await answer.toArray();
+  while (told.length < 2) await turn();
+  onceEnded(responses[0]!, () => told.push('late'));
+  t.deepEqual(told, ['first', 'second', 'late']);
+  t.is(listeners, 1);
+});
+
+test('neither a stream nor a download brings a warning of Node’s', async (t) => {
+  const { put, call, origin, key } = await filesApi(t);
+  put('world.dat', 'x'.repeat(100_000));
+  const warnings: Error[] = [];
+  const note = (warning: Error) => void warnings.push(warning);
+  process.on('warning', note);
+  t.teardown(() => process.off('warning', note));
+  t.is((await call('GET', '/v1/servers/abc/file:download?path=world.dat')).text.length, 100_000);
+  const stream = await fetch(`${origin}/v1/servers/abc/logs/stream`, { headers: { 'x-api-key': key } });
+  t.is(stream.status, 200);
+  await stream.text();
+  // Node tells of them in the next turn.
+  await turn();
+  t.deepEqual(
+    warnings.map(({ name, stack }) => `${name}: ${stack}`),
+    [],
+  );
+});
