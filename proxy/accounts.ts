@@ -16,6 +16,15 @@ export interface AccountsOptions {
   timings: Pick<Timings, 'verifyMs' | 'verifiedMs'>;
   /** Monotonic ms. */
   now: () => number;
+  /** Is told of each account that is checked here. */
+  onVerified?: ((account: VerifiedAccount) => void) | undefined;
+}
+
+/** An account that has been proved, from an address, and for how long still (ms) that counts. */
+export interface VerifiedAccount {
+  name: string;
+  ip: string;
+  forMs: number;
 }
 
 export const SESSION_SERVER_URL = 'https://sessionserver.mojang.com';
@@ -31,11 +40,13 @@ export class Accounts {
   readonly #url: string;
   readonly #timings: AccountsOptions['timings'];
   readonly #now: () => number;
+  readonly #onVerified: AccountsOptions['onVerified'];
   /** Until when; insertion order is the order of expiry. */
   readonly #verified = new Map<string, number>();
   #key: Promise<ServerKey> | undefined;
 
-  constructor({ url = SESSION_SERVER_URL, timings, now }: AccountsOptions) {
+  constructor({ url = SESSION_SERVER_URL, timings, now, onVerified }: AccountsOptions) {
+    this.#onVerified = onVerified;
     this.#url = url.replace(/\/$/, '');
     this.#timings = timings;
     this.#now = now;
@@ -55,10 +66,18 @@ export class Accounts {
     return false;
   }
 
-  remember(player: Player): void {
-    const key = keyOf(player);
+  /** It has been proved here, just now. */
+  remember({ name, ip }: Player): void {
+    const account = { name, ip, forMs: this.#timings.verifiedMs };
+    this.learn(account);
+    this.#onVerified?.(account);
+  }
+
+  /** It has been proved, here or to another proxy. */
+  learn(account: VerifiedAccount): void {
+    const key = keyOf(account);
     this.#verified.delete(key);
-    this.#verified.set(key, this.#now() + this.#timings.verifiedMs);
+    this.#verified.set(key, this.#now() + account.forMs);
     if (this.#verified.size > MOST_VERIFIED) this.#verified.delete(this.#verified.keys().next().value ?? '');
   }
 
@@ -91,7 +110,7 @@ export function serverHash(sharedSecret: Buffer, der: Buffer): string {
   return BigInt.asIntN(160, BigInt(`0x${digest}`)).toString(16);
 }
 
-function keyOf({ ip, name }: Player): string {
+function keyOf({ ip, name }: Pick<Player, 'ip' | 'name'>): string {
   return `${prefixesOf(ip)[0]} ${name.toLowerCase()}`;
 }
 

@@ -14,3 +14,6 @@ function withoutPort(host: string): string {
   // More than one colon is a bare IPv6 address.
   return host.replace(/^([^:]*):\d*$/, '$1');
 }
+
+/** Where players connect who play on the service's own machine: without a name to tell servers apart, its oldest one is meant. */
+export const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);

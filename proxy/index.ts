@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:net';
-import { Accounts } from './accounts.ts';
+import { Accounts, type VerifiedAccount } from './accounts.ts';
 import { serve } from './connection.ts';
 import type { Context, Counters } from './context.ts';
 import { Deadlines } from './deadlines.ts';
@@ -24,6 +24,8 @@ export interface ProxyOptions {
    * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
    */
   proxyProtocolFrom?: readonly string[];
+  /** Is told of each account that is checked here. */
+  onVerified?: (account: VerifiedAccount) => void;
   /** What differs from DEFAULT_LIMITS. */
   limits?: Partial<Limits>;
   /** What differs from DEFAULT_TIMINGS. */
@@ -41,7 +43,9 @@ export interface ProxyStats extends Counters {
 
 export interface Proxy {
   /** Opens a listener and resolves with where it is. `::` takes IPv4 too. May be called for several. */
-  listen(host: string, port: number): Promise<Address>;
+  listen(host: string, port: number, options?: { reusePort?: boolean }): Promise<Address>;
+  /** Stops listening. Resolves when nobody is left: all who were there are served as ever, however long they stay. */
+  drain(): Promise<void>;
   /**
    * Closes the listeners, tells waiting players to come back, and gives joined ones up to `drainMs` (default 0) to
    * leave by themselves. Resolves when every socket is closed.
@@ -54,6 +58,10 @@ export interface Proxy {
   /** Who they are, by what they said and where they come from. */
   players(serverId: string): readonly Player[];
   stats(): ProxyStats;
+  /** Cuts off whoever plays there from this address. */
+  kick(serverId: string, ip: string): void;
+  /** An account has been proved to another proxy. */
+  learn(account: VerifiedAccount): void;
 }
 
 const BACKLOG = 1024;
@@ -74,9 +82,12 @@ export function createProxy(options: ProxyOptions): Proxy {
   const { proxyProtocolFrom = [] } = options;
   const balancers = blockListOf(proxyProtocolFrom);
   const counters = noCounts();
+  const left = Promise.withResolvers<void>();
+  let isDraining = false;
   const alsoEach = (): void => {
     limiter.sweep();
     pipes.sweep();
+    if (isDraining && connections.size === 0 && pipes.stats().piped === 0) left.resolve();
   };
   const deadlines = new Deadlines({ now: elapsed, sweepMs: timings.sweepMs, alsoEach });
   const context: Context = {
@@ -89,7 +100,12 @@ export function createProxy(options: ProxyOptions): Proxy {
     elapsed,
     limiter,
     isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
-    accounts: new Accounts({ url: options.sessionServerUrl, timings, now: elapsed }),
+    accounts: new Accounts({
+      url: options.sessionServerUrl,
+      timings,
+      now: elapsed,
+      onVerified: options.onVerified,
+    }),
     deadlines,
     counters,
     statuses: new StatusResponder(timings, elapsed),
@@ -97,43 +113,55 @@ export function createProxy(options: ProxyOptions): Proxy {
     keep: (serverId, player, pipe) => pipes.add(serverId, player, pipe),
   };
 
+  async function stopListening(): Promise<void> {
+    const listeners = [...servers];
+    servers.clear();
+    await Promise.all(listeners.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+  }
+
   return {
-    async listen(host, port) {
+    async listen(host, port, { reusePort = false } = {}) {
       closing.signal.throwIfAborted();
       // Half-open, so that a client which ends its side early still gets the bytes on their way to it.
       const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, connections));
-      await open(server, host, port);
+      await open(server, { host, port, reusePort });
       server.on('error', (err) => log.warn({ err }, 'listener failed'));
       servers.add(server);
       const address = server.address();
       if (address === null || typeof address === 'string') throw new Error('a listener without a TCP address');
       return { host: address.address, port: address.port };
     },
+    async drain() {
+      void stopListening();
+      isDraining = true;
+      await left.promise;
+    },
     async close({ drainMs = 0 } = {}) {
-      const closed = [...servers].map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
-      servers.clear();
+      const closed = stopListening();
       closing.abort();
       for (const connection of connections) if (!connection.joining) connection.expire();
       await pipes.drain(drainMs);
-      await Promise.all(closed);
+      await closed;
       deadlines.close();
     },
     listening: () => servers.size > 0 && [...servers].every((server) => server.listening),
     connections: (serverId) => pipes.count(serverId),
     players: (serverId) => pipes.players(serverId),
     stats: () => ({ ...counters, kicks: { ...counters.kicks }, ...pipes.stats() }),
+    kick: (serverId, ip) => pipes.kick(serverId, ip),
+    learn: (account) => context.accounts.learn(account),
   };
 }
 
 /** Where the machine has no IPv6, `::` means all of IPv4. */
-async function open(server: Server, host: string, port: number): Promise<void> {
+async function open(server: Server, where: Address & { reusePort: boolean }): Promise<void> {
   try {
-    server.listen({ host, port, backlog: BACKLOG });
+    server.listen({ ...where, backlog: BACKLOG });
     await once(server, 'listening');
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && NO_IPV6.has(error.code);
-    if (host !== '::' || !isMissing) throw error;
-    await open(server, '0.0.0.0', port);
+    if (where.host !== '::' || !isMissing) throw error;
+    await open(server, { ...where, host: '0.0.0.0' });
   }
 }
 

@@ -58,6 +58,11 @@ export class Pipes {
     return [...this.#pipes.values()].filter((pipe) => pipe.serverId === serverId).map(({ player }) => player);
   }
 
+  /** Cuts off whoever plays there from this address. */
+  kick(serverId: string, ip: string): void {
+    for (const [pipe, kept] of this.#pipes) if (kept.serverId === serverId && kept.player.ip === ip) pipe.destroy();
+  }
+
   /** Bytes in all, those of closed pipes included. */
   stats(): { piped: number; bytesUp: number; bytesDown: number } {
     let [bytesUp, bytesDown] = [this.#bytesUp, this.#bytesDown];

@@ -162,6 +162,7 @@ function overlay(route: Route): string {
 }
 
 function progress(what: string, route: Route): string {
+  if (route.percent < 0) return what;
   const phase = plainText(cleanText(route.phase, PHASE_UNITS)).replaceAll('\n', ' ').trim();
   const percent = Math.round(Math.min(100, Math.max(0, route.percent)));
   const eta = route.etaSeconds === null ? '' : `, about ${duration(route.etaSeconds)}`;

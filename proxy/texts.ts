@@ -8,6 +8,7 @@ export const TEXTS = {
   tooLong: 'The server is still not up. Please try again in a few minutes.',
   unreachable: 'The server could not be reached just now. Please try again in a moment.',
   failed: 'The server could not be woken just now. Please try again in a few minutes.',
+  away: 'Dormouse is away for longer than usual. Please try again in a few minutes.',
   closing: 'Dormouse is restarting. Please join again in a moment.',
   unverified:
     'This server wakes for players with a Minecraft account only, and yours could not be verified. Please try again in a minute.',

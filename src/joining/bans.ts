@@ -1,3 +1,4 @@
+import type { BannedAddress } from '../../proxy/link/messages.ts';
 import { JoinRefused, type Player } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import type { Ban, PlayerFiles } from '../game/players/files.ts';
@@ -25,11 +26,15 @@ export interface Door {
    * with JoinRefused.
    */
   admit(serverId: string, player: Player): Promise<void>;
+  /** All that \`admit\` goes by, for whoever has to decide without asking. */
+  bannedAddresses(serverId: string): Promise<BannedAddress[]>;
   /** For a sleeping server, by the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
   mayWake(row: ServerRow, player: Player): Promise<void>;
   /** The cap on a day's wakes by players, to be asked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
   wakeCap: WakeCheck;
 }
+
+const ADDRESS_BANNED = 'Your address is banned from this server.';
 
 export function createDoor({ files, policies, clock, store }: DoorOptions): Door {
   /** Who wakes it today, in the order of the rules: what is cheapest and says most to the player first. */
@@ -59,12 +64,16 @@ export function createDoor({ files, policies, clock, store }: DoorOptions): Door
 
   async function admit(serverId: string, { ip }: Player): Promise<void> {
     const ban = await files.ipBanOf(serverId, ip, clock.now());
-    if (ban) throw new JoinRefused(banText('Your address is banned from this server.', ban));
+    if (ban) throw new JoinRefused(banText(ADDRESS_BANNED, ban));
   }
 
   return {
     policyOf: (serverId) => policies.of(serverId),
     admit,
+    async bannedAddresses(serverId) {
+      const bans = await files.ipBans(serverId, clock.now());
+      return bans.map((ban) => [ban.ip, ban.until, banText(ADDRESS_BANNED, ban)]);
+    },
     async mayWake(row, player) {
       await admit(row.id, player);
       const text = await refusal(row, player);

@@ -1,5 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
+import { OWN_MACHINE } from '../../proxy/hostname.ts';
 import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -9,6 +10,7 @@ import type { RouteRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Door } from './bans.ts';
+import type { RouteFeed } from './link/teller.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
 export interface RoutingOptions {
@@ -25,9 +27,6 @@ export interface RoutingOptions {
 const DEFAULT_MAX_PLAYERS = 20;
 /** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
 const SILENT_MS = 25_000;
-/** Whoever comes now wakes nobody; the game itself decides. */
-/** Where players connect while Dormouse runs on their own machine: without a name to tell servers apart, the oldest is meant. */
-const OWN_MACHINE = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
 
 /**
  * The proxy's two ports, answered from live actors. Every server's route lies ready in memory and is replaced when the
@@ -40,8 +39,9 @@ export function createRouting({
   publicHost,
   door,
   sleepers,
-}: RoutingOptions): Routes & Wake & { close(): void } {
+}: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
   const routes = new Map<string, Route>();
+  const listeners = new Set<(host: string) => void>();
   const names = new Map<string, string>();
   const ages = new Map<string, number>();
   const nameOf = (hostname: string) => `${hostname}.${publicHost}`.toLowerCase();
@@ -51,28 +51,50 @@ export function createRouting({
     ages.set(sleeper.id, sleeper.createdAt);
     routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, door.policyOf(sleeper.id)));
   }
+  function set(name: string, route: Route | undefined): void {
+    const before = routes.get(name);
+    // A reading that changes nothing here is no news: answers are kept by their route.
+    if (before !== undefined && route !== undefined && isSame(before, route)) return;
+    if (route === undefined) routes.delete(name);
+    else routes.set(name, route);
+    for (const listener of listeners) listener(name);
+  }
+
   const unobserve = servers.observe((id, now) => {
-    const name = names.get(id);
-    if (name !== undefined) routes.delete(name);
-    if (now === null || now.state === 'deleting') {
+    const before = names.get(id);
+    const isGone = now === null || now.state === 'deleting';
+    const name = isGone ? undefined : nameOf(now.row.hostname);
+    if (name === undefined) {
       names.delete(id);
       ages.delete(id);
-      return;
     }
-    names.set(id, nameOf(now.row.hostname));
+    if (before !== undefined && before !== name) set(before, undefined);
+    if (isGone || name === undefined) return;
+    names.set(id, name);
     ages.set(id, now.row.createdAt);
-    routes.set(nameOf(now.row.hostname), routeOf(now, door.policyOf(id), clock.now()));
+    set(name, routeOf(now, door.policyOf(id), clock.now()));
   });
 
-  /** The oldest server, for players on this very machine who typed no server's name. */
-  function oldest(): Route | undefined {
+  /** The oldest server's, for players on this very machine who typed no server's name. */
+  function own(): string | null {
+    if (publicHost !== 'localhost') return null;
     let first: string | undefined;
     for (const [id, at] of ages) if (first === undefined || at < (ages.get(first) ?? 0)) first = id;
-    return first === undefined ? undefined : routes.get(names.get(first) ?? '');
+    return names.get(first ?? '') ?? null;
   }
 
   return {
-    lookup: (host) => routes.get(host) ?? (publicHost === 'localhost' && OWN_MACHINE.has(host) ? oldest() : undefined),
+    lookup: (host) => routes.get(host) ?? (OWN_MACHINE.has(host) ? routes.get(own() ?? '') : undefined),
+
+    feed: {
+      hosts: () => [...routes.keys()],
+      at: (host) => routes.get(host),
+      own,
+      follow(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
 
     admit: (serverId, player) => door.admit(serverId, player),
 
@@ -134,6 +156,12 @@ const REFUSALS: Record<string, string> = {
   SERVER_INSTALL_FAILED: 'This server is not set up yet; its owner has to look at it.',
   SERVER_START_FAILED: 'This server has a problem and needs its owner.',
 };
+
+function isSame(one: Route, other: Route): boolean {
+  const { address, ...rest } = one;
+  const isAddressSame = address?.host === other.address?.host && address?.port === other.address?.port;
+  return isAddressSame && Object.entries(rest).every(([key, value]) => other[key as keyof Route] === value);
+}
 
 function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {

@@ -27,6 +27,8 @@ export interface Ban {
 export interface PlayerFiles {
   banOf(serverId: string, player: Knocker, at: number): Promise<Ban | undefined>;
   ipBanOf(serverId: string, ip: string, at: number): Promise<Ban | undefined>;
+  /** Those in force, with their ends (epoch ms; null: for good). */
+  ipBans(serverId: string, at: number): Promise<(Ban & { ip: string; until: number | null })[]>;
   /** On the whitelist, or an operator, whom no whitelist keeps out. */
   isListed(serverId: string, player: Knocker): Promise<boolean>;
   /** Has been in the game: it remembers the profile, or has kept what the player carried. */
@@ -83,6 +85,12 @@ export function createPlayerFiles(dataDir: string): PlayerFiles {
       const bans = await list(serverId, 'banned-ips.json');
       const address = canonical(ip);
       return bans.find((ban) => ban.ip !== '' && ban.ip === address && isInForce(ban, at));
+    },
+    async ipBans(serverId, at) {
+      const bans = await list(serverId, 'banned-ips.json');
+      return bans
+        .filter((ban) => ban.ip !== '' && isInForce(ban, at))
+        .map((ban) => ({ ip: ban.ip, reason: ban.reason, until: endOf(ban) }));
     },
     isListed: async (serverId, player) =>
       (await isOn(serverId, 'whitelist.json', player)) || (await isOn(serverId, 'ops.json', player)),
@@ -157,10 +165,16 @@ function isAccount(uuid: string): boolean {
   return uuid[14] === '4';
 }
 
+/** Whether a ban has not ended yet. */
+export function isInForce(ban: Pick<Entry, 'expires'>, at: number): boolean {
+  const end = endOf(ban);
+  return end === null || end > at;
+}
+
 /** `2026-01-31 18:05:09 +0000` ends a ban; `forever`, and what is no date, does not. */
-export function isInForce({ expires }: Pick<Entry, 'expires'>, at: number): boolean {
+function endOf({ expires }: Pick<Entry, 'expires'>): number | null {
   const [, day = '', time = '', hours = '', minutes = ''] =
     /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(expires) ?? [];
   const end = Date.parse(`${day}T${time}${hours}:${minutes}`);
-  return Number.isNaN(end) || end > at;
+  return Number.isNaN(end) ? null : end;
 }

@@ -1,0 +1,294 @@
+import type { VerifiedAccount } from '../accounts.ts';
+import type { ProxyStats } from '../index.ts';
+import {
+  type Address,
+  JoinRefused,
+  type Joined,
+  type Log,
+  type Player,
+  type Presence,
+  type Route,
+  type Routes,
+  type Wake,
+} from '../ports.ts';
+import { TEXTS } from '../texts.ts';
+import {
+  type Channel,
+  type FromProxy,
+  type FromService,
+  type Hello,
+  LINK_PROTOCOL,
+  MOST_PLAYERS,
+  MOST_WAKES,
+  inParts,
+} from './messages.ts';
+import { Mirror } from './mirror.ts';
+
+/** What the service may ask of a proxy, and ask it for. */
+export interface Controlled {
+  players(serverId: string): readonly Player[];
+  stats(): ProxyStats;
+  kick(serverId: string, ip: string): void;
+  /** Remembers what another proxy has checked. */
+  remember(account: VerifiedAccount): void;
+  drain(): void;
+}
+
+export interface ControlOptions {
+  self: Omit<Hello, 'type' | 'protocol' | 'listening'>;
+  log: Log;
+  /** Epoch ms. */
+  now?: () => number;
+  /** Gathers changes for a moment; default: 20 ms. */
+  later?: (run: () => void) => void;
+  /** How long a player waits for a service that is away. */
+  patienceMs?: number;
+  /** The service tells what it wants to be logged. */
+  onLogLevel?: (level: string) => void;
+}
+
+interface WaitingWake {
+  server: string;
+  player: Player;
+  /** Epoch ms; set when the service is first missed. */
+  patientUntil: number | undefined;
+  /** Runs while the service is away. */
+  timer: NodeJS.Timeout | undefined;
+  settle(outcome: Address | JoinRefused | Error): void;
+}
+
+interface Session {
+  channel: Channel;
+  /** Has been welcomed: what changes from now on is told. */
+  isWelcome: boolean;
+}
+
+const GATHER_MS = 20;
+const PATIENCE_MS = 10 * 60_000;
+
+/**
+ * The service, as a proxy in a process of its own knows it. Each connection begins anew: both sides tell all that is so. In between,
+ * joined players play on, running games are joined by what is known, and wakes wait for the service to be back.
+ */
+export class Control implements Routes, Wake, Presence {
+  readonly #options: ControlOptions;
+  readonly #now: () => number;
+  readonly #later: (run: () => void) => void;
+  readonly #mirror = new Mirror();
+  readonly #joined = new Map<string, Joined>();
+  readonly #changed = new Set<string>();
+  readonly #wakes = new Map<number, WaitingWake>();
+  readonly #firstWhole = Promise.withResolvers<void>();
+  #session: Session | undefined;
+  #proxy: Controlled | undefined;
+  #listening: Address | null = null;
+  #isDraining = false;
+  #lastWake = 0;
+  #isFlushing = false;
+  #lastStats = '';
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#later = options.later ?? ((run) => void setTimeout(run, GATHER_MS).unref());
+  }
+
+  /** The proxy that is made with this as its ports. To be called once, before the first connection. */
+  serve(proxy: Controlled): void {
+    this.#proxy = proxy;
+  }
+
+  /** Resolves when the service has told its whole truth for the first time: before, no host is known. */
+  known(): Promise<void> {
+    return this.#firstWhole.promise;
+  }
+
+  /** The service is there and has told all. */
+  get isConnected(): boolean {
+    return this.#mirror.isCurrent;
+  }
+
+  lookup(host: string): Route | undefined {
+    return this.#mirror.lookup(host);
+  }
+
+  async admit(serverId: string, player: Player): Promise<void> {
+    this.#mirror.admit(serverId, player, this.#now());
+  }
+
+  wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      if (this.#wakes.size >= MOST_WAKES) throw new JoinRefused(TEXTS.busy);
+      const id = ++this.#lastWake;
+      const onAbort = (): void => {
+        this.#send({ type: 'cancel', id });
+        wake.settle(signal.reason as Error);
+      };
+      const wake: WaitingWake = {
+        server: serverId,
+        player,
+        patientUntil: undefined,
+        timer: undefined,
+        settle: (outcome) => {
+          clearTimeout(wake.timer);
+          signal.removeEventListener('abort', onAbort);
+          this.#wakes.delete(id);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        },
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#wakes.set(id, wake);
+      if (this.isConnected) this.#ask(id, wake);
+      else this.#beginPatience(wake);
+    });
+  }
+
+  changed(serverId: string, joined: Joined): void {
+    if (joined.inside + joined.knocking > 0) this.#joined.set(serverId, joined);
+    else this.#joined.delete(serverId);
+    this.#changed.add(serverId);
+    this.#flushLater();
+  }
+
+  /** Where players connect now; null: nowhere. */
+  tellListening(listening: Address | null, isDraining: boolean): void {
+    this.#listening = listening;
+    this.#isDraining = isDraining;
+    this.tellStats();
+  }
+
+  /** To be called about once a second. */
+  tellStats(): void {
+    if (!this.#proxy || this.#session?.isWelcome !== true) return;
+    const stats = this.#proxy.stats();
+    const message: FromProxy = { type: 'stats', stats, listening: this.#listening, draining: this.#isDraining };
+    const text = JSON.stringify(message);
+    if (text === this.#lastStats) return;
+    this.#lastStats = text;
+    this.#session.channel.send(text);
+  }
+
+  tellVerified(account: VerifiedAccount): void {
+    this.#send({ type: 'verified', accounts: [account] });
+  }
+
+  /** False: there is nobody who would write it down. */
+  tellLog(level: 'debug' | 'info' | 'warn', fields: object, message: string): boolean {
+    return this.#send({ type: 'log', level, fields, message });
+  }
+
+  /** A new connection, in the place of any before. Returns what is to be told of it. */
+  connect(channel: Channel): { receive(text: string): void; closed(): void } {
+    this.#leave(this.#session);
+    const session: Session = { channel, isWelcome: false };
+    this.#session = session;
+    const { self } = this.#options;
+    const hello: Hello = { type: 'hello', protocol: LINK_PROTOCOL, ...self, listening: this.#listening };
+    channel.send(JSON.stringify(hello));
+    return {
+      receive: (text) => {
+        if (session === this.#session) this.#receive(session, JSON.parse(text) as FromService);
+      },
+      closed: () => this.#leave(session),
+    };
+  }
+
+  #leave(session: Session | undefined): void {
+    if (session === undefined || session !== this.#session) return;
+    this.#session = undefined;
+    this.#mirror.leave();
+    session.channel.close();
+    for (const wake of this.#wakes.values()) this.#beginPatience(wake);
+  }
+
+  #receive(session: Session, message: FromService): void {
+    switch (message.type) {
+      case 'welcome':
+        this.#options.onLogLevel?.(message.logLevel);
+        return this.#tellWhole(session);
+      case 'refused':
+        this.#options.log.warn({ reason: message.reason }, 'the service does not take this proxy');
+        return this.#leave(session);
+      case 'routes':
+        return this.#mirror.take(message);
+      case 'bans':
+        return this.#mirror.ban(message.server, message.list);
+      case 'whole':
+        return this.#goOn();
+      case 'woken':
+        return this.#wakes.get(message.id)?.settle(message.address);
+      case 'unwoken':
+        return this.#wakes.get(message.id)?.settle(failureOf(message.text));
+      case 'kick':
+        return this.#proxy?.kick(message.server, message.ip);
+      case 'verified':
+        return message.accounts.forEach((account) => this.#proxy?.remember(account));
+      case 'drain':
+        return this.#proxy?.drain();
+      default:
+        // Of a later service, which does without an answer.
+        message satisfies never;
+    }
+  }
+
+  #tellWhole(session: Session): void {
+    session.isWelcome = true;
+    this.#mirror.begin();
+    this.#changed.clear();
+    this.#tell(this.#joined.keys());
+    this.#send({ type: 'whole' });
+    this.#lastStats = '';
+    this.tellStats();
+  }
+
+  #goOn(): void {
+    this.#mirror.whole();
+    this.#firstWhole.resolve();
+    for (const [id, wake] of this.#wakes) this.#ask(id, wake);
+  }
+
+  #ask(id: number, wake: WaitingWake): void {
+    clearTimeout(wake.timer);
+    wake.timer = undefined;
+    this.#send({ type: 'wake', id, server: wake.server, player: wake.player });
+  }
+
+  #beginPatience(wake: WaitingWake): void {
+    const { patienceMs = PATIENCE_MS } = this.#options;
+    wake.patientUntil ??= this.#now() + patienceMs;
+    const giveUp = (): void => wake.settle(new JoinRefused(TEXTS.away));
+    wake.timer ??= setTimeout(giveUp, Math.max(0, wake.patientUntil - this.#now()));
+  }
+
+  #flushLater(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    this.#later(() => {
+      this.#isFlushing = false;
+      if (this.#session?.isWelcome !== true) return;
+      this.#tell(this.#changed);
+      this.#changed.clear();
+    });
+  }
+
+  #tell(ids: Iterable<string>): void {
+    const here = [...ids].map((id) => {
+      const { inside, knocking } = this.#joined.get(id) ?? { inside: 0, knocking: 0 };
+      const players = this.#proxy?.players(id).slice(0, MOST_PLAYERS) ?? [];
+      return { id, inside, knocking, players };
+    });
+    for (const servers of inParts(here)) this.#send({ type: 'here', servers });
+  }
+
+  #send(message: FromProxy): boolean {
+    if (this.#session?.isWelcome !== true) return false;
+    this.#session.channel.send(JSON.stringify(message));
+    return true;
+  }
+}
+
+function failureOf(text: string | null): Error {
+  return text === null ? new Error('the service could not wake it') : new JoinRefused(text);
+}

@@ -1,0 +1,106 @@
+import type { VerifiedAccount } from '../accounts.ts';
+import type { ProxyStats } from '../index.ts';
+import type { Address, Player, Route } from '../ports.ts';
+
+/**
+ * What a proxy and the service say to each other, as JSON texts over one WebSocket. The proxy connects and says `hello`; the service
+ * answers `welcome` or `refused`. Then each tells its whole truth, ends it with `whole`, and tells changes from there on. Nothing is
+ * acknowledged or sent again: what a break has swallowed is part of the next whole.
+ */
+export const LINK_PROTOCOL = 1;
+
+/** Where the service takes links, on its HTTP port. */
+export const LINK_PATH = '/v1/proxy-link';
+
+/** Of one message, either way. Longer lists come in several. */
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+/** Texts of about so many units are filled before the next message is begun: reading one holds nobody up. */
+export const MESSAGE_UNITS = 32 * 1024;
+
+/** Of one server, in a message: counts are exact all the same. */
+export const MOST_PLAYERS = 2_000;
+
+/** Wakes that one proxy may have asked for at a time. */
+export const MOST_WAKES = 10_000;
+
+/** A route as it goes over the link: without its last status, mostly the larger part, where the proxy has that already. */
+export type LinkedRoute = Omit<Route, 'lastStatus'> & Partial<Pick<Route, 'lastStatus'>>;
+
+/** A banned address in its one way of writing, until when (epoch ms; null: for good), and what its players are told. */
+export type BannedAddress = readonly [ip: string, until: number | null, text: string];
+
+/** Who is joined to one server through one proxy. */
+export interface Here {
+  id: string;
+  inside: number;
+  knocking: number;
+  /** At most MOST_PLAYERS of them. */
+  players: Player[];
+}
+
+/** Who is calling. */
+export interface Hello {
+  type: 'hello';
+  protocol: number;
+  /** One for each process, by chance. */
+  id: string;
+  /** What operators know it by. */
+  name: string;
+  /** The program, as `version.ts` tells it. */
+  version: string;
+  /** What it was started with, as far as another proxy would have to take its place for a change of it. */
+  settings: string;
+  pid: number;
+  /** Epoch ms. */
+  since: number;
+  listening: Address | null;
+}
+
+export type FromProxy =
+  | Hello
+  | { type: 'here'; servers: Here[] }
+  | { type: 'whole' }
+  | { type: 'wake'; id: number; server: string; player: Player }
+  | { type: 'cancel'; id: number }
+  | { type: 'stats'; stats: ProxyStats; listening: Address | null; draining: boolean }
+  | { type: 'verified'; accounts: VerifiedAccount[] }
+  | { type: 'log'; level: 'debug' | 'info' | 'warn'; fields: object; message: string };
+
+export type FromService =
+  | { type: 'welcome'; logLevel: string }
+  | { type: 'refused'; reason: string }
+  | { type: 'routes'; list: [host: string, route: LinkedRoute | null][]; own?: string | null }
+  | { type: 'bans'; server: string; list: BannedAddress[] }
+  | { type: 'whole' }
+  | { type: 'woken'; id: number; address: Address }
+  /** `text` is for the player; null: it could not be said why. */
+  | { type: 'unwoken'; id: number; text: string | null }
+  | { type: 'kick'; server: string; ip: string }
+  | { type: 'verified'; accounts: VerifiedAccount[] }
+  | { type: 'drain' };
+
+/** One connection, as either side sees it. What is sent after its end goes nowhere. */
+export interface Channel {
+  send(text: string): void;
+  /** Resolves when there is room for more, or when it is over. */
+  room(): Promise<void>;
+  close(): void;
+}
+
+/** Cuts a list into parts whose JSON is of some MESSAGE_UNITS. An item that is longer by itself is a part of its own. */
+export function* inParts<T>(items: Iterable<T>, units = MESSAGE_UNITS): Generator<T[]> {
+  let part: T[] = [];
+  let size = 0;
+  for (const item of items) {
+    const length = JSON.stringify(item).length;
+    if (part.length > 0 && size + length > units) {
+      yield part;
+      part = [];
+      size = 0;
+    }
+    part.push(item);
+    size += length;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,98 @@
+import { OWN_MACHINE } from '../hostname.ts';
+import { JoinRefused, type Player, type Route, type Routes } from '../ports.ts';
+import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
+
+interface Known {
+  routes: Map<string, Route>;
+  bans: Map<string, readonly BannedAddress[]>;
+  /** The host that those of OWN_MACHINE mean; null: none. */
+  own: string | null;
+}
+
+/**
+ * What the service last said: its routes, and who is banned from the games that run. While the service is away, players are shown
+ * no more of it than is true then, too.
+ */
+export class Mirror implements Routes {
+  #known: Known = nothing();
+  /** Of a service that has just come, until it has said all. */
+  #next: Known | undefined;
+  #isCurrent = false;
+  readonly #away = new WeakMap<Route, Route>();
+
+  /** The service is there and has said all. */
+  get isCurrent(): boolean {
+    return this.#isCurrent;
+  }
+
+  lookup(host: string): Route | undefined {
+    const { routes, own } = this.#known;
+    const route = routes.get(host) ?? (own !== null && OWN_MACHINE.has(host) ? routes.get(own) : undefined);
+    return route === undefined || this.#isCurrent ? route : this.#whileAway(route);
+  }
+
+  /** By the last known bans: joins need no word from the service. Throws JoinRefused. */
+  admit(serverId: string, { ip }: Player, at: number): void {
+    const [plain] = ip.split('%', 1);
+    const bans = this.#known.bans.get(serverId) ?? [];
+    const ban = bans.find(([banned, until]) => banned === plain && (until === null || until > at));
+    if (ban) throw new JoinRefused(ban[2]);
+  }
+
+  /** What has been known stays in force until the service has said all anew. */
+  begin(): void {
+    this.#next = nothing();
+    this.#isCurrent = false;
+  }
+
+  take({ list, own }: Omit<FromService & { type: 'routes' }, 'type'>): void {
+    const { routes } = this.#next ?? this.#known;
+    for (const [host, linked] of list) {
+      if (linked === null) routes.delete(host);
+      else routes.set(host, complete(linked, routes.get(host), this.#known.routes.get(host)));
+    }
+    if (own !== undefined) (this.#next ?? this.#known).own = own;
+  }
+
+  ban(serverId: string, list: readonly BannedAddress[]): void {
+    const { bans } = this.#next ?? this.#known;
+    if (list.length > 0) bans.set(serverId, list);
+    else bans.delete(serverId);
+  }
+
+  whole(): void {
+    this.#known = this.#next ?? this.#known;
+    this.#next = undefined;
+    this.#isCurrent = true;
+  }
+
+  leave(): void {
+    this.#next = undefined;
+    this.#isCurrent = false;
+  }
+
+  /** The same object for the same route: answers are kept by it. */
+  #whileAway(route: Route): Route {
+    const known = this.#away.get(route);
+    if (known) return known;
+    const shown = whileAway(route);
+    this.#away.set(route, shown);
+    return shown;
+  }
+}
+
+function nothing(): Known {
+  return { routes: new Map(), bans: new Map(), own: null };
+}
+
+/** Statuses are long and mostly the ones known before: those are kept once. */
+function complete(linked: LinkedRoute, before: Route | undefined, old: Route | undefined): Route {
+  const { lastStatus = before?.lastStatus ?? null } = linked;
+  return { ...linked, lastStatus: lastStatus === old?.lastStatus ? old.lastStatus : lastStatus };
+}
+
+/** Progress goes on unseen; and whether a game still does not answer is found out by whoever joins. */
+function whileAway(route: Route): Route {
+  const refusal = route.state === 'running' ? '' : route.refusal;
+  return { ...route, phase: '', percent: -1, etaSeconds: null, refusal };
+}

@@ -1,0 +1,88 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { WebSocket } from 'ws';
+import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
+
+/** What may wait for the other side before it is hung up on: it gets the whole truth when it is back. */
+const MOST_UNSENT_BYTES = 8 * 1024 * 1024;
+/** More is not added by whoever can wait. */
+const ROOM_BYTES = 256 * 1024;
+/** Between two pings; whoever is silent for SILENT_MS has gone, or is as good as gone. */
+const BEAT_MS = 2_000;
+const SILENT_MS = 12_000;
+
+/** For both ends of a link. */
+export const SOCKET_OPTIONS = {
+  maxPayload: MAX_MESSAGE_BYTES,
+  maxFragments: 64,
+  perMessageDeflate: false,
+} as const;
+
+export interface ChannelEvents {
+  receive(text: string): void;
+  /** Once, whatever ended it. */
+  closed(): void;
+  /** The time a ping took to be answered, ms. */
+  lag?(ms: number): void;
+}
+
+/**
+ * An open WebSocket as a Channel with heartbeats. A message that is not understood, an end that does not read, and one that is silent
+ * end it. `events` are asked for with the channel, as whoever serves it needs that first.
+ */
+export function openChannel(socket: WebSocket, events: (channel: Channel) => ChannelEvents): void {
+  let isOver = false;
+  let heardAt = performance.now();
+  let waiting: (() => void)[] = [];
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    clearInterval(timer);
+    socket.terminate();
+    release();
+    told.closed();
+  };
+  const release = (): void => {
+    if (!isOver && socket.bufferedAmount > ROOM_BYTES) return;
+    const all = waiting;
+    waiting = [];
+    for (const resolve of all) resolve();
+  };
+  const told = events({
+    send(text) {
+      if (isOver) return;
+      if (socket.bufferedAmount > MOST_UNSENT_BYTES) end();
+      else socket.send(text, release);
+    },
+    async room() {
+      // Others have their turn in between, even where there is always room.
+      await turn();
+      if (isOver || socket.bufferedAmount <= ROOM_BYTES) return;
+      await new Promise<void>((resolve) => waiting.push(resolve));
+    },
+    close: () => end(),
+  });
+  const beat = (): void => {
+    const at = performance.now();
+    if (at - heardAt > SILENT_MS) end();
+    else socket.ping(String(at));
+  };
+  const timer = setInterval(beat, BEAT_MS).unref();
+  socket.on('pong', (data) => {
+    heardAt = performance.now();
+    told.lag?.(Math.max(0, heardAt - Number(data.toString())));
+  });
+  socket.on('ping', () => (heardAt = performance.now()));
+  socket.on('message', (data: Buffer, isBinary) => {
+    heardAt = performance.now();
+    if (isOver) return;
+    try {
+      if (isBinary) throw new Error('not a text');
+      told.receive(data.toString());
+    } catch {
+      end();
+    }
+  });
+  socket.on('error', end);
+  socket.on('close', end);
+  beat();
+}

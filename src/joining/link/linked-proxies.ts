@@ -1,0 +1,271 @@
+import {
+  type Channel,
+  type FromProxy,
+  type Hello,
+  type Here,
+  LINK_PROTOCOL,
+  MOST_WAKES,
+  inParts,
+} from '../../../proxy/link/messages.ts';
+import type { ProxyStats } from '../../../proxy/index.ts';
+import { type Joined, JoinRefused, type Log, type Player, type Presence, type Wake } from '../../../proxy/ports.ts';
+import { readFromProxy } from './from-proxy.ts';
+import { LinkedProxy, type Session } from './linked-proxy.ts';
+import { type ProxyView, remainsOf, sumOf } from './proxies.ts';
+import { Teller, type TellerOptions } from './teller.ts';
+import { VerifiedAccounts } from './verified-accounts.ts';
+
+export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'bans'> {
+  wake: Wake;
+  presence: Presence;
+  log: Log;
+  logLevel: string;
+  /** Gathers changes for a moment; default: 20 ms. */
+  later?: (run: () => void) => void;
+  /** For how long a proxy whose connection has ended keeps its players; default: 15 s. */
+  graceMs?: number;
+  /** A proxy has told all, has begun or ended to listen, or is gone. */
+  onChange?: () => void;
+}
+
+const GATHER_MS = 20;
+const GRACE_MS = 15_000;
+const MOST_PROXIES = 64;
+
+/**
+ * All proxies that are linked to this service, as one: players of all of them are one list, a wake that several ask for is one wake,
+ * and whoever may not stay is thrown out wherever they came in. A proxy that is lost takes its players with it, and nobody else.
+ */
+export class LinkedProxies {
+  readonly #options: LinkedProxiesOptions;
+  readonly #proxies = new Map<string, LinkedProxy>();
+  readonly #verified = new VerifiedAccounts();
+  readonly #graces = new Map<LinkedProxy, NodeJS.Timeout>();
+  readonly #opened = Promise.withResolvers<void>();
+  /** Of those that are gone. */
+  #counted: ProxyStats = sumOf([]);
+
+  constructor(options: LinkedProxiesOptions) {
+    this.#options = options;
+  }
+
+  /** From now on proxies are told of routes, and wakes are answered. */
+  open(): void {
+    this.#opened.resolve();
+  }
+
+  players(serverId: string): readonly Player[] {
+    return [...this.#proxies.values()].flatMap((proxy) => proxy.players(serverId));
+  }
+
+  stats(): ProxyStats {
+    return sumOf([this.#counted, ...[...this.#proxies.values()].flatMap(({ stats }) => stats ?? [])]);
+  }
+
+  views(): ProxyView[] {
+    return [...this.#proxies.values()].map((proxy) => proxy.view());
+  }
+
+  helloOf(id: string): Hello | undefined {
+    return this.#proxies.get(id)?.hello;
+  }
+
+  /** False where it is not there, or not connected. */
+  drain(id: string): boolean {
+    const proxy = this.#proxies.get(id);
+    proxy?.send({ type: 'drain' });
+    return proxy?.session !== undefined;
+  }
+
+  /** The process of this proxy has ended. */
+  lost(id: string): void {
+    const proxy = this.#proxies.get(id);
+    if (proxy) this.#forget(proxy);
+  }
+
+  close(): void {
+    for (const timer of this.#graces.values()) clearTimeout(timer);
+    for (const { session } of this.#proxies.values()) session?.channel.close();
+  }
+
+  /** A connection that may be trusted. Returns what is to be told of it; `receive` throws where it is to be ended. */
+  connect(channel: Channel): { receive(text: string): void; closed(): void; lag(ms: number): void } {
+    let proxy: LinkedProxy | undefined;
+    let session: Session | undefined;
+    return {
+      receive: (text) => {
+        const message = readFromProxy(text);
+        if (proxy && session) {
+          if (proxy.session === session) this.#receive(proxy, session, message);
+        } else {
+          [proxy, session] = this.#greet(channel, message) ?? [];
+        }
+      },
+      closed: () => {
+        if (proxy && session) this.#end(proxy, session);
+      },
+      lag: (ms) => {
+        if (proxy) proxy.lagMs = ms;
+      },
+    };
+  }
+
+  #greet(channel: Channel, hello: FromProxy): [LinkedProxy, Session] | undefined {
+    if (hello.type !== 'hello') throw new Error('no hello');
+    const reason = this.#objection(hello);
+    if (reason !== undefined) {
+      this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'a proxy is refused');
+      channel.send(JSON.stringify({ type: 'refused', reason }));
+      return undefined;
+    }
+    const known = this.#proxies.get(hello.id);
+    const proxy = known ?? new LinkedProxy(hello);
+    this.#proxies.set(hello.id, proxy);
+    if (known?.session) this.#end(known, known.session);
+    clearTimeout(this.#graces.get(proxy));
+    this.#graces.delete(proxy);
+    const { later = (run) => void setTimeout(run, GATHER_MS).unref(), routes, bans, logLevel } = this.#options;
+    const teller = new Teller(channel, { routes, bans, later });
+    const session: Session = { channel, teller, wakes: new Map(), arriving: new Map() };
+    proxy.session = session;
+    proxy.listening = hello.listening;
+    proxy.send({ type: 'welcome', logLevel });
+    void this.#opened.promise.then(() => teller.tellWhole());
+    for (const accounts of inParts(this.#verified.all())) proxy.send({ type: 'verified', accounts });
+    return [proxy, session];
+  }
+
+  #objection({ protocol, version, id }: Hello): string | undefined {
+    if (protocol !== LINK_PROTOCOL)
+      return `The proxy (${version}) speaks version ${protocol} of the link, the service version ${LINK_PROTOCOL}: run both from the same release.`;
+    if (this.#proxies.size >= MOST_PROXIES && !this.#proxies.has(id))
+      return `There are ${MOST_PROXIES} proxies already.`;
+    return undefined;
+  }
+
+  #receive(proxy: LinkedProxy, session: Session, message: FromProxy): void {
+    switch (message.type) {
+      case 'hello':
+        throw new Error('hello said twice');
+      case 'here':
+        return message.servers.forEach((here) => this.#arrive(proxy, session, here));
+      case 'whole':
+        return this.#whole(proxy, session);
+      case 'wake':
+        return void this.#wake(proxy, session, message);
+      case 'cancel':
+        return session.wakes.get(message.id)?.abort(new Error('the player has gone'));
+      case 'stats': {
+        const was = `${proxy.listening?.port} ${proxy.draining}`;
+        proxy.takeStats(message);
+        if (was !== `${proxy.listening?.port} ${proxy.draining}`) this.#options.onChange?.();
+        return;
+      }
+      case 'verified':
+        this.#verified.add(message.accounts);
+        for (const other of this.#proxies.values()) if (other !== proxy) other.send(message);
+        return;
+      case 'log':
+        return this.#options.log[message.level]({ ...message.fields, proxy: proxy.hello.name }, message.message);
+      default:
+        message satisfies never;
+    }
+  }
+
+  #arrive(proxy: LinkedProxy, session: Session, here: Here): void {
+    if (session.arriving) session.arriving.set(here.id, here);
+    else this.#change(proxy, here.id, here);
+  }
+
+  #whole(proxy: LinkedProxy, session: Session): void {
+    const { arriving } = session;
+    if (!arriving) return;
+    session.arriving = undefined;
+    for (const id of proxy.here.keys()) if (!arriving.has(id)) this.#change(proxy, id, undefined);
+    for (const [id, here] of arriving) this.#change(proxy, id, here);
+    this.#options.onChange?.();
+  }
+
+  #change(proxy: LinkedProxy, id: string, here: Here | undefined): void {
+    const before = new Set(proxy.players(id).map(({ ip }) => ip));
+    if (here && here.inside + here.knocking > 0) proxy.here.set(id, here);
+    else proxy.here.delete(id);
+    this.#options.presence.changed(id, this.#joined(id));
+    for (const player of proxy.players(id)) {
+      if (before.has(player.ip)) continue;
+      before.add(player.ip);
+      void this.#look(proxy, id, player);
+    }
+  }
+
+  #joined(serverId: string): Joined {
+    const sum = { inside: 0, knocking: 0 };
+    for (const { here } of this.#proxies.values()) {
+      sum.inside += here.get(serverId)?.inside ?? 0;
+      sum.knocking += here.get(serverId)?.knocking ?? 0;
+    }
+    return sum;
+  }
+
+  /** The proxy let them in by what it knew; the game's own file may say something else by now. */
+  async #look(proxy: LinkedProxy, server: string, player: Player): Promise<void> {
+    try {
+      await this.#options.wake.admit(server, player);
+    } catch (err) {
+      if (!(err instanceof JoinRefused)) return this.#options.log.warn({ server, err }, 'bans could not be read');
+      proxy.send({ type: 'kick', server, ip: player.ip });
+    }
+  }
+
+  async #wake(
+    proxy: LinkedProxy,
+    { wakes, teller, channel }: Session,
+    { id, server, player }: FromProxy & { type: 'wake' },
+  ): Promise<void> {
+    if (wakes.has(id) || wakes.size >= MOST_WAKES) return;
+    const gone = new AbortController();
+    wakes.set(id, gone);
+    const answer = (message: object): void => {
+      // What has changed with it is known first.
+      teller.flush();
+      if (!gone.signal.aborted) channel.send(JSON.stringify({ ...message, id }));
+    };
+    try {
+      await this.#opened.promise;
+      answer({ type: 'woken', address: await this.#options.wake.wake(server, player, gone.signal) });
+    } catch (err) {
+      const isRefused = err instanceof JoinRefused;
+      if (!isRefused && !gone.signal.aborted)
+        this.#options.log.warn({ server, proxy: proxy.hello.name, err }, 'a wake failed');
+      answer({ type: 'unwoken', text: isRefused ? err.text : null });
+    } finally {
+      wakes.delete(id);
+    }
+  }
+
+  /** Of this connection; there may be another already. */
+  #end(proxy: LinkedProxy, session: Session): void {
+    session.teller.close();
+    session.channel.close();
+    for (const wake of session.wakes.values()) wake.abort(new Error('the proxy is away'));
+    if (proxy.session !== session) return;
+    proxy.session = undefined;
+    const { graceMs = GRACE_MS, onChange } = this.#options;
+    this.#graces.set(proxy, setTimeout(() => this.#forget(proxy), graceMs).unref());
+    onChange?.();
+  }
+
+  #forget(proxy: LinkedProxy): void {
+    const { id } = proxy.hello;
+    if (this.#proxies.get(id) !== proxy) return;
+    this.#proxies.delete(id);
+    clearTimeout(this.#graces.get(proxy));
+    this.#graces.delete(proxy);
+    const { session } = proxy;
+    proxy.session = undefined;
+    if (session) this.#end(proxy, session);
+    if (proxy.stats) this.#counted = sumOf([this.#counted, remainsOf(proxy.stats)]);
+    for (const serverId of proxy.here.keys()) this.#options.presence.changed(serverId, this.#joined(serverId));
+    this.#options.onChange?.();
+  }
+}

@@ -1,0 +1,54 @@
+import type { Channel, FromProxy, FromService, Hello, Here } from '../../../proxy/link/messages.ts';
+import type { ProxyStats } from '../../../proxy/index.ts';
+import type { Address, Player } from '../../../proxy/ports.ts';
+import type { ProxyView } from './proxies.ts';
+import type { Teller } from './teller.ts';
+
+/** One connection of a proxy, from its welcome on. */
+export interface Session {
+  channel: Channel;
+  teller: Teller;
+  /** By the proxy's number for it; aborted when the player, or the connection, has gone. */
+  wakes: Map<number, AbortController>;
+  /** Who is there, until the proxy has told all of them. */
+  arriving: Map<string, Here> | undefined;
+}
+
+/** One proxy, as it told last, over as many connections as it takes. */
+export class LinkedProxy {
+  readonly hello: Hello;
+  session: Session | undefined;
+  here = new Map<string, Here>();
+  stats: ProxyStats | undefined;
+  listening: Address | null;
+  draining = false;
+  lagMs: number | null = null;
+
+  constructor(hello: Hello) {
+    this.hello = hello;
+    this.listening = hello.listening;
+  }
+
+  players(serverId: string): readonly Player[] {
+    return this.here.get(serverId)?.players ?? [];
+  }
+
+  send(message: FromService): void {
+    this.session?.channel.send(JSON.stringify(message));
+  }
+
+  takeStats({ stats, listening, draining }: FromProxy & { type: 'stats' }): void {
+    this.stats = stats;
+    this.listening = listening;
+    this.draining = draining;
+  }
+
+  view(): ProxyView {
+    const { id, name, version, since } = this.hello;
+    let players = 0;
+    for (const { inside, knocking } of this.here.values()) players += inside + knocking;
+    const { listening, draining, session, lagMs } = this;
+    const connected = session !== undefined;
+    return { id, name, version, since, listening, draining, connected, players, held: this.stats?.held ?? 0, lagMs };
+  }
+}

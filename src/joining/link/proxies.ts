@@ -1,0 +1,65 @@
+import type { ProxyStats } from '../../../proxy/index.ts';
+import type { Address, Player } from '../../../proxy/ports.ts';
+
+/** One proxy, as operators see it. */
+export interface ProxyView {
+  id: string;
+  name: string;
+  version: string;
+  /** Epoch ms. */
+  since: number;
+  /** Where players connect; null while it takes none. */
+  listening: Address | null;
+  /** Takes nobody new, and ends when the last of its players has left. */
+  draining: boolean;
+  connected: boolean;
+  players: number;
+  held: number;
+  /** The way to it and back, ms; null where that is not known. */
+  lagMs: number | null;
+}
+
+/** All proxies of this service, as one. */
+export interface Proxies {
+  /** Lets players in from now on; resolves with where they connect. */
+  open(): Promise<Address>;
+  /** Who is joined to this server's game, through whichever proxy. */
+  players(serverId: string): readonly Player[];
+  /** Of all proxies together; what those that are gone have counted stays in it. */
+  stats(): ProxyStats;
+  /** Whether players can connect somewhere. */
+  listening(): boolean;
+  views(): ProxyView[];
+  /** False for one that is not there. */
+  drain(id: string): boolean;
+  /** A sentence for whoever ends the service at a terminal, on what lives on; '' for nothing. */
+  farewell(): string;
+  /** What is embedded ends with the service; others live on. */
+  close(): Promise<void>;
+}
+
+/** Figures of several proxies as those of one. */
+export function sumOf(all: readonly ProxyStats[]): ProxyStats {
+  const sum: ProxyStats = {
+    accepted: 0,
+    unrouted: 0,
+    held: 0,
+    statusAnswers: 0,
+    joins: 0,
+    kicks: {} as ProxyStats['kicks'],
+    piped: 0,
+    bytesUp: 0,
+    bytesDown: 0,
+  };
+  for (const { kicks, ...counts } of all) {
+    for (const [key, value] of Object.entries(counts)) sum[key as keyof typeof counts] += value;
+    for (const [rule, value] of Object.entries(kicks))
+      sum.kicks[rule as keyof typeof kicks] = (sum.kicks[rule as keyof typeof kicks] ?? 0) + value;
+  }
+  return sum;
+}
+
+/** What remains of a proxy that has gone: what it has counted, and nobody there. */
+export function remainsOf(stats: ProxyStats): ProxyStats {
+  return { ...stats, unrouted: 0, held: 0, piped: 0 };
+}

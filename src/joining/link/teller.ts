@@ -1,0 +1,140 @@
+import {
+  type BannedAddress,
+  type Channel,
+  type FromService,
+  type LinkedRoute,
+  inParts,
+} from '../../../proxy/link/messages.ts';
+import type { Route } from '../../../proxy/ports.ts';
+
+/** Routes as they are, and news of which have changed. */
+export interface RouteFeed {
+  hosts(): string[];
+  at(host: string): Route | undefined;
+  /** The host that players mean who name none, on this very machine; null where there is none. */
+  own(): string | null;
+  /** Calls with the host of each route that changes, comes or goes. Returns the cancellation. */
+  follow(listener: (host: string) => void): () => void;
+}
+
+/** Who is banned, by address, from the games that run. */
+export interface BanFeed {
+  all(): Iterable<readonly [serverId: string, list: readonly BannedAddress[]]>;
+  of(serverId: string): readonly BannedAddress[];
+  follow(listener: (serverId: string) => void): () => void;
+}
+
+export interface TellerOptions {
+  routes: RouteFeed;
+  bans: BanFeed;
+  /** Gathers changes for a moment. */
+  later: (run: () => void) => void;
+}
+
+/** Hosts that are looked at before others have their turn. */
+const AT_ONCE = 200;
+
+/**
+ * Tells one proxy, over one connection, all routes and bans, and then what changes of them: the latest of each, however often it
+ * has changed since, and no faster than the proxy takes it.
+ */
+export class Teller {
+  readonly #channel: Channel;
+  readonly #options: TellerOptions;
+  readonly #unfollow: (() => void)[];
+  readonly #hosts = new Set<string>();
+  readonly #servers = new Set<string>();
+  /** By host, what the proxy has already. */
+  readonly #statuses = new Map<string, string | null>();
+  #own: string | null | undefined;
+  #isGathering = false;
+  #isBusy = false;
+  #isOver = false;
+
+  constructor(channel: Channel, options: TellerOptions) {
+    this.#channel = channel;
+    this.#options = options;
+    this.#unfollow = [
+      options.routes.follow((host) => this.#note(this.#hosts, host)),
+      options.bans.follow((serverId) => this.#note(this.#servers, serverId)),
+    ];
+  }
+
+  /** Everything, once; changes come behind it. */
+  async tellWhole(): Promise<void> {
+    this.#isBusy = true;
+    const { routes, bans } = this.#options;
+    const hosts = routes.hosts();
+    for (let at = 0; at < hosts.length && !this.#isOver; at += AT_ONCE) {
+      this.#tellRoutes(hosts.slice(at, at + AT_ONCE).filter((host) => routes.at(host) !== undefined));
+      await this.#channel.room();
+    }
+    this.#tellOwn();
+    for (const [server, list] of bans.all()) {
+      this.#send({ type: 'bans', server, list: [...list] });
+      await this.#channel.room();
+    }
+    this.#send({ type: 'whole' });
+    this.#isBusy = false;
+    this.flush();
+  }
+
+  /** What has changed, now. Nothing before all has been told once. */
+  flush(): void {
+    if (this.#isBusy || this.#isOver || this.#hosts.size + this.#servers.size === 0) return;
+    const [hosts, servers] = [[...this.#hosts], [...this.#servers]];
+    this.#hosts.clear();
+    this.#servers.clear();
+    this.#tellRoutes(hosts);
+    this.#tellOwn();
+    for (const server of servers) this.#send({ type: 'bans', server, list: [...this.#options.bans.of(server)] });
+    this.#isBusy = true;
+    void this.#channel.room().then(() => {
+      this.#isBusy = false;
+      this.flush();
+    });
+  }
+
+  close(): void {
+    this.#isOver = true;
+    for (const unfollow of this.#unfollow) unfollow();
+  }
+
+  #note(changed: Set<string>, id: string): void {
+    changed.add(id);
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    this.#options.later(() => {
+      this.#isGathering = false;
+      this.flush();
+    });
+  }
+
+  #tellRoutes(hosts: readonly string[]): void {
+    const list = hosts.map((host): [string, LinkedRoute | null] => [host, this.#linked(host)]);
+    for (const part of inParts(list)) this.#send({ type: 'routes', list: part });
+  }
+
+  #tellOwn(): void {
+    const own = this.#options.routes.own();
+    if (own === this.#own) return;
+    this.#own = own;
+    this.#send({ type: 'routes', list: [], own });
+  }
+
+  #linked(host: string): LinkedRoute | null {
+    const route = this.#options.routes.at(host);
+    if (route === undefined) {
+      this.#statuses.delete(host);
+      return null;
+    }
+    const { lastStatus, ...rest } = route;
+    if (this.#statuses.get(host) === lastStatus) return rest;
+    this.#statuses.set(host, lastStatus);
+    return route;
+  }
+
+  #send(message: FromService): void {
+    if (!this.#isOver) this.#channel.send(JSON.stringify(message));
+  }
+}
