@@ -24,6 +24,7 @@ import { createChangeLock } from './jail/change-lock.ts';
 import { createOpenFiles } from './jail/open-files.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
 import { openJoining } from './joining/joining.ts';
+import { livingChild } from './joining/link/child-file.ts';
 import type { Clock } from './kernel/clock.ts';
 import { createClosers } from './kernel/closers.ts';
 import type { Log } from './kernel/log.ts';
@@ -64,6 +65,8 @@ export interface App {
   players: { host: string; port: number };
   /** The operator's credentials; only after the first start on an empty database. */
   firstRun: FirstRun | undefined;
+  /** A sentence on what lives on, for whoever ends the service at a terminal; '' for nothing. */
+  farewell(): string;
   /** Stops listening and lets go of everything; games run on. */
   close(): Promise<void>;
 }
@@ -89,13 +92,13 @@ export async function startApp(
   { clock, monotonicMs }: Time = REAL_TIME,
 ): Promise<App> {
   const { onClose, close } = createClosers();
-  const { dataDir, nodeLabel, publicHost, sessionServerUrl, proxyProtocolFrom } = config;
+  const { dataDir, nodeLabel } = config;
   try {
     const { store, secret } = await openInstallation({
       dataDir,
       databaseUrl: config.databaseUrl,
       tables: TABLES,
-      ports: portsOf(config),
+      ports: await portsToTake(config),
       clock,
       log,
       onClose,
@@ -193,20 +196,9 @@ export async function startApp(
     });
     const insight = { store, servers, engine, console: gameHost.console, rconPassword, outbox, clock, log, onClose };
     const { serverEvents, alerts, metrics } = openInsight(insight);
-    const joining = await openJoining({
-      store,
-      servers,
-      presence,
-      clock,
-      log,
-      onClose,
-      dataDir,
-      publicHost,
-      sessionServerUrl,
-      proxyProtocolFrom,
-    });
-    const { proxy, publicStatuses, wakePolicies } = joining;
-    const joined = (serverId: string) => proxy.players(serverId);
+    const joining = await openJoining({ store, servers, presence, clock, log, onClose, settings: config });
+    const { proxies, publicStatuses, wakePolicies } = joining;
+    const joined = (serverId: string) => proxies.players(serverId);
 
     await backupRoom.recover();
     await servers.restore();
@@ -277,12 +269,12 @@ export async function startApp(
       onClose,
     });
 
-    onClose(() => proxy.close());
-    const players = await proxy.listen(config.proxyHost, config.proxyPort);
+    onClose(() => proxies.shut());
+    const players = await proxies.open();
     telemetry.watch({
       serversByState: () => countServersByState(store),
       playersOnline: () => servers.live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
-      proxy: () => proxy.stats(),
+      proxy: () => proxies.stats(),
       storeWrites: () => store.waiting(),
       webhookMessages: () => outbox.waiting(store),
       charged: createChargeCount(store, clock),
@@ -307,7 +299,7 @@ export async function startApp(
         prices,
         capacity,
         mods,
-        proxy,
+        proxies,
         publicStatuses,
         wakePolicies,
         cores,
@@ -338,14 +330,21 @@ export async function startApp(
     const sweeping = new AbortController();
     onClose(() => sweeping.abort());
     void sweepUnfinished(dataDir, log, sweeping.signal);
-    return { http, players, firstRun: operator, close };
+    return { http, players, firstRun: operator, farewell: () => proxies.farewell(), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** All that the service listens on. */
+/** Those that nobody may hold when the service starts: a proxy of its own that has lived on holds the players' port. */
+async function portsToTake(config: Config) {
+  const { proxy, proxyHost: host, proxyPort: port, dataDir } = config;
+  const isHeld = proxy === 'external' || (proxy === 'child' && (await livingChild(dataDir)) !== undefined);
+  return portsOf(config).filter((each) => !isHeld || each.host !== host || each.port !== port);
+}
+
+/** All that the service and its proxy listen on. */
 function portsOf({ httpHost, httpPort, proxyHost, proxyPort, sftpHost, sftpPort }: Config) {
   return [
     { host: httpHost, port: httpPort },

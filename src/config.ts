@@ -25,6 +25,19 @@ export const settings = {
   httpHost: setting('HTTP_HOST', kind.host, '127.0.0.1', 'Address the API and the pages listen on.'),
   httpPort: setting('HTTP_PORT', kind.port, '8080', 'Port of the API and the pages; 0: any free one.'),
   baseUrl: setting('BASE_URL', kind.optional(kind.webUrl), '', 'For browsers. Empty: http://localhost:HTTP_PORT.'),
+  proxy: setting(
+    'PROXY',
+    kind.oneOf('child', 'embedded', 'external'),
+    'embedded',
+    'Where players connect: a process of its own, which plays on while the service is away; this one; those of `npm run proxy`.',
+  ),
+  proxyToken: secret('PROXY_TOKEN', kind.text, 'What proxies started by hand prove themselves by. Empty: see README.'),
+  proxyDrainHours: setting(
+    'PROXY_DRAIN_HOURS',
+    kind.integer(0, 1_000),
+    '12',
+    'Players of a proxy that ends may stay so long.',
+  ),
   proxyHost: setting('PROXY_HOST', kind.host, '::', 'Address players connect to.'),
   proxyPort: setting('PROXY_PORT', kind.port, '25565', 'Port players connect to; 0: any free one.'),
   proxyProtocolFrom: setting(

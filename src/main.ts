@@ -4,6 +4,7 @@ import { type App, startApp } from './app.ts';
 import { describeApi } from './compose/operations.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
 import { openapiDocument } from './http/openapi.ts';
+import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
 import { StatusError } from './kernel/status.ts';
 import { systemClock } from './kernel/system-clock.ts';
@@ -15,10 +16,10 @@ import { TABLES } from './tables.ts';
 
 /**
  * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to
- * date and ends, `--openapi` prints the API description and ends.
+ * date and ends, `--openapi` prints the API description and ends, `--drain` has the proxy that lives on end with its last player.
  */
 async function main(flags: string[]): Promise<void> {
-  const unknown = flags.find((flag) => !['--help', '--migrate', '--openapi'].includes(flag));
+  const unknown = flags.find((flag) => !['--help', '--migrate', '--openapi', '--drain'].includes(flag));
   if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option; --help shows what there is.`);
   if (flags.includes('--help')) {
     process.stdout.write(`Dormouse: Minecraft servers that sleep until somebody joins.\n\n${USAGE}\n${helpText()}`);
@@ -27,6 +28,10 @@ async function main(flags: string[]): Promise<void> {
   const config = loadConfig();
   if (flags.includes('--openapi')) {
     process.stdout.write(`${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`);
+    return;
+  }
+  if (flags.includes('--drain')) {
+    process.stdout.write((await drainChild(config.dataDir)) ? DRAINING : 'No proxy runs on.\n');
     return;
   }
   const log = createLog({ level: config.logLevel });
@@ -56,7 +61,11 @@ function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Pro
       log.info({ signal }, 'stopping; games run on');
       void stopWatchdog();
       starting
-        .then((app) => app.close())
+        .then(async (app) => {
+          const farewell = app.farewell();
+          await app.close();
+          if (farewell !== '') process.stdout.write(process.stdout.isTTY ? `${farewell}\n` : '');
+        })
         .then(
           () => process.exit(0),
           (error: unknown) => {
@@ -75,7 +84,9 @@ function welcome({ firstRun, http, players }: App, { dataDir }: Config): void {
   process.stdout.write(welcomeText(said, process.stdout.isTTY));
 }
 
-const USAGE = `Usage: npm start [-- --help | --migrate | --openapi]
+const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
+
+const USAGE = `Usage: npm start [-- --help | --migrate | --openapi | --drain]
 
 Settings are environment variables, or lines of a file .env in this folder:
 `;

@@ -18,7 +18,7 @@ const MANIFESTS = ['package.json', ...PROGRAMS.map((name) => `src/${name}/packag
 /** Parts outside `src/`, and the only packages and files of ours that each may import. */
 const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: readonly string[] }>> = {
   machines: { packages: ['xstate'], files: [] },
-  proxy: { packages: [], files: [] },
+  proxy: { packages: ['ws'], files: [] },
   migrations: { packages: ['typeorm'], files: [] },
 };
 
@@ -26,7 +26,7 @@ const OUTSIDE: Readonly<Record<string, { packages: readonly string[]; files: rea
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   dockerode: ['engines'],
   'rcon-client': ['engines'],
-  ws: ['engines', 'sandbox'],
+  ws: ['engines', 'joining', 'sandbox'],
   ssh2: ['sftp'],
   sqlite3: ['store'],
   pg: ['store'],
@@ -63,8 +63,10 @@ const LOADED_BY_NAME = new Set(['pg']);
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [
   'src/config.ts',
+  'proxy/main.ts',
   // Not for settings: a game's process inherits the search path and the locale.
   'src/engines/process/process.ts',
+  'src/joining/link/child-process.ts',
   'src/cli/main.ts',
   'src/sandbox/environment.ts',
   'src/sandbox/main.ts',

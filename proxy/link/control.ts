@@ -30,7 +30,7 @@ export interface Controlled {
   stats(): ProxyStats;
   kick(serverId: string, ip: string): void;
   /** Remembers what another proxy has checked. */
-  remember(account: VerifiedAccount): void;
+  learn(account: VerifiedAccount): void;
   drain(): void;
 }
 
@@ -224,7 +224,7 @@ export class Control implements Routes, Wake, Presence {
       case 'kick':
         return this.#proxy?.kick(message.server, message.ip);
       case 'verified':
-        return message.accounts.forEach((account) => this.#proxy?.remember(account));
+        return message.accounts.forEach((account) => this.#proxy?.learn(account));
       case 'drain':
         return this.#proxy?.drain();
       default:

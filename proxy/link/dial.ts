@@ -18,6 +18,8 @@ const STEADY_MS = 5_000;
 export function keepLinked(control: Control, service: Service, log: Log): () => void {
   let isOver = false;
   let pauseMs = FIRST_PAUSE_MS;
+  /** Each absence is told of once. */
+  let isMissed = false;
   let socket: WebSocket | undefined;
   let timer: NodeJS.Timeout | undefined;
 
@@ -33,6 +35,7 @@ export function keepLinked(control: Control, service: Service, log: Log): () => 
     let isOpen = false;
     opening.once('open', () => {
       isOpen = true;
+      isMissed = false;
       const openedAt = performance.now();
       openChannel(opening, (channel) => {
         const events = control.connect(channel);
@@ -48,7 +51,8 @@ export function keepLinked(control: Control, service: Service, log: Log): () => 
       });
     });
     opening.on('error', (err) => {
-      if (!isOpen) log.debug({ err }, 'the service is not there');
+      if (!isOpen && !isMissed) log.info({ err }, 'the service cannot be reached; this is tried on');
+      isMissed = true;
     });
     opening.once('close', () => {
       if (!isOpen) again();

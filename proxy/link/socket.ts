@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import { type Channel, MAX_MESSAGE_BYTES } from './messages.ts';
 
 /** What may wait for the other side before it is hung up on: it gets the whole truth when it is back. */

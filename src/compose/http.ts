@@ -5,7 +5,6 @@ import type { Config } from '../config.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
-import type { Proxy } from '../../proxy/index.ts';
 import { type Meter, requireTimely } from '../billing/meter.ts';
 import type { Engine } from '../engines/engine.ts';
 import { EMBEDDED_VERSIONS } from '../game/catalogue/embedded.ts';
@@ -14,6 +13,7 @@ import { createClientAddress } from '../http/client-address.ts';
 import { createHttpServer } from '../http/http-server.ts';
 import { createGrants } from '../people/grants/grants.ts';
 import { signUpMode } from '../people/people.ts';
+import type { OpenedProxies } from '../joining/link/open-proxies.ts';
 import { createMojangProfiles } from '../players/mojang.ts';
 import { createServiceApi } from './api.ts';
 import { createPages } from './pages.ts';
@@ -35,7 +35,7 @@ type Own =
 /** The service, as the API and the pages show it. */
 export type HttpOptions = Omit<ServicesOptions, Own> & {
   engine: Engine;
-  proxy: Pick<Proxy, 'stats' | 'listening'>;
+  proxies: Pick<OpenedProxies, 'listening' | 'link'>;
   meter: Pick<Meter, 'ageMs'>;
   /** Where players connect. */
   players: { port: number };
@@ -47,7 +47,7 @@ export async function listenHttp(
   options: HttpOptions,
 ): Promise<AddressInfo> {
   const { config, log, clock, onClose } = startup;
-  const { proxy, players, meter, ...shown } = options;
+  const { proxies, players, meter, ...shown } = options;
   const { store, secret, engine } = shown;
   const grants = createGrants({ store, clock, secret, log });
   const services = createServices({
@@ -65,14 +65,14 @@ export async function listenHttp(
       // The writer's own connection: it is the one that fills up, locks, or falls behind.
       store: () => store.write((tx) => tx.query('SELECT 1')),
       engine: () => engine.list(),
-      proxy: async () => assert(proxy.listening(), 'players are not listened for'),
+      proxy: async () => assert(proxies.listening(), 'players are not listened for'),
       meter: async () => requireTimely(meter),
     },
   });
   grants.sweepLater();
   const api = createServiceApi({ log, services });
   api.use(createPages(services));
-  const server = createHttpServer(api, { trusted: config.trustedProxies });
+  const server = createHttpServer(api, { trusted: config.trustedProxies, link: proxies.link });
   server.listen(config.httpPort, config.httpHost);
   await once(server, 'listening');
   onClose(

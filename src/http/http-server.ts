@@ -1,4 +1,4 @@
-import { type Server, createServer } from 'node:http';
+import { type IncomingMessage, type Server, createServer } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
@@ -30,17 +30,26 @@ export interface HttpServerOptions {
   trusted?: BlockList;
   mostConnections?: number;
   mostOfAddress?: number;
+  /** Takes the connections of requests that ask for a link; other upgrades are requests like any. */
+  link?: Link | undefined;
+}
+
+/** What becomes a connection of its own. */
+export interface Link {
+  isLink(request: IncomingMessage): boolean;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 }
 
 /** An HTTP server for the application, not yet listening, with bounds on what a client may hold open. */
 export function createHttpServer(app: Koa, options: HttpServerOptions = {}): Server {
-  const { mostConnections = MOST_CONNECTIONS } = options;
+  const { mostConnections = MOST_CONNECTIONS, link } = options;
   const handle = app.callback();
   const times = {
     headersTimeout: HEADERS_MS,
     requestTimeout: REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: LOOK_MS,
+    shouldUpgradeCallback: (request: IncomingMessage) => link?.isLink(request) ?? false,
   };
   const busy = new WeakMap<Socket, number>();
   const server = createServer(times, (request, response) => {
@@ -55,6 +64,7 @@ export function createHttpServer(app: Koa, options: HttpServerOptions = {}): Ser
   server.maxConnections = mostConnections + HEADROOM;
   limitConnections(server, options, (socket) => (busy.get(socket) ?? 0) > 0);
   server.on('clientError', refuse);
+  if (link) server.on('upgrade', (request, socket, head) => link.upgrade(request, socket, head));
   return server;
 }
 

@@ -1,4 +1,3 @@
-import { type Proxy, createProxy } from '../../proxy/index.ts';
 import { createPlayerFiles } from '../game/players/files.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
@@ -8,6 +7,7 @@ import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { createDoor } from './bans.ts';
+import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
 import { createRouting } from './routing.ts';
 import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
@@ -16,8 +16,8 @@ import { type WakePolicies, openWakePolicies } from './wake-policies.ts';
 export interface Joining {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
-  /** Listens nowhere yet. */
-  proxy: Proxy;
+  /** Nobody is let in yet. */
+  proxies: OpenedProxies;
 }
 
 export interface JoiningOptions {
@@ -27,19 +27,14 @@ export interface JoiningOptions {
   clock: Clock;
   log: Log;
   onClose: OnClose;
-  dataDir: string;
-  /** Servers are reached at names below it. */
-  publicHost: string;
-  /** Where players prove who they are. */
-  sessionServerUrl: string;
-  /** Load balancers in front of the proxy, which name the player in a PROXY header. */
-  proxyProtocolFrom: readonly string[];
+  /** Servers are reached at names below `publicHost`. */
+  settings: ProxySettings & { publicHost: string };
 }
 
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
-  const { store, servers, presence, clock, log, onClose, dataDir, publicHost, sessionServerUrl, proxyProtocolFrom } =
-    options;
+  const { store, servers, presence, clock, log, onClose, settings } = options;
+  const { dataDir, publicHost } = settings;
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
@@ -48,13 +43,7 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const routing = createRouting({ servers, clock, log, door, publicHost, sleepers: await listRoutes(store) });
   onClose(() => routing.close());
   const ofProxy = log.child({ room: 'proxy' });
-  const proxy = createProxy({
-    routes: routing,
-    wake: routing,
-    presence,
-    log: ofProxy,
-    sessionServerUrl,
-    proxyProtocolFrom,
-  });
-  return { publicStatuses, wakePolicies, proxy };
+  const proxies = await openProxies({ settings, routing, servers, door, presence, clock, log: ofProxy });
+  onClose(() => proxies.close());
+  return { publicStatuses, wakePolicies, proxies };
 }

@@ -12,11 +12,16 @@ export interface ProcessIdentity {
 }
 
 /** This process. Linux tells everything (proc(5)); elsewhere host name and pid must do. */
-export async function thisProcess(): Promise<ProcessIdentity> {
+export function thisProcess(): Promise<ProcessIdentity> {
+  return processOf(process.pid);
+}
+
+/** The process that has this pid now, as this process sees it. */
+export async function processOf(pid: number): Promise<ProcessIdentity> {
   const [boot, namespace] = await Promise.all([bootId(), readlink('/proc/self/ns/pid').catch(() => '')]);
   const scope = boot && namespace && `${boot} ${namespace}`;
-  const { startedAt } = await stat(process.pid);
-  return { hostname: hostname(), scope, pid: process.pid, startedAt };
+  const { startedAt } = await stat(pid);
+  return { hostname: hostname(), scope, pid, startedAt };
 }
 
 /** Names this boot of the machine, the same in every container on it; '' where the system does not tell. */

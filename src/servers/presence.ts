@@ -2,17 +2,21 @@ import type { JoinedPlayers } from '../../machines/server-types.ts';
 import type { Joined, Presence as PresencePort } from '../../proxy/ports.ts';
 import type { Clock } from '../kernel/clock.ts';
 
-/** Who is joined to the games, as the proxy told last. In memory only: connections end with the proxy. */
+/** Who is joined to the games, as the proxies told last. In memory only: they tell all of it to a service that has just started. */
 export interface Presence extends PresencePort {
   of(serverId: string): JoinedPlayers;
   /** A run of the game is over: the next one begins with nobody. */
   forget(serverId: string): void;
+  /** Until this settles, not all that is so has been told: nobody may be taken to be away. */
+  expect(report: Promise<unknown>): void;
+  isKnown(): boolean;
 }
 
 const NOBODY: JoinedPlayers = { inside: 0, knocking: 0, insideAt: null };
 
 export function createPresence(clock: Clock): Presence {
   const known = new Map<string, JoinedPlayers>();
+  let awaited = 0;
   return {
     changed(serverId, { inside, knocking }: Joined) {
       const before = known.get(serverId) ?? NOBODY;
@@ -24,6 +28,11 @@ export function createPresence(clock: Clock): Presence {
       const now = known.get(serverId) ?? NOBODY;
       return now.inside > 0 ? { ...now, insideAt: clock.now() } : now;
     },
+    expect(report) {
+      awaited++;
+      void Promise.allSettled([report]).then(() => awaited--);
+    },
+    isKnown: () => awaited === 0,
     forget(serverId) {
       const { inside, knocking } = known.get(serverId) ?? NOBODY;
       // What is still open closes in a moment, and is told then.

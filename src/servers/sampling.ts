@@ -11,6 +11,8 @@ import { type Silence, type SilenceOptions, listenFor } from './silence.ts';
 
 /** A running game is asked for its players this often. */
 export const SAMPLE_MS = 15_000;
+/** While the proxies have not told yet who is there, no reading is taken: a game must not be put to sleep under its players. */
+const UNKNOWN_MS = 250;
 /** Players who come and go at the same time are one reading. */
 const GATHER_MS = 100;
 const PING_TIMEOUT_MS = 3_000;
@@ -20,7 +22,7 @@ const MAX_STATUS_CHARS = 16 * KIB;
 interface SamplingOptions extends ManagedPlayersOptions {
   pinger: Pinger;
   console: Console;
-  presence: Pick<Presence, 'of' | 'forget'>;
+  presence: Pick<Presence, 'of' | 'forget' | 'isKnown'>;
   idleAfterMs: number;
   /** How long a game that used to answer may be silent; 0: for ever. */
   hungAfterMs: number;
@@ -80,6 +82,10 @@ export function sampleEvery(
   async function sample(): Promise<void> {
     const now = host.now(id);
     if (now === undefined || over) return;
+    if (!presence.isKnown()) {
+      cancel = clock.at(clock.now() + UNKNOWN_MS, () => void sample());
+      return;
+    }
     const { online, answered } = await players(now);
     tell(online, await listen(answered));
     if (!over) cancel = clock.at(clock.now() + SAMPLE_MS, () => void sample());
@@ -97,7 +103,7 @@ export function sampleEvery(
   }
 
   function tell(online: number | null, silence: Silence): void {
-    if (over) return;
+    if (over || !presence.isKnown()) return;
     const minutes = host.now(id)?.row.idleTimeoutMinutes ?? 0;
     send({
       type: 'SAMPLE',

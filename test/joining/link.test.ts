@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import type { ProxyStats } from '../../proxy/index.ts';
 import { Control } from '../../proxy/link/control.ts';
 import type { BannedAddress, Channel } from '../../proxy/link/messages.ts';
 import { type Address, JoinRefused, type Joined, type Player, type Route } from '../../proxy/ports.ts';
@@ -162,12 +161,12 @@ class FakeProxy {
     this.control = new Control({ self, log: NO_LOG, now: () => 0, later });
     this.control.serve({
       players: (server) => this.players.filter((each) => each.server === server).map(({ player }) => player),
-      stats: () => ({ ...sumOf([]), joins: this.players.length }) as ProxyStats,
+      stats: () => ({ ...sumOf([]), joins: this.players.length }),
       kick: (server, ip) => {
         for (const each of this.players.filter((one) => one.server === server && one.player.ip === ip))
           this.leave(this.players.indexOf(each));
       },
-      remember: () => {},
+      learn: () => {},
       drain: () => {},
     });
     this.control.tellListening(HERE, false);
@@ -263,7 +262,7 @@ class Run {
         for (const run of this.gathered.splice(0)) run();
         break;
       case 'cut':
-        this.#cut(this.proxies[step.proxy]!, step.arrives, step.side as 'above' | 'below');
+        this.#cut(this.proxies[step.proxy]!, step.arrives, step.side);
         break;
       case 'notice':
         for (const wire of this.proxies[step.proxy]!.oldWires.splice(0)) this.#notice(wire);

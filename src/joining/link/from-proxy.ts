@@ -36,7 +36,7 @@ const Message = z.discriminatedUnion('type', [
     id: text(64).min(1),
     name: text(128),
     version: text(128),
-    settings: text(1_024),
+    settings: text(64 * 1024),
     pid: count,
     since: count,
     listening,
@@ -67,7 +67,7 @@ const Message = z.discriminatedUnion('type', [
 export function readFromProxy(json: string): FromProxy {
   const { success, data } = Message.safeParse(parse(json));
   if (!success) throw new Error('not a message of a proxy');
-  return data as FromProxy;
+  return data;
 }
 
 function parse(json: string): unknown {

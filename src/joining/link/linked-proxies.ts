@@ -24,6 +24,8 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   later?: (run: () => void) => void;
   /** For how long a proxy whose connection has ended keeps its players; default: 15 s. */
   graceMs?: number;
+  /** A proxy of another release cannot be spoken to. */
+  onRefused?: (hello: Hello, isOwn: boolean) => void;
   /** A proxy has told all, has begun or ended to listen, or is gone. */
   onChange?: () => void;
 }
@@ -66,8 +68,9 @@ export class LinkedProxies {
     return [...this.#proxies.values()].map((proxy) => proxy.view());
   }
 
-  helloOf(id: string): Hello | undefined {
-    return this.#proxies.get(id)?.hello;
+  /** Those that this service has started, or one before it. */
+  own(): LinkedProxy[] {
+    return [...this.#proxies.values()].filter(({ isOwn }) => isOwn);
   }
 
   /** False where it is not there, or not connected. */
@@ -88,8 +91,8 @@ export class LinkedProxies {
     for (const { session } of this.#proxies.values()) session?.channel.close();
   }
 
-  /** A connection that may be trusted. Returns what is to be told of it; `receive` throws where it is to be ended. */
-  connect(channel: Channel): { receive(text: string): void; closed(): void; lag(ms: number): void } {
+  /** A connection that may be trusted; `isOwn`: of a process that a service on this machine has started. Returns what is to be told of it; `receive` throws where it is to be ended. */
+  connect(channel: Channel, isOwn = false): { receive(text: string): void; closed(): void; lag(ms: number): void } {
     let proxy: LinkedProxy | undefined;
     let session: Session | undefined;
     return {
@@ -98,7 +101,7 @@ export class LinkedProxies {
         if (proxy && session) {
           if (proxy.session === session) this.#receive(proxy, session, message);
         } else {
-          [proxy, session] = this.#greet(channel, message) ?? [];
+          [proxy, session] = this.#greet(channel, isOwn, message) ?? [];
         }
       },
       closed: () => {
@@ -110,16 +113,17 @@ export class LinkedProxies {
     };
   }
 
-  #greet(channel: Channel, hello: FromProxy): [LinkedProxy, Session] | undefined {
+  #greet(channel: Channel, isOwn: boolean, hello: FromProxy): [LinkedProxy, Session] | undefined {
     if (hello.type !== 'hello') throw new Error('no hello');
     const reason = this.#objection(hello);
     if (reason !== undefined) {
       this.#options.log.warn({ proxy: hello.name, version: hello.version, reason }, 'a proxy is refused');
       channel.send(JSON.stringify({ type: 'refused', reason }));
+      this.#options.onRefused?.(hello, isOwn);
       return undefined;
     }
     const known = this.#proxies.get(hello.id);
-    const proxy = known ?? new LinkedProxy(hello);
+    const proxy = known ?? new LinkedProxy(hello, isOwn);
     this.#proxies.set(hello.id, proxy);
     if (known?.session) this.#end(known, known.session);
     clearTimeout(this.#graces.get(proxy));

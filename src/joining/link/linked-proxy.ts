@@ -17,6 +17,7 @@ export interface Session {
 /** One proxy, as it told last, over as many connections as it takes. */
 export class LinkedProxy {
   readonly hello: Hello;
+  readonly isOwn: boolean;
   session: Session | undefined;
   here = new Map<string, Here>();
   stats: ProxyStats | undefined;
@@ -24,8 +25,9 @@ export class LinkedProxy {
   draining = false;
   lagMs: number | null = null;
 
-  constructor(hello: Hello) {
+  constructor(hello: Hello, isOwn: boolean) {
     this.hello = hello;
+    this.isOwn = isOwn;
     this.listening = hello.listening;
   }
 

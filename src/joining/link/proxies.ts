@@ -34,7 +34,9 @@ export interface Proxies {
   drain(id: string): boolean;
   /** A sentence for whoever ends the service at a terminal, on what lives on; '' for nothing. */
   farewell(): string;
-  /** What is embedded ends with the service; others live on. */
+  /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
+  shut(): Promise<void>;
+  /** Lets go of everything; after `shut`. */
   close(): Promise<void>;
 }
 

@@ -20,6 +20,6 @@ export class VerifiedAccounts {
   all(): VerifiedAccount[] {
     const at = performance.now();
     for (const [key, { until }] of this.#until) if (until <= at) this.#until.delete(key);
-    return [...this.#until.values()].map(({ account, until }) => ({ ...account, forMs: until - at }));
+    return [...this.#until.values()].map(({ account: { name, ip }, until }) => ({ name, ip, forMs: until - at }));
   }
 }

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { Service } from './link/dial.ts';
+import { LINK_PATH } from './link/messages.ts';
+
+/** What the process is started with. */
+export interface Environment {
+  host: string;
+  port: number;
+  service: Service;
+  /** Started by the service, which finds it again: it ends by itself when nobody needs it any more. */
+  isChild: boolean;
+  /** Another proxy listens on the same port, and is to go. */
+  takesOver: boolean;
+  name: string;
+  /** As the service compares it. */
+  settings: string;
+  sessionServerUrl: string | undefined;
+  proxyProtocolFrom: string[];
+  drainMs: number;
+  /** How long a child without service and without players lives. */
+  lonelyMs: number;
+  logLevel: string;
+}
+
+/** A setting is wrong; the message is one sentence for whoever starts the proxy, and holds no secret. */
+export class SettingError extends Error {
+  override name = 'SettingError';
+}
+
+export const HELP = `Dormouse's proxy: relays players to games, as a process of its own. The service starts one by itself; start one
+by hand where the service is told PROXY=external.
+
+  CONTROL_URL             the service: wss://dormouse.example.org, or ws:// and a loopback address
+  PROXY_TOKEN             as the service has it (PROXY_TOKEN there, or the file proxy.token in its DATA_DIR)
+  PROXY_TOKEN_FILE        a file that holds it
+  PROXY_HOST=::           address players connect to
+  PROXY_PORT=25565        port players connect to
+  PROXY_PROTOCOL_FROM     load balancers: addresses and networks that begin with a PROXY header
+  PROXY_NAME              what operators know it by; the machine's name unless set
+  PROXY_DRAIN_HOURS=12    how long players may stay once it is told to end (SIGTERM)
+  LOG_LEVEL=info
+`;
+
+/** The exit code that says that somebody else listens on the port. */
+export const PORT_TAKEN = 98;
+
+const HOUR_MS = 3_600_000;
+const LONELY_MS = 15 * 60_000;
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
+
+/** Throws SettingError. */
+export function readEnvironment(env: NodeJS.Dict<string>): Environment {
+  const path = env['PROXY_LINK'];
+  const port = number('PROXY_PORT', env['PROXY_PORT'] || '25565', 65_535);
+  return {
+    host: env['PROXY_HOST'] || '::',
+    port,
+    service: path ? { path } : remote(env),
+    isChild: Boolean(path),
+    takesOver: env['PROXY_TAKES_OVER'] === 'true',
+    name: env['PROXY_NAME'] || hostname(),
+    settings: env['PROXY_SETTINGS'] ?? '',
+    sessionServerUrl: env['SESSION_SERVER_URL'] || undefined,
+    proxyProtocolFrom: (env['PROXY_PROTOCOL_FROM'] ?? '').split(/[\s,]+/).filter(Boolean),
+    drainMs: number('PROXY_DRAIN_HOURS', env['PROXY_DRAIN_HOURS'] || '12', 1_000) * HOUR_MS,
+    lonelyMs: number('PROXY_LONELY_MS', env['PROXY_LONELY_MS'] || String(LONELY_MS), Number.MAX_SAFE_INTEGER),
+    logLevel: env['LOG_LEVEL'] || 'info',
+  };
+}
+
+function number(name: string, text: string, most: number): number {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= most) return value;
+  throw new SettingError(`${name} is ${JSON.stringify(text)}, but must be a whole number from 0 to ${most}.`);
+}
+
+function remote(env: NodeJS.Dict<string>): Service {
+  const control = URL.parse(env['CONTROL_URL'] ?? '');
+  if (!control || !['ws:', 'wss:'].includes(control.protocol))
+    throw new SettingError('CONTROL_URL must be where the service is, such as wss://dormouse.example.org.');
+  if (control.protocol === 'ws:' && !LOOPBACK.test(control.hostname))
+    throw new SettingError('CONTROL_URL must begin with wss:// unless the service is on this machine.');
+  const token = env['PROXY_TOKEN'] || tokenIn(env['PROXY_TOKEN_FILE']);
+  if (!token) throw new SettingError('PROXY_TOKEN, or PROXY_TOKEN_FILE, must be set as the service has it.');
+  if (control.pathname === '/') control.pathname = LINK_PATH;
+  return { url: control.href, token };
+}
+
+function tokenIn(file: string | undefined): string {
+  if (!file) return '';
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new SettingError(`PROXY_TOKEN_FILE cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { type Server, createServer } from 'node:net';
+import { once } from 'node:events';
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
+import { type Environment, HELP, PORT_TAKEN, SettingError, readEnvironment } from './environment.ts';
+import { type Proxy, createProxy } from './index.ts';
+import { Control } from './link/control.ts';
+import { keepLinked } from './link/dial.ts';
+import { socketPath } from './link/socket-path.ts';
+import { createProxyLog } from './log.ts';
+import type { Address } from './ports.ts';
+import { programVersion } from './version.ts';
+
+const STATS_MS = 1_000;
+const LOOK_MS = 1_000;
+/** Whoever listens on the port may be about to end. */
+const PATIENT_MS = 5_000;
+const RETRY_MS = 100;
+
+/**
+ * The proxy as a process. SIGTERM: listens no more, and ends when its last player has left; SIGTERM again, or SIGINT: ends now.
+ */
+async function main(flags: string[]): Promise<void> {
+  if (flags.includes('--help')) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const environment = readEnvironment({ ...(process.env['PROXY_LINK'] ? {} : dotEnv()), ...process.env });
+  const self = { id: `prx_${randomBytes(6).toString('hex')}`, pid: process.pid, since: Date.now() };
+  const log = createProxyLog(environment.logLevel, (level, fields, message) =>
+    environment.isChild ? control.tellLog(level, fields, message) : false,
+  );
+  const { name, settings, sessionServerUrl, proxyProtocolFrom, service } = environment;
+  const control: Control = new Control({
+    self: { ...self, name, settings, version: programVersion() },
+    log,
+    onLogLevel: (level) => environment.isChild && log.setLevel(level),
+  });
+  const proxy = createProxy({
+    routes: control,
+    wake: control,
+    presence: control,
+    log,
+    proxyProtocolFrom,
+    ...(sessionServerUrl === undefined ? {} : { sessionServerUrl }),
+    onVerified: (account) => control.tellVerified(account),
+  });
+  const end = ending(proxy, control, environment);
+  control.serve({
+    players: (serverId) => proxy.players(serverId),
+    stats: () => proxy.stats(),
+    kick: (serverId, ip) => proxy.kick(serverId, ip),
+    learn: (account) => proxy.learn(account),
+    drain: end.drain,
+  });
+  const where = 'path' in service ? { path: socketPath(service.path) } : service;
+  keepLinked(control, where, log);
+  setInterval(() => control.tellStats(), STATS_MS);
+  if (environment.isChild) endWhenLonely(proxy, control, environment.lonelyMs);
+  // Before, every host would be unknown.
+  await control.known();
+  if (end.isDraining()) return;
+  const address = await listen(proxy, environment);
+  log.info({ ...address, version: programVersion() }, 'players can connect');
+  control.tellListening(address, false);
+}
+
+/** The two ways to end. */
+function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
+  let isDraining = false;
+  const drain = (): void => {
+    if (isDraining) return;
+    isDraining = true;
+    const drained = Promise.race([proxy.drain(), delay(drainMs)]);
+    control.tellListening(null, true);
+    void drained.then(close);
+  };
+  const close = (): void => void proxy.close().then(() => process.exit(0));
+  process.on('SIGTERM', () => (isDraining ? close() : drain()));
+  process.on('SIGINT', close);
+  return { drain, isDraining: () => isDraining };
+}
+
+/** Nobody is to find a stray process. */
+function endWhenLonely(proxy: Proxy, control: Control, lonelyMs: number): void {
+  let neededAt = performance.now();
+  setInterval(
+    () => {
+      const { piped, held } = proxy.stats();
+      if (control.isConnected || piped + held > 0) neededAt = performance.now();
+      else if (performance.now() - neededAt >= lonelyMs) process.exit(0);
+    },
+    Math.min(LOOK_MS, lonelyMs),
+  );
+}
+
+/**
+ * Beside one another, proxies of one service share the port. That of somebody else is not shared: whoever takes nothing over first
+ * finds out whether anybody is there.
+ */
+async function listen(proxy: Proxy, { host, port, takesOver }: Environment): Promise<Address> {
+  for (const end = performance.now() + PATIENT_MS; ;) {
+    try {
+      if (!takesOver && port !== 0) await requireFree(host, port);
+      return await listenShared(proxy, host, port);
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE' || performance.now() > end) throw error;
+      await delay(RETRY_MS);
+    }
+  }
+}
+
+/** Only some systems share ports (`reusePort` of Node's net). Elsewhere the other one has to end first. */
+async function listenShared(proxy: Proxy, host: string, port: number): Promise<Address> {
+  try {
+    return await proxy.listen(host, port, { reusePort: true });
+  } catch (error) {
+    if (codeOf(error) !== 'ENOTSUP') throw error;
+    return proxy.listen(host, port);
+  }
+}
+
+async function requireFree(host: string, port: number): Promise<void> {
+  const server: Server = createServer();
+  try {
+    server.listen({ host, port });
+    await once(server, 'listening');
+  } catch (error) {
+    // Whatever else is wrong, the real listener tells.
+    if (codeOf(error) === 'EADDRINUSE') throw error;
+  } finally {
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+function dotEnv(): NodeJS.Dict<string> {
+  return existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {};
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const message = error instanceof SettingError || codeOf(error) !== '' ? (error as Error).message : String(error);
+  process.stderr.write(`${message}\n`);
+  process.exit(codeOf(error) === 'EADDRINUSE' ? PORT_TAKEN : 1);
+});

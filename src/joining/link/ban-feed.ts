@@ -1,0 +1,78 @@
+import type { BannedAddress } from '../../../proxy/link/messages.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Servers } from '../../servers/servers.ts';
+import type { Door } from '../bans.ts';
+import type { BanFeed } from './teller.ts';
+
+export interface BanFeedOptions {
+  servers: Pick<Servers, 'observe'>;
+  door: Pick<Door, 'bannedAddresses'>;
+  clock: Clock;
+  log: Log;
+}
+
+/** The games' own files are looked at this often; a look at one that has not changed is a system call. */
+const LOOK_MS = 5_000;
+/** Of one list, as text. What is cut off is kept all the same, but only a moment after the player has come in. */
+const MOST_UNITS = 256 * 1024;
+
+/** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
+export function createBanFeed({ servers, door, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
+  const lists = new Map<string, { text: string; list: readonly BannedAddress[] }>();
+  const listeners = new Set<(serverId: string) => void>();
+
+  async function look(serverId: string): Promise<void> {
+    try {
+      const list = within(await door.bannedAddresses(serverId));
+      const text = JSON.stringify(list);
+      const known = lists.get(serverId);
+      if (!known || known.text === text) return;
+      lists.set(serverId, { text, list });
+      for (const listener of listeners) listener(serverId);
+    } catch (err) {
+      log.warn({ server: serverId, err }, 'bans could not be read');
+    }
+  }
+
+  const unobserve = servers.observe((id, now) => {
+    const isRunning = now?.state === 'running';
+    if (isRunning === lists.has(id)) return;
+    if (isRunning) {
+      lists.set(id, { text: '[]', list: [] });
+      void look(id);
+    } else {
+      lists.delete(id);
+      for (const listener of listeners) listener(id);
+    }
+  });
+
+  let cancel = (): void => {};
+  const lookAgain = (): void => {
+    cancel = clock.at(clock.now() + LOOK_MS, () => {
+      void Promise.all([...lists.keys()].map(look)).then(lookAgain);
+    });
+  };
+  lookAgain();
+
+  return {
+    *all() {
+      for (const [id, { list }] of lists) yield [id, list];
+    },
+    of: (serverId) => lists.get(serverId)?.list ?? [],
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      unobserve();
+      cancel();
+    },
+  };
+}
+
+function within(bans: readonly BannedAddress[]): readonly BannedAddress[] {
+  let units = 0;
+  const cut = bans.findIndex((ban) => (units += JSON.stringify(ban).length) > MOST_UNITS);
+  return cut < 0 ? bans : bans.slice(0, cut);
+}

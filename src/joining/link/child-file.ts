@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import { type ProcessIdentity, isAlive, thisProcess } from '../../kernel/process-identity.ts';
+
+/** Where the proxy that the service has started is found by the next one. */
+export function childFolder(dataDir: string): string {
+  return join(dataDir, 'proxy');
+}
+
+/** The proxy's process, where one was noted and still runs. */
+export async function livingChild(dataDir: string): Promise<ProcessIdentity | undefined> {
+  const bytes = await readIfThere(fileIn(dataDir));
+  if (bytes === undefined) return undefined;
+  const noted = parse(bytes.toString());
+  // What cannot be seen from here, as in another container, is not this machine's to use.
+  return noted && (await isAlive(noted, await thisProcess())) === true ? noted : undefined;
+}
+
+/** Notes the proxy for the next service. The folder has to be there. */
+export async function noteChild(dataDir: string, child: ProcessIdentity): Promise<void> {
+  await writeAtomic(fileIn(dataDir), `${JSON.stringify(child)}\n`);
+}
+
+/** Tells the noted proxy to take nobody new, and to end with its last player. False: none runs. */
+export async function drainChild(dataDir: string): Promise<boolean> {
+  const child = await livingChild(dataDir);
+  if (child) process.kill(child.pid, 'SIGTERM');
+  return child !== undefined;
+}
+
+function fileIn(dataDir: string): string {
+  return join(childFolder(dataDir), 'proxy.json');
+}
+
+function parse(json: string): ProcessIdentity | undefined {
+  try {
+    const { hostname, scope, pid, startedAt } = JSON.parse(json) as Partial<ProcessIdentity>;
+    if (typeof pid !== 'number' || pid < 2 || !Number.isSafeInteger(pid)) return undefined;
+    return { hostname: String(hostname), scope: String(scope), pid, startedAt: String(startedAt) };
+  } catch {
+    return undefined;
+  }
+}

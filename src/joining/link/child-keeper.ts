@@ -1,0 +1,204 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
+import { PORT_TAKEN } from '../../../proxy/environment.ts';
+import type { Hello } from '../../../proxy/link/messages.ts';
+import type { Address } from '../../../proxy/ports.ts';
+import { programVersion } from '../../../proxy/version.ts';
+import type { Log } from '../../kernel/log.ts';
+import { type ProcessIdentity, isAlive, processOf, thisProcess } from '../../kernel/process-identity.ts';
+import { childFolder, livingChild, noteChild } from './child-file.ts';
+import { type ChildSettings, fingerprintOf, startChild } from './child-process.ts';
+import type { LinkedProxies } from './linked-proxies.ts';
+import type { LinkedProxy } from './linked-proxy.ts';
+
+export interface ChildKeeperOptions {
+  dataDir: string;
+  settings: ChildSettings;
+  proxies: LinkedProxies;
+  log: Log;
+  /** Default: the proxy's program as it lies beside this one. */
+  version?: string;
+}
+
+/** How long a process that still runs may take to find the service. */
+const FIND_MS = 10_000;
+const LOOK_MS = 100;
+/** Pauses between starts of a proxy that ends at once. */
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 5_000;
+const STEADY_MS = 10_000;
+
+/**
+ * Sees to it that one proxy of this release listens: finds the one that an earlier service has started, starts one where there is
+ * none, and has those of other releases or settings drained as soon as players can connect to the new one. It keeps no proxy alive
+ * or dead that another program has started.
+ */
+export class ChildKeeper {
+  readonly #options: ChildKeeperOptions;
+  readonly #version: string;
+  readonly #settings: string;
+  readonly #listening = Promise.withResolvers<Address>();
+  readonly #watched = new Set<string>();
+  readonly #drained = new Set<string>();
+  /** Of releases that cannot be spoken to. */
+  readonly #strangers = new Set<number>();
+  #expected: ProcessIdentity | undefined;
+  #noted = 0;
+  /** Its pid; 0 before it has one. Set until it has called. */
+  #starting: number | undefined;
+  #isOver = false;
+  #pauseMs = 0;
+
+  constructor(options: ChildKeeperOptions) {
+    this.#options = options;
+    this.#version = options.version ?? programVersion();
+    this.#settings = fingerprintOf(options.settings);
+    this.#listening.promise.catch(() => {});
+  }
+
+  /** The socket that children link to. */
+  get linkPath(): string {
+    return join(childFolder(this.#options.dataDir), 'link.sock');
+  }
+
+  /** To be called once links are taken. Resolves when a proxy that ran before has told who plays, or will not. */
+  async start(): Promise<void> {
+    this.#expected = await livingChild(this.#options.dataDir);
+    this.check();
+    const end = performance.now() + FIND_MS;
+    while (this.#expected && !this.#isOver && !this.#hasTold(this.#expected.pid)) {
+      const alive = await isAlive(this.#expected, await thisProcess());
+      if (alive === false || performance.now() > end || this.#strangers.has(this.#expected.pid)) break;
+      await delay(LOOK_MS, undefined, { ref: false });
+    }
+    this.#expected = undefined;
+    this.check();
+  }
+
+  /** Resolves with where players connect; rejects where the first proxy could not be started. */
+  listening(): Promise<Address> {
+    return this.#listening.promise;
+  }
+
+  /** One that cannot be spoken to lets go of its players only as they leave. */
+  refused(hello: Hello): void {
+    this.#strangers.add(hello.pid);
+    this.check();
+  }
+
+  /** To be called whenever anything of a proxy has changed. */
+  check(): void {
+    if (this.#isOver) return;
+    const own = this.#options.proxies.own();
+    for (const proxy of own) if (!proxy.session) void this.#watch(proxy);
+    if (own.some(({ hello, session }) => hello.pid === this.#starting && session)) this.#starting = undefined;
+    const fitting = own.filter((proxy) => this.#fits(proxy));
+    const chosen = fitting.find(({ listening }) => listening !== null) ?? fitting[0];
+    for (const proxy of fitting) if (proxy !== chosen) this.#drain(proxy);
+    if (!chosen) {
+      if (!this.#expected) void this.#start();
+      return;
+    }
+    void this.#note(chosen.hello.pid);
+    if (chosen.listening === null) return;
+    this.#listening.resolve(chosen.listening);
+    for (const proxy of own) if (!fitting.includes(proxy)) this.#drain(proxy);
+    for (const pid of this.#strangers) end(pid);
+    this.#strangers.clear();
+  }
+
+  /** The proxies live on. */
+  close(): void {
+    this.#isOver = true;
+    this.#listening.reject(new Error('the service has ended'));
+  }
+
+  #fits({ hello, draining }: LinkedProxy): boolean {
+    return hello.version === this.#version && hello.settings === this.#settings && !draining;
+  }
+
+  #hasTold(pid: number): boolean {
+    return this.#options.proxies.own().some(({ hello, session }) => hello.pid === pid && session && !session.arriving);
+  }
+
+  #drain({ hello, draining }: LinkedProxy): void {
+    if (draining || this.#drained.has(hello.id)) return;
+    this.#drained.add(hello.id);
+    this.#options.log.info({ proxy: hello.name, pid: hello.pid, version: hello.version }, 'a proxy is to drain');
+    this.#options.proxies.drain(hello.id);
+  }
+
+  async #note(pid: number): Promise<void> {
+    if (this.#noted === pid) return;
+    this.#noted = pid;
+    try {
+      await noteChild(this.#options.dataDir, await processOf(pid));
+    } catch (err) {
+      this.#options.log.warn({ err }, 'the proxy could not be noted for the next start');
+    }
+  }
+
+  async #start(): Promise<void> {
+    if (this.#starting !== undefined) return;
+    this.#starting = 0;
+    const { dataDir, settings, log, proxies } = this.#options;
+    const startedAt = performance.now();
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = Math.min(Math.max(FIRST_PAUSE_MS, pauseMs * 2), LONGEST_PAUSE_MS);
+    try {
+      await delay(pauseMs, undefined, { ref: false });
+      if (this.#isOver) return;
+      const before = proxies.own().find(({ listening }) => listening !== null)?.listening;
+      const takesOver = before ?? (this.#strangers.size > 0 || undefined);
+      const { pid, ended } = await startChild(childFolder(dataDir), settings, { link: this.linkPath, takesOver });
+      log.info({ pid, version: this.#version }, 'a proxy is started');
+      this.#starting = pid;
+      void ended.then((code) => {
+        if (performance.now() - startedAt > STEADY_MS) this.#pauseMs = 0;
+        this.#mourn(pid, code);
+      });
+    } catch (err) {
+      log.error({ err }, 'the proxy could not be started');
+      this.#listening.reject(err);
+      this.#starting = undefined;
+      this.check();
+    }
+  }
+
+  #mourn(pid: number, code: number | null): void {
+    const { proxies, log } = this.#options;
+    if (this.#starting === pid) this.#starting = undefined;
+    const known = proxies.own().find(({ hello }) => hello.pid === pid);
+    if (known) proxies.lost(known.hello.id);
+    if (this.#isOver) return;
+    if (code !== 0) {
+      log.warn({ pid, code }, 'the proxy has ended; its players are cut off');
+      const message = 'The proxy could not be started; proxy/proxy.log in DATA_DIR says why.';
+      this.#listening.reject(Object.assign(new Error(message), code === PORT_TAKEN ? { code: 'EADDRINUSE' } : {}));
+    }
+    this.check();
+  }
+
+  /** A process that somebody else has started tells nobody when it ends. */
+  async #watch({ hello }: LinkedProxy): Promise<void> {
+    if (this.#watched.has(hello.id)) return;
+    this.#watched.add(hello.id);
+    const { proxies } = this.#options;
+    const process = await processOf(hello.pid);
+    const here = await thisProcess();
+    const isAway = () => proxies.own().some((proxy) => proxy.hello.id === hello.id && !proxy.session);
+    while (!this.#isOver && isAway()) {
+      if (process.startedAt === '' || (await isAlive(process, here)) === false) proxies.lost(hello.id);
+      else await delay(LOOK_MS, undefined, { ref: false });
+    }
+    this.#watched.delete(hello.id);
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch {
+    // It has ended by itself.
+  }
+}

@@ -1,0 +1,75 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, open, rename, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Address } from '../../../proxy/ports.ts';
+
+/** What the proxy's process is started with. */
+export interface ChildSettings {
+  proxyHost: string;
+  proxyPort: number;
+  proxyDrainHours: number;
+  sessionServerUrl: string;
+  /** Load balancers in front of it, which name the player in a PROXY header. */
+  proxyProtocolFrom: readonly string[];
+}
+
+/** What the environment of the service is to the proxy: it faces strangers, and gets no setting that is not its own. */
+const INHERITED = ['PATH', 'HOME', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
+const ENTRY = join(import.meta.dirname, '../../../proxy/main.ts');
+/** A log that has become so long makes room for the next. */
+const LONG_LOG_BYTES = 1024 * 1024;
+
+/** What of the settings another process would have to be started for, as text that is compared. */
+export function fingerprintOf({ proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom }: ChildSettings): string {
+  return JSON.stringify([proxyHost, proxyPort, sessionServerUrl, ...proxyProtocolFrom]);
+}
+
+/** A process that was started. */
+export interface Started {
+  pid: number;
+  /** Resolves with its exit code; null: a signal. Rejects where it could not be started. */
+  ended: Promise<number | null>;
+}
+
+/**
+ * Starts the proxy as a process that outlives this one and its terminal. What it says while no service listens goes to `proxy.log` in
+ * its folder. `takesOver`: where another proxy listens, on the same port.
+ */
+export async function startChild(
+  folder: string,
+  settings: ChildSettings,
+  { link, takesOver }: { link: string; takesOver: Address | true | undefined },
+): Promise<Started> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const file = join(folder, 'proxy.log');
+  const { size } = await stat(file).catch(() => ({ size: 0 }));
+  if (size > LONG_LOG_BYTES) await rename(file, `${file}.old`);
+  await using log = await open(file, 'a', 0o600);
+  const port = settings.proxyPort || (typeof takesOver === 'object' ? takesOver.port : 0);
+  const inherited = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  const cache = process.env['NODE_COMPILE_CACHE'];
+  const child = spawn(process.execPath, [ENTRY], {
+    cwd: folder,
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+    env: {
+      ...(Object.fromEntries(inherited) as Record<string, string>),
+      // Relative to where this process runs, and the other one does not.
+      ...(cache === undefined ? {} : { NODE_COMPILE_CACHE: resolve(cache) }),
+      PROXY_LINK: link,
+      PROXY_SETTINGS: fingerprintOf(settings),
+      PROXY_HOST: settings.proxyHost,
+      PROXY_PORT: String(port),
+      PROXY_TAKES_OVER: String(takesOver !== undefined),
+      PROXY_DRAIN_HOURS: String(settings.proxyDrainHours),
+      SESSION_SERVER_URL: settings.sessionServerUrl,
+      PROXY_PROTOCOL_FROM: settings.proxyProtocolFrom.join(','),
+    },
+  });
+  child.unref();
+  const ended = once(child, 'exit').then(([code]) => code as number | null);
+  ended.catch(() => {});
+  if (child.pid === undefined) await ended;
+  return { pid: child.pid ?? 0, ended };
+}

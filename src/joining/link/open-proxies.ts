@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createProxy } from '../../../proxy/index.ts';
+import type { Address, Routes, Wake } from '../../../proxy/ports.ts';
+import { programVersion } from '../../../proxy/version.ts';
+import { readIfThere, writeAtomic } from '../../kernel/atomic-file.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Log } from '../../kernel/log.ts';
+import type { Presence } from '../../servers/presence.ts';
+import type { Servers } from '../../servers/servers.ts';
+import type { Door } from '../bans.ts';
+import { createBanFeed } from './ban-feed.ts';
+import { ChildKeeper } from './child-keeper.ts';
+import type { ChildSettings } from './child-process.ts';
+import { type LinkServer, createLinkServer } from './link-server.ts';
+import { LinkedProxies } from './linked-proxies.ts';
+import type { Proxies } from './proxies.ts';
+import type { RouteFeed } from './teller.ts';
+
+/** Where the proxy runs, and how it is reached. */
+export interface ProxySettings extends ChildSettings {
+  proxy: 'child' | 'embedded' | 'external';
+  /** '': none over HTTP, but for `external`, which then makes one. */
+  proxyToken: string;
+  dataDir: string;
+  logLevel: string;
+}
+
+export interface OpenProxiesOptions {
+  settings: ProxySettings;
+  routing: Routes & Wake & { feed: RouteFeed };
+  servers: Pick<Servers, 'observe'>;
+  door: Pick<Door, 'bannedAddresses'>;
+  presence: Presence;
+  clock: Clock;
+  log: Log;
+}
+
+/** Proxies, and the way by which those on other machines reach the service; undefined where there is none. */
+export interface OpenedProxies extends Proxies {
+  link: Pick<LinkServer, 'isLink' | 'upgrade'> | undefined;
+}
+
+/** After a start, proxies on other machines have so long to tell who plays. */
+const REPORT_MS = 10_000;
+
+/** Opens the players' side of the service; nobody is let in before `open`. */
+export async function openProxies(options: OpenProxiesOptions): Promise<OpenedProxies> {
+  return options.settings.proxy === 'embedded' ? embedded(options) : linked(options);
+}
+
+/** In this process: ends with it. */
+function embedded({ settings, routing, presence, log }: OpenProxiesOptions): OpenedProxies {
+  const { proxyHost, proxyPort, sessionServerUrl, proxyProtocolFrom } = settings;
+  const ports = { routes: routing, wake: routing, presence };
+  const proxy = createProxy({ ...ports, log, sessionServerUrl, proxyProtocolFrom });
+  const since = Date.now();
+  const version = programVersion();
+  let listening: Address | null = null;
+  return {
+    link: undefined,
+    open: async () => (listening = await proxy.listen(proxyHost, proxyPort)),
+    players: (serverId) => proxy.players(serverId),
+    stats: () => proxy.stats(),
+    listening: () => proxy.listening(),
+    views() {
+      const { piped: players, held } = proxy.stats();
+      const state = { draining: false, connected: true, lagMs: 0 };
+      return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
+    },
+    drain: () => false,
+    farewell: () => '',
+    shut: () => proxy.close(),
+    close: () => proxy.close(),
+  };
+}
+
+/** In processes of their own, which live on when this one ends. */
+async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
+  const { settings, routing, presence, log } = options;
+  const { dataDir, logLevel, proxyHost, proxyPort } = settings;
+  const bans = createBanFeed(options);
+  const proxies = new LinkedProxies({
+    routes: routing.feed,
+    bans,
+    wake: routing,
+    presence,
+    log,
+    logLevel,
+    onChange: () => keeper?.check(),
+    onRefused: (hello, isOwn) => isOwn && keeper?.refused(hello),
+  });
+  const keeper = settings.proxy === 'child' ? new ChildKeeper({ dataDir, settings, proxies, log }) : undefined;
+  const server = createLinkServer(proxies, await tokenOf(settings));
+  if (keeper) {
+    await server.listenAt(keeper.linkPath);
+    presence.expect(keeper.start());
+  } else {
+    presence.expect(delay(REPORT_MS, undefined, { ref: false }));
+  }
+  async function close(): Promise<void> {
+    keeper?.close();
+    bans.close();
+    proxies.close();
+    await server.close();
+  }
+
+  return {
+    link: server,
+    async open() {
+      proxies.open();
+      return keeper ? keeper.listening() : { host: proxyHost, port: proxyPort };
+    },
+    players: (serverId) => proxies.players(serverId),
+    stats: () => proxies.stats(),
+    listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
+    views: () => proxies.views(),
+    drain: (id) => proxies.drain(id),
+    farewell() {
+      if (!keeper) return '';
+      const players = proxies.stats().piped;
+      const who = players === 1 ? 'one player' : `${players} players`;
+      return `The proxy runs on, with ${who}; the next start finds it. End it: npm run drain`;
+    },
+    shut: close,
+    close,
+  };
+}
+
+/** What proxies on other machines, or in other containers, prove themselves by. */
+async function tokenOf({ proxy, proxyToken, dataDir }: ProxySettings): Promise<string> {
+  if (proxyToken !== '' || proxy !== 'external') return proxyToken;
+  const path = join(dataDir, 'proxy.token');
+  const known = (await readIfThere(path))?.toString().trim();
+  if (known) return known;
+  const token = randomBytes(32).toString('base64url');
+  await writeAtomic(path, `${token}\n`, { durable: true });
+  return token;
+}
