@@ -1,0 +1,104 @@
+import { cp, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import test from 'ava';
+import { settings } from '../../src/config.ts';
+import { startService } from '../support/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (name: string) => readFileSync(join(ROOT, name), 'utf8');
+
+interface Copy {
+  from: string[];
+  to: string;
+}
+
+/** What each stage of the Dockerfile copies from this folder, and what it runs, in order. */
+const STAGES = read('Dockerfile')
+  .replaceAll('\\\n', ' ')
+  .split(/^FROM .*$/m)
+  .slice(1)
+  .map((stage) =>
+    stage
+      .split('\n')
+      .map((line) => /^(COPY|RUN) (?!--from)(.+)$/.exec(line))
+      .filter((found) => found !== null)
+      .map(([, word, rest = '']) => ({ word, rest: rest.trim() })),
+  );
+
+function copies(stage: number): Copy[] {
+  const found = (STAGES[stage] ?? []).filter(({ word }) => word === 'COPY');
+  return found.map(({ rest }) => {
+    const names = rest.split(/ +/);
+    return { from: names.slice(0, -1), to: names.at(-1) ?? '' };
+  });
+}
+
+test('everything that the image is made of is there, and is sent to the engine', (t) => {
+  const ignored = read('.dockerignore').split('\n');
+  const sent = new Set(ignored.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : [])));
+  const all = [...copies(0), ...copies(1)].flatMap(({ from }) => from);
+  t.true(all.length > 10);
+  for (const pattern of all) {
+    const names = globSync(pattern, { cwd: ROOT });
+    t.true(names.length > 0, `${pattern} is not there`);
+    for (const name of names) t.true(sent.has(name.split('/')[0]!), `${name} is not sent`);
+  }
+});
+
+test('all that npm reads and runs is copied before it installs', async (t) => {
+  const steps = STAGES[0] ?? [];
+  const install = steps.findIndex(({ rest }) => rest.includes('npm ci'));
+  t.true(install > 0 && steps.slice(install).every(({ word }) => word === 'RUN'));
+  const there = new Set(copies(0).flatMap(({ from }) => from));
+  const { workspaces, scripts } = JSON.parse(read('package.json')) as {
+    workspaces: string[];
+    scripts: Record<string, string>;
+  };
+  const needed = ['package.json', 'package-lock.json', '.npmrc', scripts['postinstall']!.replace('node ', '')];
+  for (const folder of workspaces) {
+    const { bin = {} } = JSON.parse(read(join(folder, 'package.json'))) as { bin?: Record<string, string> };
+    needed.push(join(folder, 'package.json'), ...Object.values(bin).map((program) => join(folder, program)));
+  }
+  t.deepEqual(
+    needed.filter((name) => !there.has(name)),
+    [],
+  );
+});
+
+test('the service starts from what the image has, and from nothing else', async (t) => {
+  t.timeout(240_000);
+  const image = await mkdtemp(join(tmpdir(), 'dormouse-image-'));
+  t.teardown(() => rm(image, { recursive: true }));
+  for (const { from, to } of copies(1)) {
+    for (const name of from.flatMap((each) => globSync(each, { cwd: ROOT }))) {
+      const target = to.endsWith('/') ? join(image, to, name) : join(image, to);
+      await mkdir(dirname(target), { recursive: true });
+      await cp(join(ROOT, name), target, { recursive: true });
+    }
+  }
+  await symlink(join(ROOT, 'node_modules'), join(image, 'node_modules'));
+  const service = await startService(t, {}, [join(image, 'src/main.ts')]);
+  for (const path of ['/healthz', '/readyz', '/', '/docs', '/openapi.json'])
+    t.is((await fetch(service.baseUrl + path)).status, 200, path);
+  t.false(existsSync(join(image, 'test')));
+});
+
+test('the deployment sets what is a setting, by variables that its example names', async (t) => {
+  const compose = read('compose.yaml');
+  const example = await readFile(join(ROOT, '.env.example'), 'utf8');
+  const known = new Set(Object.values(settings).map(({ name }) => name));
+  const [, environment = ''] = /^ {4}environment:\n((?: {6}.+\n)+)/m.exec(compose) ?? [];
+  const set = [...environment.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name!);
+  t.true(set.length > 10);
+  t.deepEqual(
+    set.filter((name) => !known.has(name)),
+    [],
+  );
+  const asked = [...compose.matchAll(/\$\{([A-Z_]+)[:}]/g)].map(([, name]) => name!);
+  t.deepEqual(
+    asked.filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example)),
+    [],
+  );
+});
