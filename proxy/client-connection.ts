@@ -13,8 +13,8 @@ export class ClientConnection implements Watched {
   readonly inbox: Inbox;
   /** Where the player is, without IPv4-mapping: the socket's other end, unless a load balancer names somebody else. */
   ip: string;
-  /** Set once a login is served: from then on the join itself bounds the time and says goodbye. */
-  joining = false;
+  /** What happens when the proxy closes; by default the socket is closed too. Set once a login is served. */
+  onClosing: (() => void) | undefined;
   readonly #timings: Timings;
   readonly #acceptedAt: number;
   readonly #now: () => number;
@@ -62,6 +62,12 @@ export class ClientConnection implements Watched {
 
   expire(): void {
     this.socket.destroy();
+  }
+
+  /** The proxy closes. */
+  shutDown(): void {
+    if (this.onClosing) this.onClosing();
+    else this.expire();
   }
 
   /** The client is to close the connection itself; it gets `farewellMs` for that. */

@@ -8,6 +8,7 @@ export type Consumer = (chunk: Buffer) => boolean;
 /** How a game opens: with a login Disconnect, with anything else, or (so far) not at all. */
 export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
 
+const NOTHING = Buffer.alloc(0);
 const SMALL_BYTES = 8 * 1024;
 const LARGE_BYTES = 256 * 1024;
 /** Reads that fill the small buffer in a row before it is exchanged; reads that would fit it before it comes back. */
@@ -34,11 +35,13 @@ export class GameSocket {
   #buffer: Buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
   #streak = 0;
   #inUse = false;
-  #early: Buffer = Buffer.alloc(0);
+  #early: Buffer = NOTHING;
   #consumer: Consumer | undefined;
+  /** Looks whether what is waited for has come. */
   #watcher: (() => void) | undefined;
 
-  private constructor(address: Address) {
+  /** Begins to connect. */
+  constructor(address: Address) {
     this.socket = connect({
       ...address,
       allowHalfOpen: true,
@@ -54,53 +57,48 @@ export class GameSocket {
     });
   }
 
-  /** Rejects with the socket's error, after `timeoutMs`, or with the reason of `signal`. */
-  static dial(address: Address, timeoutMs: number, signal: AbortSignal): Promise<GameSocket> {
+  /** Resolves once connected. Rejects with the socket's error, when it is destroyed, or after `timeoutMs`. */
+  connected(timeoutMs: number): Promise<void> {
+    const { socket } = this;
     return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      const game = new GameSocket(address);
-      const { socket } = game;
-      const settle = (outcome: () => void): void => {
+      const timer = setTimeout(() => this.destroy(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs);
+      this.#watcher = (): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
-        socket.off('error', fail).off('connect', succeed);
-        outcome();
+        this.#watcher = undefined;
+        if (socket.destroyed) reject(socket.errored ?? new Error('not connected'));
+        else resolve();
       };
-      const fail = (error: unknown): void => settle(() => (socket.destroy(), reject(error)));
-      const succeed = (): void => settle(() => resolve(game));
-      const onAbort = (): void => fail(signal.reason);
-      const timer = setTimeout(() => fail(new Error(`no connection within ${timeoutMs} ms`)), timeoutMs);
-      signal.addEventListener('abort', onAbort);
-      socket.on('error', fail).on('connect', succeed);
+      socket.once('connect', this.#watcher);
     });
   }
 
   /** What the game says first; 'none' if that takes longer than `timeoutMs`. Its bytes stay for the consumer. */
-  firstPacket(timeoutMs: number, signal: AbortSignal): Promise<FirstPacket> {
-    return new Promise((resolve, reject) => {
-      const settle = (outcome: () => void): void => {
+  firstPacket(timeoutMs: number): Promise<FirstPacket> {
+    const { socket } = this;
+    return new Promise((resolve) => {
+      const settle = (verdict: FirstPacket): void => {
         clearTimeout(timer);
-        signal.removeEventListener('abort', onAbort);
         this.#watcher = undefined;
-        outcome();
+        resolve(verdict);
       };
-      const onAbort = (): void => settle(() => reject(signal.reason));
-      const timer = setTimeout(() => settle(() => resolve('none')), timeoutMs);
-      signal.addEventListener('abort', onAbort);
+      const timer = setTimeout(() => settle('none'), timeoutMs);
       this.#watcher = (): void => {
-        const verdict = judge(this.#early) ?? (this.socket.closed || this.socket.readableEnded ? 'closed' : undefined);
-        if (verdict) settle(() => resolve(verdict));
+        const verdict = judge(this.#early) ?? (socket.closed || socket.readableEnded ? 'closed' : undefined);
+        if (verdict) settle(verdict);
       };
-      this.socket.once('end', () => this.#watcher?.()).resume();
-      if (signal.aborted) onAbort();
-      else this.#watcher();
+      socket.once('end', () => this.#watcher?.()).resume();
+      this.#watcher();
     });
+  }
+
+  destroy(error?: Error): void {
+    this.socket.destroy(error);
   }
 
   /** From now on every byte goes to `consumer`, those that came before first. After false, `socket.resume()` goes on. */
   consume(consumer: Consumer): void {
     const early = this.#early;
-    this.#early = Buffer.alloc(0);
+    this.#early = NOTHING;
     this.#consumer = (chunk) => {
       const consumed = consumer(chunk);
       this.#inUse = !consumed;

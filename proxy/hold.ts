@@ -17,26 +17,25 @@ export class Hold {
   readonly #connection: ClientConnection;
   readonly #player: Player;
   readonly #context: Context;
-  readonly #beats: Beats;
-  readonly #over = new AbortController();
-  readonly #playerGone = new AbortController();
   readonly #timers: NodeJS.Timeout[] = [];
+  /** Made when first needed: most players need not wait. */
+  #beats: Beats | undefined;
+  #reason: unknown;
+  #interrupt: ((reason: unknown) => void) | undefined;
+  #playerGone: AbortController | undefined;
   #release: Release | undefined;
 
   constructor(connection: ClientConnection, player: Player, context: Context) {
     this.#connection = connection;
     this.#player = player;
     this.#context = context;
-    const { socket, inbox } = connection;
-    const { timings } = context;
-    this.#beats = new Beats({ socket, inbox, protocol: player.protocol, timings, onGone: this.#leave });
-    context.closing.addEventListener('abort', this.#onClosing);
-    if (context.closing.aborted) this.#onClosing();
+    connection.onClosing = () => this.#leave(new Kick('closing'));
+    if (context.closing.aborted) connection.onClosing();
   }
 
-  /** Aborted when the waiting is over. */
-  get signal(): AbortSignal {
-    return this.#over.signal;
+  /** Throws the reason if the waiting is over. */
+  throwIfOver(): void {
+    if (this.#reason !== undefined) throw this.#reason;
   }
 
   /** Asks the service, once the player has shown that it can wait, and waits for the game. */
@@ -47,69 +46,82 @@ export class Hold {
     if (!this.#release) throw new Kick('busy');
     counters.held++;
     this.#timers.push(setTimeout(() => this.#leave(new Kick('tooLong')), timings.maxHoldMs));
-    if (this.#beats.kind === 'none') {
+    const beats = this.#kept();
+    if (beats.kind === 'none') {
       // The player is told to come back, so the service is not told that it has gone.
-      this.#timers.push(setTimeout(() => this.#over.abort(new Kick('comeBack')), timings.silentHoldMs));
+      this.#timers.push(setTimeout(() => this.#stop(new Kick('comeBack')), timings.silentHoldMs));
     }
-    this.#beats.listen();
-    await this.#plausible(route);
-    this.#beats.start();
+    beats.listen();
+    await this.#plausible(route, beats);
+    beats.start();
+    this.throwIfOver();
+    this.#playerGone = new AbortController();
     try {
-      return await this.#during(wake.wake(route.serverId, this.#player, this.#playerGone.signal));
+      return await this.during(wake.wake(route.serverId, this.#player, this.#playerGone.signal));
     } catch (error) {
-      this.signal.throwIfAborted();
+      this.throwIfOver();
       if (error instanceof JoinRefused) throw new Kick('refused', { text: error.text, cause: error });
       throw new Kick('failed', { cause: error });
     }
   }
 
   /** Resolves when no answer of the client is outstanding. */
-  settle(): Promise<void> {
-    return this.#during(this.#beats.settle());
+  async settle(): Promise<void> {
+    if (this.#beats) await this.during(this.#beats.settle());
   }
 
   /** Waits, with beats. */
   pause(ms: number): Promise<void> {
-    this.#beats.start();
-    return this.#during(delay(ms, undefined, { ref: false }));
+    this.#kept().start();
+    return this.during(delay(ms, undefined, { ref: false }));
+  }
+
+  /** What comes of `work`, unless the waiting is over first. One at a time. */
+  during<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#interrupt = reject;
+      if (this.#reason !== undefined) reject(this.#reason);
+      work.then(resolve, reject);
+    });
   }
 
   /** Ends the waiting. Unless `served`, the service is told that the player has gone. */
   end(served: boolean): void {
-    this.#beats.stop();
-    this.#context.closing.removeEventListener('abort', this.#onClosing);
+    this.#beats?.stop();
+    this.#connection.onClosing = () => undefined;
     if (this.#release) this.#context.counters.held--;
     this.#release?.();
-    const { reason } = this.signal;
+    const reason = this.#reason;
     const comesBack = reason instanceof Kick && reason.rule === 'comeBack';
     // A player who was asked to come back still waits for the server, until `maxHoldMs`.
     if (comesBack) this.#timers[0]?.unref();
     else for (const timer of this.#timers) clearTimeout(timer);
-    if (!served && !comesBack) this.#playerGone.abort(reason ?? new PeerGone());
+    if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
   }
 
   /**
    * Tells players from scanners, which send a Login Start and move on: a player's client answers, or at least stays.
    */
-  async #plausible(route: Route): Promise<void> {
-    if (this.#beats.kind === 'pluginRequest') await this.#during(this.#beats.challenge());
+  async #plausible(route: Route, beats: Beats): Promise<void> {
+    if (beats.kind === 'pluginRequest') await this.during(beats.challenge());
     else if (route.state !== 'starting')
-      await this.#during(delay(this.#context.timings.dwellMs, undefined, { ref: false }));
+      await this.during(delay(this.#context.timings.dwellMs, undefined, { ref: false }));
   }
 
-  #during<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const onOver = (): void => reject(this.signal.reason);
-      this.signal.addEventListener('abort', onOver, { once: true });
-      if (this.signal.aborted) onOver();
-      void work.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', onOver));
-    });
+  #kept(): Beats {
+    const { socket, inbox } = this.#connection;
+    const { protocol } = this.#player;
+    const { timings } = this.#context;
+    return (this.#beats ??= new Beats({ socket, inbox, protocol, timings, onGone: (reason) => this.#leave(reason) }));
   }
 
-  readonly #leave = (reason: unknown): void => {
-    this.#over.abort(reason);
-    this.#playerGone.abort(reason);
-  };
+  #leave(reason: unknown): void {
+    this.#stop(reason);
+    this.#playerGone?.abort(reason);
+  }
 
-  readonly #onClosing = (): void => this.#leave(new Kick('closing'));
+  #stop(reason: unknown): void {
+    this.#reason ??= reason;
+    this.#interrupt?.(this.#reason);
+  }
 }

@@ -40,29 +40,35 @@ export class Inbox {
     return this.#bytes;
   }
 
+  /** The next value, if all of it is here. Throws as `take` rejects. */
+  ready<T extends object>(parse: Parse<T>): T | undefined {
+    const parsed = this.#bytes.length === 0 ? undefined : parse(this.#bytes);
+    if (parsed) {
+      this.#bytes = parsed.size === this.#bytes.length ? NOTHING : this.#bytes.subarray(parsed.size);
+      return parsed.value;
+    }
+    if (this.#failure || this.#hasEnded) throw this.#failure ?? new PeerGone();
+    return undefined;
+  }
+
   /**
    * The next value, once `parse` finds it. One at a time. Rejects with ProtocolError, or with PeerGone if the client
    * leaves first. With `withinMs`: undefined if it takes longer.
    */
-  take<T>(parse: Parse<T>): Promise<T>;
-  take<T>(parse: Parse<T>, withinMs: number): Promise<T | undefined>;
-  take<T>(parse: Parse<T>, withinMs?: number): Promise<T | undefined> {
+  take<T extends object>(parse: Parse<T>): Promise<T>;
+  take<T extends object>(parse: Parse<T>, withinMs: number): Promise<T | undefined>;
+  take<T extends object>(parse: Parse<T>, withinMs?: number): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      const timer = withinMs === undefined ? undefined : setTimeout(() => settle(() => resolve(undefined)), withinMs);
       const settle = (outcome: () => void): void => {
-        clearTimeout(timer);
+        if (timer) clearTimeout(timer);
         this.#retry = undefined;
         outcome();
       };
+      const timer = withinMs === undefined ? undefined : setTimeout(() => settle(() => resolve(undefined)), withinMs);
       this.#retry = (): void => {
         try {
-          const parsed = this.#bytes.length === 0 ? undefined : parse(this.#bytes);
-          if (parsed) {
-            this.#bytes = this.#bytes.subarray(parsed.size);
-            settle(() => resolve(parsed.value));
-          } else if (this.#failure || this.#hasEnded) {
-            throw this.#failure ?? new PeerGone();
-          }
+          const value = this.ready(parse);
+          if (value) settle(() => resolve(value));
         } catch (error) {
           settle(() => reject(error));
         }

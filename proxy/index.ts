@@ -123,7 +123,11 @@ export function createProxy(options: ProxyOptions): Proxy {
     async listen(host, port, { reusePort = false } = {}) {
       closing.signal.throwIfAborted();
       // Half-open, so that a client which ends its side early still gets the bytes on their way to it.
-      const server = createServer({ allowHalfOpen: true }, (socket) => void serve(socket, context, connections));
+      // A high water mark of 1, so that a write to a player tells whether the kernel has taken all of it.
+      const server = createServer(
+        { allowHalfOpen: true, highWaterMark: 1 },
+        (socket) => void serve(socket, context, connections),
+      );
       await open(server, { host, port, reusePort });
       server.on('error', (err) => log.warn({ err }, 'listener failed'));
       servers.add(server);
@@ -139,7 +143,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     async close({ drainMs = 0 } = {}) {
       const closed = stopListening();
       closing.abort();
-      for (const connection of connections) if (!connection.joining) connection.expire();
+      for (const connection of connections) connection.shutDown();
       await pipes.drain(drainMs);
       await closed;
       deadlines.close();

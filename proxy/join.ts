@@ -1,9 +1,10 @@
+import type { Parse } from './codec.ts';
 import type { Context } from './context.ts';
 import { GameSocket } from './game-socket.ts';
-import { type Handshake, asLogin, readLoginStart } from './handshake.ts';
+import { type Handshake, type LoginStart, asLogin, readLoginStart } from './handshake.ts';
 import { Hold, LEGAL_NAME } from './hold.ts';
 import { Kick, disconnectFrame } from './kick.ts';
-import { pipe } from './pipe.ts';
+import { Pipe } from './pipe.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import { verify } from './verify.ts';
 import type { ClientConnection } from './client-connection.ts';
@@ -24,9 +25,9 @@ export async function join(
 ): Promise<void> {
   const { log, limiter, counters, timings } = context;
   const { protocol } = handshake;
-  const login = await connection.inbox.take((bytes) => readLoginStart(bytes, protocol));
+  const parse: Parse<LoginStart> = (bytes) => readLoginStart(bytes, protocol);
+  const login = connection.inbox.ready(parse) ?? (await connection.inbox.take(parse));
   connection.allow(Infinity);
-  connection.joining = true;
   const player: Player = { name: login.name, uuid: login.uuid, ip: connection.ip, protocol };
   if (context.accounts.knows(player)) player.verified = true;
   const hold = new Hold(connection, player, context);
@@ -44,7 +45,7 @@ export async function join(
     context.keep(
       serverId,
       player,
-      pipe(connection.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
+      new Pipe(connection.socket, game, { first: rest, ended, lingerMs: timings.lingerMs, stallMs: timings.stallMs }),
     );
     served = true;
     counters.joins++;
@@ -105,12 +106,10 @@ async function verifyOnce(
   const serverId = context.routes.lookup(way.host)?.serverId ?? '';
   const release = context.limiter.hold(connection.ip, serverId);
   if (!release) throw new Kick('busy');
-  const onClosing = (): void => void connection.socket.destroy();
-  context.closing.addEventListener('abort', onClosing, { once: true });
+  connection.onClosing = () => connection.expire();
   try {
     await verify(connection, player, way, context);
   } finally {
-    context.closing.removeEventListener('abort', onClosing);
     release();
   }
 }
@@ -132,24 +131,22 @@ function isYoung(route: Route, { now, timings }: Context): boolean {
 /** Resolves with undefined where no game answers yet, or (unless it `mayRefuse`) where it turns players away. */
 async function open(
   address: Address,
-  options: { opening: Buffer; hold: Hold; context: Context; mayRefuse: boolean },
+  { opening, hold, context, mayRefuse }: { opening: Buffer; hold: Hold; context: Context; mayRefuse: boolean },
 ): Promise<GameSocket | undefined> {
-  const { hold, mayRefuse } = options;
-  const { dialMs, firstPacketMs } = options.context.timings;
+  const { dialMs, firstPacketMs } = context.timings;
   let game: GameSocket | undefined;
   try {
-    game = await GameSocket.dial(address, dialMs, hold.signal);
-    game.socket.write(options.opening);
-    const first = mayRefuse ? 'other' : await game.firstPacket(firstPacketMs, hold.signal);
-    hold.signal.throwIfAborted();
+    game = new GameSocket(address);
+    await hold.during(game.connected(dialMs));
+    game.socket.write(opening);
+    const first = mayRefuse ? 'other' : await hold.during(game.firstPacket(firstPacketMs));
+    hold.throwIfOver();
     if (first !== 'disconnect' && first !== 'closed') return game;
   } catch (error) {
-    if (hold.signal.aborted) {
-      game?.socket.destroy();
-      throw hold.signal.reason;
-    }
-    options.context.log.debug({ err: error }, 'game not reached');
+    game?.destroy();
+    hold.throwIfOver();
+    context.log.debug({ err: error }, 'game not reached');
   }
-  game?.socket.destroy();
+  game?.destroy();
   return undefined;
 }

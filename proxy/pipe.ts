@@ -12,130 +12,131 @@ export interface PipeOptions {
   stallMs: number;
 }
 
-/** Two joined sockets. */
-export interface Pipe {
-  /** Settles when both sockets are closed. */
-  closed: Promise<void>;
-  /** Bytes from the client to the game, and back. */
-  bytesUp(): number;
-  bytesDown(): number;
-  destroy(): void;
-}
-
 const KEEP_ALIVE_MS = 30_000;
 
 /**
  * Joins a client and a game until both have ended: bytes as they come, no faster than the slower side reads, and each
- * side's end passed on without cutting what is still under way to it. `client` must have no other reader.
+ * side's end passed on without cutting what is still under way to it. `client` must have no other reader, and a high
+ * water mark of 1, so that `write` tells whether the kernel has taken every byte.
  */
-export function pipe(client: Socket, game: GameSocket, options: PipeOptions): Pipe {
-  const server = game.socket;
-  client.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+export class Pipe {
+  readonly #client: Socket;
+  readonly #server: Socket;
+  readonly #options: PipeOptions;
+  #isOver = false;
+  #moved = 0;
+  #idleSince = 0;
+  #closed: (() => void) | undefined;
 
-  const watch = watchOver(client, server, options);
+  constructor(client: Socket, game: GameSocket, options: PipeOptions) {
+    this.#client = client;
+    this.#server = game.socket;
+    this.#options = options;
+    client.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+    this.#relay(game);
+    this.#passEndsOn();
+  }
 
-  let waiting = false;
-  const onFlushed = (): void => {
-    if (!waiting || client.writableLength > 0) return;
-    waiting = false;
-    server.resume();
-  };
-  game.consume((chunk) => {
-    client.write(chunk, onFlushed);
-    // The kernel nearly always takes the chunk within the call. Otherwise it is in use until the client has taken it.
-    waiting = client.writableLength > 0;
-    if (waiting) watch.start();
-    return !waiting;
-  });
-  if (options.first.length > 0) server.write(options.first);
-  client.on('data', (chunk) => {
-    if (server.write(chunk)) return;
-    client.pause();
-    watch.start();
-  });
-  server.on('drain', () => client.resume());
-  client.resume();
+  /** Bytes from the client to the game. */
+  get bytesUp(): number {
+    return this.#server.bytesWritten;
+  }
 
-  const endServer = (): void => {
-    server.end();
-    watch.oneSideIsOver();
-  };
-  const endClient = (): void => {
-    client.end();
-    watch.oneSideIsOver();
-  };
-  server.once('end', endClient);
-  // Never destroySoon() here: closing with bytes of the client unread would reset the connection, and the reset would
-  // overtake the game's last words.
-  server.once('close', endClient);
-  client.once('close', () => {
-    server.destroySoon();
-    watch.oneSideIsOver();
-  });
-  if (options.ended || client.readableEnded) endServer();
-  else client.once('end', endServer);
-  if (client.destroyed) server.destroySoon();
-  if (server.readableEnded || server.closed) endClient();
+  /** Bytes from the game to the client. */
+  get bytesDown(): number {
+    return this.#server.bytesRead;
+  }
 
-  return {
-    closed: Promise.all([closed(client), closed(server)]).then(watch.stop),
-    bytesUp: () => server.bytesWritten,
-    bytesDown: () => server.bytesRead,
-    destroy() {
-      client.destroy();
-      server.destroy();
-    },
-  };
-}
+  /** Calls `listener` once, when both sockets are closed. */
+  onceClosed(listener: () => void): void {
+    this.#closed = listener;
+    this.#look();
+  }
 
-/**
- * Destroys both sockets when bytes should move and none do. It runs only while something is awaited: under
- * back-pressure nobody reads, so nobody would notice that the other side has gone.
- */
-function watchOver(
-  client: Socket,
-  server: Socket,
-  { lingerMs, stallMs }: PipeOptions,
-): { start(): void; stop: () => void; oneSideIsOver(): void } {
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  let before = 0;
-  let idleSince = 0;
-  const pending = (): number => client.writableLength + server.writableLength;
-  const moved = (): number =>
-    client.bytesRead + server.bytesRead + client.bytesWritten + server.bytesWritten - pending();
-  const stop = (): void => {
-    clearInterval(timer);
-    timer = undefined;
-  };
-  const check = (): void => {
-    if (!isOver && pending() === 0) return stop();
-    const at = performance.now();
-    const hasMoved = moved() !== before;
-    before = moved();
-    if (hasMoved) {
-      idleSince = at;
-    } else if (at - idleSince >= (isOver ? lingerMs : stallMs)) {
-      client.destroy();
-      server.destroy();
+  destroy(): void {
+    this.#client.destroy();
+    this.#server.destroy();
+  }
+
+  /**
+   * Destroys both sockets when one should move and neither does. To be called about once a second, with monotonic ms:
+   * reading stops under back-pressure, and with it the only news that the other side has gone.
+   */
+  check(at: number): void {
+    const client = this.#client;
+    const server = this.#server;
+    const pending = client.writableLength + server.writableLength;
+    const moved = client.bytesRead + server.bytesRead + client.bytesWritten + server.bytesWritten - pending;
+    if (moved !== this.#moved || (pending === 0 && !this.#isOver)) {
+      this.#moved = moved;
+      this.#idleSince = at;
+    } else if (at - this.#idleSince >= (this.#isOver ? this.#options.lingerMs : this.#options.stallMs)) {
+      this.destroy();
     }
-  };
-  const start = (): void => {
-    if (timer) return;
-    before = moved();
-    idleSince = performance.now();
-    timer = setInterval(check, Math.min(lingerMs, stallMs));
-  };
-  const oneSideIsOver = (): void => {
-    isOver = true;
-    if (!client.closed || !server.closed) start();
-  };
-  return { start, stop, oneSideIsOver };
-}
+  }
 
-function closed(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    if (socket.closed) resolve();
-    else socket.once('close', () => resolve());
-  });
+  #relay(game: GameSocket): void {
+    const client = this.#client;
+    const server = this.#server;
+    const resumeServer = (): void => void server.resume();
+    game.consume((chunk) => {
+      // True nearly always. Otherwise the chunk is in use until the client has taken it.
+      if (client.write(chunk)) return true;
+      client.once('drain', resumeServer);
+      return false;
+    });
+    const { first } = this.#options;
+    if (first.length > 0) server.write(first);
+    const resumeClient = (): void => void client.resume();
+    client.on('data', (chunk) => {
+      if (server.write(chunk)) return;
+      client.pause();
+      server.once('drain', resumeClient);
+    });
+    client.resume();
+  }
+
+  #passEndsOn(): void {
+    const client = this.#client;
+    const server = this.#server;
+    const endServer = (): void => this.#end(server);
+    const endClient = (): void => this.#end(client);
+    server.on('end', endClient).on('close', () => {
+      // Never destroySoon() here: closing with bytes of the client unread would reset the connection, and the reset
+      // would overtake the game's last words.
+      endClient();
+      this.#look();
+    });
+    client.on('close', () => {
+      server.destroySoon();
+      this.#sideIsOver();
+      this.#look();
+    });
+    if (this.#options.ended || client.readableEnded) endServer();
+    else client.on('end', endServer);
+    if (client.destroyed) server.destroySoon();
+    if (server.readableEnded || server.closed) endClient();
+  }
+
+  /** Passes the other side's end on to `socket`. */
+  #end(socket: Socket): void {
+    this.#sideIsOver();
+    if (socket.writableEnded || socket.destroyed) return;
+    // Where nothing is under way either way, closing says it as well, at once.
+    if (socket.readableEnded && socket.writableLength === 0) socket.destroy();
+    else socket.end();
+  }
+
+  #look(): void {
+    if (!this.#client.closed || !this.#server.closed) return;
+    this.#closed?.();
+    this.#closed = undefined;
+  }
+
+  #sideIsOver(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    // The next check counts from then.
+    this.#moved = -1;
+  }
 }

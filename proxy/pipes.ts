@@ -26,6 +26,7 @@ export class Pipes {
   /** Those of them that are not known to have been let in. */
   readonly #knocking = new Map<Pipe, Kept>();
   readonly #joined = new Map<string, Joined>();
+  readonly #drained: (() => void)[] = [];
   #bytesUp = 0;
   #bytesDown = 0;
 
@@ -40,7 +41,7 @@ export class Pipes {
     this.#pipes.set(pipe, kept);
     this.#knocking.set(pipe, kept);
     this.#change(serverId, { inside: 0, knocking: 1 });
-    void pipe.closed.then(() => this.#remove(serverId, pipe));
+    pipe.onceClosed(() => this.#remove(serverId, pipe));
   }
 
   count(serverId: string): number {
@@ -48,9 +49,11 @@ export class Pipes {
     return inside + knocking;
   }
 
-  /** To be called now and then: finds those who have been let in. */
+  /** To be called about once a second: finds those who have been let in, and ends those that should move and do not. */
   sweep(): void {
     for (const [pipe, kept] of this.#knocking) this.#look(pipe, kept);
+    const at = this.#now();
+    for (const pipe of this.#pipes.keys()) pipe.check(at);
   }
 
   /** Who is joined to this server's game. */
@@ -67,16 +70,17 @@ export class Pipes {
   stats(): { piped: number; bytesUp: number; bytesDown: number } {
     let [bytesUp, bytesDown] = [this.#bytesUp, this.#bytesDown];
     for (const pipe of this.#pipes.keys()) {
-      bytesUp += pipe.bytesUp();
-      bytesDown += pipe.bytesDown();
+      bytesUp += pipe.bytesUp;
+      bytesDown += pipe.bytesDown;
     }
     return { piped: this.#pipes.size, bytesUp, bytesDown };
   }
 
   /** Resolves when all are closed, by themselves or after `drainMs`. */
   async drain(drainMs: number): Promise<void> {
-    const all = Promise.all([...this.#pipes.keys()].map((pipe) => pipe.closed));
-    if (drainMs > 0 && this.#pipes.size > 0) await Promise.race([all, delay(drainMs, undefined, { ref: false })]);
+    if (this.#pipes.size === 0) return;
+    const all = new Promise<void>((resolve) => this.#drained.push(resolve));
+    if (drainMs > 0) await Promise.race([all, delay(drainMs, undefined, { ref: false })]);
     for (const pipe of this.#pipes.keys()) pipe.destroy();
     await all;
   }
@@ -86,13 +90,14 @@ export class Pipes {
     if (knocking) this.#look(pipe, knocking);
     const left = this.#knocking.delete(pipe) ? { inside: 0, knocking: -1 } : { inside: -1, knocking: 0 };
     this.#pipes.delete(pipe);
-    this.#bytesUp += pipe.bytesUp();
-    this.#bytesDown += pipe.bytesDown();
+    this.#bytesUp += pipe.bytesUp;
+    this.#bytesDown += pipe.bytesDown;
     this.#change(serverId, left);
+    if (this.#pipes.size === 0) for (const resolve of this.#drained.splice(0)) resolve();
   }
 
   #look(pipe: Pipe, { serverId, openedAt }: Kept): void {
-    const bytes = pipe.bytesDown();
+    const bytes = pipe.bytesDown;
     const isIn = bytes >= LET_IN_BYTES || (bytes > 0 && this.#now() - openedAt >= LOGIN_MS);
     if (!isIn) return;
     this.#knocking.delete(pipe);
