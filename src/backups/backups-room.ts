@@ -53,16 +53,18 @@ export interface BackupEvents {
   publish(serverId: string, type: 'backup', data: object): void;
 }
 
-/** Backups, in the order in which a service comes up. */
+/** The backups of a service, in parts that it opens one after the other. */
 export interface BackupRoom {
   archives: Archives;
-  /** For the effects of the servers. */
+  /** Used by the servers' effects. */
   maintain: (host: EffectHost) => Maintain;
-  /** For their deletion: everything but the server's own folder. */
+  /** Used when a server is deleted: removes everything but the server's own folder. */
   erase: (serverId: string) => Promise<void>;
-  /** Before the servers come back to life: what the process before this one was at, and no job takes up, has failed. */
+  /**
+   * To be called before the servers are restored: marks as failed what the previous process left and no job takes up.
+   */
   recover(): Promise<void>;
-  /** Once they are live. */
+  /** To be called once the servers are live. */
   open(servers: Servers, events: BackupEvents): Promise<Backups>;
 }
 
@@ -71,7 +73,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   const disk = options.disk ?? unlimitedDisk;
   const archives = createArchives({ ...options, disk, free: options.free ?? createFreeDisk({ clock }) });
   const saving = createSaving(options);
-  const aside = new Set<string>();
+  const withPrevious = new Set<string>();
   let backups: Backups | undefined;
   let events: BackupEvents | undefined;
   const publish = (serverId: string, data: object) => events?.publish(serverId, 'backup', data);
@@ -80,7 +82,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     disk,
     archives,
     publish,
-    onAside: (serverId) => aside.add(serverId),
+    onPrevious: (serverId) => withPrevious.add(serverId),
   });
 
   return {
@@ -104,14 +106,14 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
       const idsOf = (found: readonly { serverId: string }[]) => new Set(found.map(({ serverId }) => serverId));
       const withPrevious = idsOf(await store.query('SELECT "serverId" FROM "backups" WHERE "id" = $1', [PREVIOUS]));
       await sweepSiblings(dataDir, { all: new Set(await listServerIds(store)), busy: idsOf(busy), withPrevious });
-      // May be much, and nobody waits for it: what is under way in this process is told from it.
+      // There may be much to remove, so nobody waits for it. Work of this process is told apart from it.
       const failed = (server: string, error: unknown) =>
         log.warn({ server, err: error }, 'what an earlier run left in a server’s files could not be removed');
       void sweepRoots(dataDir, failed).catch((error: unknown) => failed('', error));
     },
     async open(servers, serverEvents) {
       events = serverEvents;
-      backups = await createBackups({ ...options, servers, archives, saving, publish, aside });
+      backups = await createBackups({ ...options, servers, archives, saving, publish, withPrevious });
       return backups;
     },
   };

@@ -18,15 +18,15 @@ import * as rows from './rows.ts';
 import { type BackupKind, type BackupRow, PREVIOUS, type Retention, emptyBackup } from './rows.ts';
 import { type BackupParts, createBackupRun } from './run.ts';
 
-/** On this machine; who comes later is told to come again. */
+/** On this machine; further requests are refused. */
 const MAX_QUEUED = 100;
 const RETRY_MS = 5_000;
-/** A game that cannot be told anything is tried less and less often, down to this. */
+/** The longest pause between two tries to reach a game; pauses grow up to it. */
 const MAX_RETRY_MS = 600_000;
 
 export interface BackupsOptions extends BackupParts {
-  /** Servers that have a folder put aside by a restore; the jobs add to it. */
-  aside: Set<string>;
+  /** Servers with a folder that a restore has replaced; the jobs add to it. */
+  withPrevious: Set<string>;
 }
 
 /** The server that something is about. */
@@ -49,7 +49,7 @@ export interface Backups {
   create(server: Owned, asked: Asked): Promise<BackupRow>;
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
   finished(ref: Ref, signal: AbortSignal): Promise<BackupRow>;
-  /** Also one that is being made, and one whose files are gone or cannot be reached. BACKUP_LOCKED. */
+  /** Removes a backup, even one in the making or one whose files are gone or out of reach. BACKUP_LOCKED. */
   remove(server: Owned, id: string, actor: AuditActor): Promise<void>;
   setLocked(server: Owned, id: string, locked: boolean, actor: AuditActor): Promise<BackupRow>;
   /** Fields left out stay as they are. Holds from the next backup on. */
@@ -65,19 +65,19 @@ export interface Backups {
   maintain(serverId: string, job: Omit<Job, 'id'>, cause: Cause, signal: AbortSignal): Promise<void>;
   /** Archives that belong to no backup, as found at the start, or left since by a removal that failed. */
   orphans(): readonly Orphan[];
-  /** Gives up what is being made of a server that is deleted. */
+  /** Calls off the backups in the making of a server that is being deleted. */
   end(serverId: string): Promise<void>;
-  /** Lets go of what is under way: archives in the making are given up, and games told to save again. */
+  /** Calls off all archives in the making, and tells games to save again. */
   close(): Promise<void>;
 }
 
 /**
- * Takes up where the process before this one ended: what waited goes on waiting, games that were told not to save are told to
- * save again. To be called when the servers are live again.
+ * Takes up where the previous process ended: queued backups stay queued, and games that were told not to save are told
+ * to save again. To be called when the servers are live again.
  */
 export async function createBackups(options: BackupsOptions): Promise<Backups> {
-  const { servers, store, saving, clock, log, dataDir, publish, aside } = options;
-  const under = new Map<string, { call: AbortController; ended: Promise<void> }>();
+  const { servers, store, saving, clock, log, dataDir, publish, withPrevious } = options;
+  const inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
   const closing = new AbortController();
   const removal = createBackupRemoval(options);
   const { drop } = removal;
@@ -87,8 +87,8 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     const call = new AbortController();
     const signal = AbortSignal.any([call.signal, closing.signal]);
     const key = keyOf(row);
-    const ended = run(row, signal).finally(() => under.delete(key));
-    under.set(key, { call, ended });
+    const ended = run(row, signal).finally(() => inFlight.delete(key));
+    inFlight.set(key, { call, ended });
   }
 
   /** Tells a game to save again, until it has heard or is no more. */
@@ -97,11 +97,11 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       try {
         const now = await servers.get(id);
         if (now?.state === 'running' && now.context.rcon) await saving.on(id, now.context.rcon);
-        // The stop under way saves, and the next game begins with saving on.
+        // The stop in flight saves, and the next game begins with saving on.
         else if (now?.state !== 'running') await saving.forget(id);
         if (!(await rows.isSavingOff(store, id))) return;
       } catch (error) {
-        // Once: the next tries fail for the same reason.
+        // Logged once: further tries fail for the same reason.
         const level = wait === RETRY_MS ? 'warn' : 'debug';
         log[level]({ server: id, reason: messageOf(error) }, 'a game could not be told to save again; trying again');
       }
@@ -124,20 +124,20 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     throw filesMissing(id);
   }
 
-  /** A boot has succeeded: what was there before the restore is needed no longer. */
+  /** Removes the replaced folder once a boot has succeeded, as nobody needs it any more. */
   async function proven(now: ServerNow): Promise<void> {
     const { id } = now.row;
     const row = await rows.getBackup(store, id, PREVIOUS);
     if (row === undefined) return;
     if (row.createdAt <= (now.context.readyAt ?? 0)) await drop(row);
-    else aside.add(id);
+    else withPrevious.add(id);
   }
 
   function seen(now: ServerNow | null): void {
-    if (now?.state !== 'running' || !aside.delete(now.row.id)) return;
+    if (now?.state !== 'running' || !withPrevious.delete(now.row.id)) return;
     proven(now).catch((error: unknown) => {
-      aside.add(now.row.id);
-      log.warn({ server: now.row.id, err: error }, 'what a restore has put aside could not be removed');
+      withPrevious.add(now.row.id);
+      log.warn({ server: now.row.id, err: error }, 'the folder that a restore replaced could not be removed');
     });
   }
 
@@ -157,7 +157,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   await removal.recover();
   for (const row of await rows.listPrevious(store)) {
     if (await hasRunSince(store, row.serverId, row.createdAt)) await drop(row);
-    else aside.add(row.serverId);
+    else withPrevious.add(row.serverId);
   }
   for (const id of await rows.listSavingOff(store)) void switchOn(id);
   for (const row of await rows.listBackupsIn(store, 'queued')) begin(row);
@@ -185,7 +185,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
         if (row === undefined) throw notFound(ref.id);
         if (row.state === 'ready' || row.state === 'failed') return row;
         signal.throwIfAborted();
-        const ended = under.get(keyOf(ref))?.ended;
+        const ended = inFlight.get(keyOf(ref))?.ended;
         if (ended === undefined) throw notFound(ref.id);
         await abortable(ended, signal);
       }
@@ -195,7 +195,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
       if (row === undefined || row.state === 'dropping') throw notFound(id);
       if (row.locked) throw locked(id);
       if ((await getMaintenance(store, server.id))?.target === id) throw inProgress(server.id, 'its restore');
-      const making = under.get(keyOf(row));
+      const making = inFlight.get(keyOf(row));
       making?.call.abort();
       await making?.ended;
       const entry = { action: 'backup.delete', ...of(server), detail: id, at: clock.now() };
@@ -232,22 +232,22 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async restore(serverId, id, cause, signal) {
       const backup = await ready(serverId, id);
-      // It goes with the first start, and what has been played since is not to go in its place.
+      // The replaced folder goes with the first start: undone later, the restore would take what was played since.
       if (id === PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
       await requireFiles(backup);
       await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
     },
     orphans: removal.orphans,
     async end(serverId) {
-      const ofServer = [...under].filter(([key]) => key.startsWith(`${serverId}/`));
+      const ofServer = [...inFlight].filter(([key]) => key.startsWith(`${serverId}/`));
       for (const [, { call }] of ofServer) call.abort();
       await Promise.all(ofServer.map(([, { ended }]) => ended));
-      aside.delete(serverId);
+      withPrevious.delete(serverId);
     },
     async close() {
       unobserve();
       closing.abort();
-      await Promise.all([...under.values()].map(({ ended }) => ended));
+      await Promise.all([...inFlight.values()].map(({ ended }) => ended));
     },
   };
 }

@@ -8,7 +8,7 @@ import { type Extract, type Header, extract } from 'tar-stream';
 import { ZSTD_WINDOW } from '../files/archives/format.ts';
 import { namesInArchive } from '../files/archives/names.ts';
 import { KIB, MIB } from '../kernel/units.ts';
-import { type Ground, type TreeMaker, openTree } from './tree.ts';
+import { type TargetDirectory, type TreeMaker, openTree } from './tree.ts';
 
 /** A file or folder in an archive, with its bytes. */
 type Entry = AsyncIterable<Buffer> & { header: Header; resume(): void };
@@ -40,7 +40,7 @@ export class ArchiveCorrupt extends Error {
 export async function extractArchive(
   source: string,
   facts: ArchiveFacts,
-  into: Ground,
+  into: TargetDirectory,
   { signal, progress }: { signal: AbortSignal; progress: (treeBytes: number) => void },
 ): Promise<void> {
   const hash = createHash('sha256');

@@ -20,11 +20,11 @@ export function archiveFolder(dataDir: string, serverId: string): string {
 /** Folders beside a data root, on the same file system: no server's id has a dot in it. */
 export interface Siblings {
   root: string;
-  /** What is on its way in. */
+  /** The files being staged. */
   staged: string;
-  /** What was there before a restore, until the next boot has succeeded. */
+  /** The files from before a restore, kept until a boot has succeeded. */
   previous: string;
-  /** What is on its way out. */
+  /** Files being removed. */
   trash: string;
 }
 
@@ -67,13 +67,14 @@ export interface KnownServers {
   all: ReadonlySet<string>;
   /** With a job, which finds what it left. */
   busy: ReadonlySet<string>;
-  /** With a folder put aside that is on the list of backups. */
+  /** With a replaced folder that is on the list of backups. */
   withPrevious: ReadonlySet<string>;
 }
 
 /**
- * Removes what a process that was killed left beside the data roots: staged trees and trash of servers that have no job, and
- * folders put aside that no list has any more. Whose server is unknown is for an operator to decide, but for the former.
+ * Removes what a killed process left beside the data roots: staged trees and trash of servers without a job, and
+ * replaced folders that are on no list any more. Replaced folders of unknown servers stay: an operator decides about
+ * them.
  */
 export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }: KnownServers): Promise<void> {
   for (const name of await namesIn(join(dataDir, 'servers'))) {
@@ -84,10 +85,12 @@ export async function sweepSiblings(dataDir: string, { all, busy, withPrevious }
   }
 }
 
-/** Removes what a process that was killed left unfinished in the data roots themselves. `failed` is told whose cannot be. */
+/**
+ * Removes files that a killed process left unfinished in the data roots. Servers where that fails are told to `failed`.
+ */
 export async function sweepRoots(dataDir: string, failed: (serverId: string, error: unknown) => void): Promise<void> {
   for (const serverId of await namesIn(join(dataDir, 'servers'))) {
-    // Also of those put aside: they may come back.
+    // In replaced folders too: they may come back.
     const root = join(dataDir, 'servers', serverId);
     await sweepJail(root).catch((error: unknown) => failed(serverId, error));
     await sweepDrafts(root, isWrittenByUs).catch((error: unknown) => failed(serverId, error));

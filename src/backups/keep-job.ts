@@ -1,7 +1,7 @@
 import { siblingsOf } from './files.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
 import type { Tools, Work } from './maintenance.ts';
-import { makeOf } from './make.ts';
+import { softwareOf } from './server-software.ts';
 import { keepMods } from './mod-rows.ts';
 import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup } from './rows.ts';
 
@@ -20,7 +20,7 @@ export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Prom
     const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });
     await archives.make(ref, { signal, progress }, async (archive) => {
       const made = {
-        ...(await makeOf(row, siblingsOf(dataDir, serverId).root)),
+        ...(await softwareOf(row, siblingsOf(dataDir, serverId).root)),
         kind,
         state: 'running',
       } as const;

@@ -23,15 +23,15 @@ export interface MaintenanceOptions {
   dataDir: string;
   owner: FileOwner | undefined;
   disk: Disk;
-  /** What keeps changes and restores apart. */
+  /** Keeps changes and restores apart. */
   lock: ChangeLock;
-  /** Tells whoever watches the server how a restore or a backup comes along. */
+  /** Tells the server's watchers the progress of a restore or a backup. */
   publish: (serverId: string, data: object) => void;
-  /** Makes whoever holds the server's folder open let go of it: what they wrote later would be lost. */
+  /** Closes the server's folder for all who hold it open, as later writes of theirs would be lost. */
   release?: (serverId: string) => Promise<void>;
-  /** Tells that a folder has been put aside. */
-  onAside: (serverId: string) => void;
-  /** Called between any two steps, by name: for those who have to see what a crash leaves behind. */
+  /** Tells that the server now has a folder that a restore has replaced. */
+  onPrevious: (serverId: string) => void;
+  /** Called with a step's name between any two steps, so that tests can crash the process there. */
   at?: (step: string) => Promise<void> | void;
   /** The jobs of other rooms, by kind, done with the tools of this one. */
   jobs?: (tools: Tools) => Readonly<Record<string, DoJob>>;
@@ -52,14 +52,15 @@ export type DoJob = (work: Work) => Promise<Failure | null>;
 export interface Tools extends MaintenanceOptions {
   at: (step: string) => Promise<void> | void;
   release: (serverId: string) => Promise<void>;
-  /** Does what touches nothing yet. What goes wrong with it is the job's end, and no reason to try again. */
+  /** Does work that changes nothing of the server's yet. If it fails, the job ends and is not tried again. */
   attempt: (signal: AbortSignal, work: () => Promise<void>) => Promise<Failure | null>;
 }
 
 /**
- * The jobs on the files of a server that rests. Each goes in steps; a step that is done for good is noted in the job's row, and
- * one that was cut short is done again from what lies on the disk. So whenever the process is killed, the next one finishes:
- * the server is exactly as it was or exactly what was asked for, and never lies between the two while it could start.
+ * The jobs on the files of a server at rest. A job goes in steps: a finished step is noted in the job's row, and a step
+ * that was cut short is done again from what is on disk. So whenever the process is killed, the next one finishes the
+ * job. The server is then exactly as it was or exactly what was asked for, and it cannot start while it is between the
+ * two.
  */
 export function createMaintenance(options: MaintenanceOptions): (host: EffectHost) => Maintain {
   const { store, archives, engine, lock, log } = options;
@@ -91,7 +92,7 @@ export function createMaintenance(options: MaintenanceOptions): (host: EffectHos
     if (job?.jobId !== jobId || now === undefined) throw new Error(`job ${jobId} of ${serverId} is not there`);
     // Nothing may run on files that are being replaced, whoever started it.
     await engine.kill(serverId);
-    // The machine has the job, so no change begins any more; those that had begun are part of what the job finds.
+    // The machine has the job, so no change begins any more; the job waits for those that had begun.
     await lock.settled(serverId);
     const work: Work = { job, row: now.row, host, signal };
     const other = others[job.kind];

@@ -18,13 +18,13 @@ export interface BackupRemovalOptions {
   dataDir: string;
 }
 
-/** How backups go. */
+/** Removes backups. */
 export interface BackupRemoval {
   /** Out of the list in one write (with `also`), then off the disk, then out of the database. */
   drop: (row: BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
   /** Removes what the server's rules keep no longer. */
   prune: (serverId: string) => Promise<void>;
-  /** Goes on with what was being removed when the process before this one ended, and looks for what belongs to nobody. */
+  /** Finishes removals that the previous process began, and looks for archives that belong to no backup. */
   recover: () => Promise<void>;
   orphans: () => readonly Orphan[];
 }
@@ -60,17 +60,17 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
   async function finishDrop(row: BackupRow): Promise<void> {
     const { serverId, id } = row;
     try {
-      if (id === PREVIOUS) await archives.withFilesLock(serverId, () => dropAside(serverId));
+      if (id === PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
-      // Who wants it gone is not kept waiting by a storage that is.
+      // The backup leaves the list even if its files cannot be removed: an operator is told of those.
       log.error({ server: serverId, backup: id, err: error }, 'the files of a removed backup are left over');
       leftOver.push({ serverId, backupId: id, sizeBytes: row.sizeBytes });
     }
     await store.write((tx) => rows.deleteBackup(tx, row));
   }
 
-  async function dropAside(serverId: string): Promise<void> {
+  async function dropPrevious(serverId: string): Promise<void> {
     const { previous, trash } = siblingsOf(dataDir, serverId);
     await discard(previous, trash);
     await removeTree(trash);
@@ -87,7 +87,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
   };
 }
 
-/** A backup's name among those of all servers. */
+/** A key that is unique among the backups of all servers. */
 export function keyOf({ serverId, id }: Ref): string {
   return `${serverId}/${id}`;
 }

@@ -15,42 +15,45 @@ import { jobFailure } from './job-failure.ts';
 import { createKeep } from './keep-job.ts';
 import { noteStep } from '../servers/maintenance-rows.ts';
 import type { DoJob, Tools, Work } from './maintenance.ts';
-import { makeOf } from './make.ts';
+import { softwareOf } from './server-software.ts';
 import { keepMods, restoreMods } from './mod-rows.ts';
 import {
   type BackupRow,
   PREVIOUS,
-  type ServerMake,
+  type ServerSoftware,
   deleteBackup,
   emptyBackup,
   getBackup,
   insertBackup,
   patchBackup,
 } from './rows.ts';
-import { markOf } from './tree-mark.ts';
+import { fingerprintOf } from './tree-fingerprint.ts';
 
 /** The jobs that put other files in place of a server's own. */
 export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: DoJob; undo: DoJob } {
-  const { store, archives, clock, dataDir, disk, publish, onAside, at, attempt, release } = tools;
+  const { store, archives, clock, dataDir, disk, publish, onPrevious, at, attempt, release } = tools;
   const keep = createKeep(tools);
 
   /**
-   * Before a restore that no start has come after takes away what an earlier one has put in place: where that was changed
-   * since, by its owner or by a start that failed, a backup of it is made. What the earlier one has put aside stays.
+   * Runs before a restore when no start has succeeded since an earlier restore. The new restore would discard the files
+   * that the earlier one put in place: if they were changed since, by their owner or by a start that failed, this backs
+   * them up. The folder that the earlier restore replaced stays.
    */
   async function keepChanged(work: Work): Promise<Failure | null> {
     const { job, signal } = work;
     const { serverId, step } = job;
     const { root } = siblingsOf(dataDir, serverId);
-    const aside = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
-    if (!aside || (await hasRunSince(store, serverId, aside.createdAt))) return null;
-    if (!(await exists(root)) || (await markOf(root)) === aside.replacedBy) return null;
+    const earlier = step === '' ? await getBackup(store, serverId, PREVIOUS) : undefined;
+    if (!earlier || (await hasRunSince(store, serverId, earlier.createdAt))) return null;
+    if (!(await exists(root)) || (await fingerprintOf(root)) === earlier.replacedBy) return null;
     const failure = await attempt(signal, () => keep(work, 'restore'));
     if (failure === null) await at('kept');
     return failure;
   }
 
-  /** Staged beside the files, verified, then put in their place by renames; what was there is kept. */
+  /**
+   * Stages the archive beside the files, verifies it, and swaps the folders by renames; the replaced folder is kept.
+   */
   async function restore({ job, row, host, signal }: Work): Promise<Failure | null> {
     const { serverId, jobId } = job;
     const { root, staged, previous, trash } = siblingsOf(dataDir, serverId);
@@ -79,10 +82,10 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     }
     if (isNew || job.step === 'staged') {
       await release(serverId);
-      const replacedBy = (await exists(staged)) ? await markOf(staged) : null;
+      const replacedBy = (await exists(staged)) ? await fingerprintOf(staged) : null;
       while (await exists(staged)) {
         signal.throwIfAborted();
-        const failure = await attempt(signal, () => putAside(serverId));
+        const failure = await attempt(signal, () => clearRoot(serverId));
         if (failure !== null && (await exists(root))) {
           await giveUp(serverId);
           return failure;
@@ -91,18 +94,19 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
         await move(staged, root);
         await at('swapped');
       }
-      // Who has come since still has the old folder open.
+      // Clients that connected since still hold the old folder open.
       await release(serverId);
-      const aside = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
-      const before = await makeOf(row, previous);
+      const previousBytes = (await exists(previous)) ? await treeBytesOf(previous, signal) : undefined;
+      const before = await softwareOf(row, previous);
       const kept = await getBackup(store, serverId, PREVIOUS);
-      await patchMake(host, row, backup, async (tx) => {
+      await patchSoftware(host, row, backup, async (tx) => {
         if (kept) await patchBackup(tx, kept, { replacedBy }, ['ready']);
-        else if (aside !== undefined) await insertAside(tx, { ...asideRow(serverId, before, aside), replacedBy });
+        else if (previousBytes !== undefined)
+          await insertPrevious(tx, { ...previousRow(serverId, before, previousBytes), replacedBy });
         if (backup) await restoreMods(tx, backup);
         await noteStep(tx, jobId, 'swapped');
       });
-      if (aside !== undefined) onAside(serverId);
+      if (previousBytes !== undefined) onPrevious(serverId);
       disk.freed(serverId);
       await at('noted');
     }
@@ -112,22 +116,25 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     return null;
   }
 
-  async function putAside(serverId: string): Promise<void> {
+  async function clearRoot(serverId: string): Promise<void> {
     const { root, previous, trash } = siblingsOf(dataDir, serverId);
-    // What was put aside before, and no start has made needless since, is what nobody may lose: of the other, there is a
-    // backup, or one has been made.
+    // A folder that an earlier restore replaced must not be lost before a start has succeeded. The files in place may
+    // go: there is a backup of them.
     if (await exists(previous)) await discard(root, trash);
     else if (await exists(root)) await move(root, previous);
   }
 
-  /** While the server's own files are in their place. */
+  /** To be called only while the server's own files are in their place. */
   async function giveUp(serverId: string): Promise<void> {
     const { staged, trash } = siblingsOf(dataDir, serverId);
     await removeTree(staged);
     await removeTree(trash);
   }
 
-  /** What an earlier restore has put aside goes once a start has succeeded; that may have been left undone. */
+  /**
+   * Removes the folder that an earlier restore replaced, if a start has succeeded since and the removal was left
+   * undone.
+   */
   async function dropNeedless(serverId: string): Promise<void> {
     const kept = await getBackup(store, serverId, PREVIOUS);
     if (!kept || !(await hasRunSince(store, serverId, kept.createdAt))) return;
@@ -136,7 +143,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     await store.write((tx) => deleteBackup(tx, kept));
   }
 
-  /** The folder that a restore has put aside comes back, and what was restored goes. */
+  /** Puts back the folder that a restore replaced, and removes what was restored. */
   async function undo({ job, row, host, signal }: Work): Promise<Failure | null> {
     const { serverId, jobId } = job;
     const { root, previous, trash } = siblingsOf(dataDir, serverId);
@@ -156,7 +163,7 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
         await at('swapped');
       }
       await release(serverId);
-      await patchMake(host, row, backup, async (tx) => {
+      await patchSoftware(host, row, backup, async (tx) => {
         if (backup) await restoreMods(tx, backup);
         await deleteBackup(tx, { serverId, id: PREVIOUS });
         await noteStep(tx, jobId, 'swapped');
@@ -169,12 +176,12 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
     return null;
   }
 
-  function asideRow(serverId: string, make: ServerMake, bytes: number): BackupRow {
+  function previousRow(serverId: string, software: ServerSoftware, bytes: number): BackupRow {
     const now = clock.now();
     const empty = emptyBackup({ serverId, id: PREVIOUS }, now);
     return {
       ...empty,
-      ...make,
+      ...software,
       kind: 'previous',
       state: 'ready',
       finishedAt: now,
@@ -186,23 +193,23 @@ export function createRestoreJobs(tools: Tools): { keepChanged: DoJob; restore: 
   return { keepChanged, restore, undo };
 }
 
-/** What a restore has put aside, with the mods that belong to it. */
-async function insertAside(tx: Tx, row: BackupRow): Promise<void> {
+/** Stores the row of the folder that a restore replaced, with the mods that belong to it. */
+async function insertPrevious(tx: Tx, row: BackupRow): Promise<void> {
   await insertBackup(tx, row);
   await keepMods(tx, row);
 }
 
-/** The server's row tells of what lies in its folder now. */
-function patchMake(
+/** Makes the server's row tell of the files that are in its folder now. */
+function patchSoftware(
   host: EffectHost,
   row: ServerRow,
-  make: ServerMake | undefined,
+  software: ServerSoftware | undefined,
   also: Parameters<EffectHost['patch']>[2],
 ) {
-  if (make === undefined) return host.patch(row.id, {}, also);
-  const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = make;
+  if (software === undefined) return host.patch(row.id, {}, also);
+  const { type, version, modpackPlatform, modpackRef, modpackVersion, levelName } = software;
   const fields = { type, version, modpackPlatform, modpackRef, modpackVersion };
-  // Of the row as it is by now: its owner may have set properties meanwhile.
+  // Computed from the row as it is by then: its owner may have set properties meanwhile.
   const restored = ({ properties }: ServerRow) => ({
     ...fields,
     properties: restoredProperties(properties, levelName),
@@ -210,7 +217,7 @@ function patchMake(
   return host.patch(row.id, restored, also);
 }
 
-/** On disk before anything follows from it. */
+/** Renames, and resolves once that is on disk. */
 async function move(from: string, to: string): Promise<void> {
   await rename(from, to);
   await syncDirectory(dirname(to));

@@ -21,7 +21,7 @@ type Kept = Pick<BackupRow, 'id' | 'kind' | 'state' | 'createdAt' | 'locked'>;
 
 /**
  * Which of a server's backups may go: those that no rule keeps. Never a locked one, never the newest good one, never one
- * that is being made or the folder that a restore has put aside.
+ * that is being made or the folder that a restore has replaced.
  */
 export function expired<Row extends Kept>(all: readonly Row[], retention: Retention, at: number): Row[] {
   const failed = all.filter(({ state, createdAt }) => state === 'failed' && createdAt < at - KEPT_FAILED_MS);

@@ -5,11 +5,11 @@ import type { Sql, Tx } from '../store/writer.ts';
 /** `ready` alone can be restored; `dropping`: its file is being removed, and nobody is shown it any more. */
 export type BackupState = 'queued' | 'running' | 'ready' | 'failed' | 'dropping';
 
-/** Why there is a backup; `previous` is no archive but the folder that a restore has put aside. */
+/** Why there is a backup; `previous` is no archive but the folder that a restore has replaced. */
 export type BackupKind = 'manual' | 'schedule' | 'install' | 'reset' | 'restore' | 'previous';
 
-/** What a server was when a backup of it was made, so that a restore can tell the truth again. */
-export interface ServerMake {
+/** The software and active world of a server when a backup was made; a restore sets them again. */
+export interface ServerSoftware {
   type: string;
   version: string;
   modpackPlatform: string;
@@ -20,7 +20,7 @@ export interface ServerMake {
 }
 
 /** One backup of one server. */
-export interface BackupRow extends ServerMake {
+export interface BackupRow extends ServerSoftware {
   serverId: string;
   id: string;
   kind: BackupKind;
@@ -108,14 +108,14 @@ export const savingOff = new EntitySchema<SavingOffRow>({
 /** What becomes of a backup after it was asked for. */
 export type BackupPatch = Partial<Omit<BackupRow, 'serverId' | 'id' | 'createdAt'>>;
 
-/** The id of the backup that is no archive: the folder that a restore has put aside. */
+/** The id of the backup that is no archive: the folder that a restore has replaced. */
 export const PREVIOUS = 'previous';
 
 /** A backup that has only been asked for. */
 export function emptyBackup({ serverId, id }: Pick<BackupRow, 'serverId' | 'id'>, createdAt: number): BackupRow {
-  const make = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
+  const software = { type: '', version: '', modpackPlatform: '', modpackRef: '', modpackVersion: '', levelName: '' };
   const made = { finishedAt: null, sizeBytes: 0, treeBytes: 0, sha256: '', locked: false, error: '', replacedBy: null };
-  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...make };
+  return { serverId, id, kind: 'manual', state: 'queued', createdAt, ...made, ...software };
 }
 
 export async function insertBackup(tx: Tx, row: BackupRow): Promise<void> {
@@ -139,7 +139,7 @@ export async function listBackupsIn(db: Sql, state: BackupState): Promise<Backup
   return (await db.query<StoredBackup>(sql, [state])).map(backupRow);
 }
 
-/** The folders that restores have put aside, of all servers. */
+/** The folders that restores have replaced, of all servers. */
 export async function listPrevious(db: Sql): Promise<BackupRow[]> {
   const rows = await db.query<StoredBackup>(`SELECT * FROM "backups" WHERE "kind" = 'previous'`);
   return rows.map(backupRow);

@@ -12,7 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { Archives } from './archives.ts';
 import { archivePath, siblingsOf } from './files.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
-import { makeOf } from './make.ts';
+import { softwareOf } from './server-software.ts';
 import { keepMods } from './mod-rows.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
@@ -90,9 +90,9 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
           if (changed === serverId && !isSame(now, then)) moved.abort(MOVED);
         });
         try {
-          const make = await makeOf(now.row, siblingsOf(dataDir, serverId).root);
+          const software = await softwareOf(now.row, siblingsOf(dataDir, serverId).root);
           await store.write(async (tx) => {
-            if (await patchBackup(tx, row, { ...make, state: 'running' }, ['queued', 'running']))
+            if (await patchBackup(tx, row, { ...software, state: 'running' }, ['queued', 'running']))
               await keepMods(tx, row);
           });
           await at('begun');

@@ -4,20 +4,20 @@ import { openDirectory } from '../jail/descriptors.ts';
 import { makeDirectory, makeFile } from '../jail/temps.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 
-/** Where a tree is made anew: an empty folder that nobody else has to do with. */
-export interface Ground {
+/** Where a tree is written: an empty folder that nobody else uses. */
+export interface TargetDirectory {
   path: string;
-  /** Whom all in it belongs to; undefined: to this process's user. */
+  /** The owner of everything in it; undefined: this process's user. */
   owner: FileOwner | undefined;
 }
 
 /**
- * A tree in the making. Names are those on the way from its top, each character a byte. Rejects with what the file system
- * says: EEXIST for what is there already, ENOENT or ENOTDIR where the folder above it is not.
+ * A tree in the making. `names` is the path from its top, each character a byte. Rejects with the file system's error:
+ * EEXIST where something is there already, ENOENT or ENOTDIR where the folder above is missing.
  */
 export interface TreeMaker extends AsyncDisposable {
   folder(names: readonly string[]): Promise<void>;
-  /** Open for writing; whoever asks for it closes it. */
+  /** Open for writing; the caller closes it. */
   file(names: readonly string[], mode: number): Promise<FileHandle>;
   /** Once it resolves, all folders are on disk with the names in them. */
   finish(): Promise<void>;
@@ -29,14 +29,14 @@ interface Level {
 }
 
 /**
- * Makes a tree as a walk meets it, each folder before what is in it: only the folders above the last one are open, and from
- * these everything is reached by one name, however long its path is.
+ * Makes a tree in the order of a walk, each folder before its content. Only the folders above the last entry are open,
+ * so each entry is reached by one name, however long its path is.
  */
-export async function openTree({ path, owner }: Ground): Promise<TreeMaker> {
+export async function openTree({ path, owner }: TargetDirectory): Promise<TreeMaker> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const levels: Level[] = [{ name: '', dir: await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) }];
 
-  /** The folder that something lies in. */
+  /** The folder that holds the entry. */
   async function above(names: readonly string[]): Promise<FileHandle> {
     const folders = names.slice(0, -1);
     const apart = folders.findIndex((name, depth) => levels[depth + 1]?.name !== name);

@@ -13,7 +13,7 @@ import { TRANSFER_LIMITS, createStreamSlots } from '../http/stream-slots.ts';
 import { createLogStreams } from '../insight/log-streams.ts';
 import type { ChangeLock } from '../jail/change-lock.ts';
 import { dataRoot } from '../jail/data-root.ts';
-import { createPublicBoard } from '../joining/public-server.ts';
+import { createPublicStatusReader } from '../joining/public-server.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
@@ -48,7 +48,7 @@ type Derived =
   | keyof ReturnType<typeof createPeopleMemory>
   | 'players'
   | 'forgetBuild'
-  | 'publicBoard'
+  | 'publicStatusReader'
   | 'machines'
   | 'logStreams'
   | 'sandboxVersions'
@@ -82,7 +82,7 @@ export function createServices({ profiles, dataDir, lock, owner, ...given }: Ser
     ...memory,
     players: createPlayers({ servers, files: listFiles, profiles, store, clock, joined, console, rconPassword }),
     forgetBuild: (id) => forgetBuild(dataRoot(dataDir, id), owner),
-    publicBoard: createPublicBoard(given),
+    publicStatusReader: createPublicStatusReader(given),
     machines: createMachines({ store, clock, servers, grants }),
     logStreams: createLogStreams(engine, dataFrame, log),
     sandboxVersions: sandboxVersions(),

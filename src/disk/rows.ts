@@ -31,7 +31,7 @@ export async function listServerDisks(db: Sql): Promise<ServerDiskRow[]> {
   return db.query<ServerDiskRow>('SELECT * FROM "server_disks"');
 }
 
-/** The servers of an account, and what the backups of each take; what a restore has put aside goes with the next start. */
+/** The servers of an account, and what the backups of each take; the folder that a restore replaced goes with the next start. */
 export async function listAccountDisk(
   db: Sql,
   accountId: string,

@@ -130,8 +130,8 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
     try {
       const root = join(dataDir, 'servers', serverId);
       const { signal } = walk.abort;
-      const turn = () => walks.enter({ key: walk.tenant }, signal);
-      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, turn);
+      const acquire = () => walks.enter({ key: walk.tenant }, signal);
+      const { realBytes, logicalBytes, entries, unread } = await measureTree(root, signal, acquire);
       if (unread > 0) log.warn({ server: serverId, unread }, 'some files of a server could not be measured');
       // Behind the walk: what is deleted during it is counted once too often, and then measured again.
       const deleted = (await openFiles?.deletedBytes(serverId, () => again(serverId))) ?? 0;

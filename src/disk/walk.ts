@@ -14,8 +14,8 @@ export interface TreeSize {
   unread: number;
 }
 
-/** Resolves when a walk may work, with what it calls when it has done so for a while. */
-export type WalkTurn = () => Promise<() => void>;
+/** Resolves when the walk may work, with the function that gives its slot back. */
+export type AcquireSlot = () => Promise<() => void>;
 
 /** Looked at together: few enough that the disk stays everybody's. */
 const AT_ONCE = 16;
@@ -43,10 +43,10 @@ interface Level {
  * disk queue of 16 while it has its turn, and the names of one folder's folders for each level. Rejects with what the file
  * system says of the folder itself, or when `signal` fires.
  */
-export async function measureTree(root: string, signal: AbortSignal, turn: WalkTurn = always): Promise<TreeSize> {
+export async function measureTree(root: string, signal: AbortSignal, acquire: AcquireSlot = always): Promise<TreeSize> {
   const top = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(absent);
   if (top === undefined) return { realBytes: 0, logicalBytes: 0, entries: 0, unread: 0 };
-  await using walk = new Walk(top, signal, turn);
+  await using walk = new Walk(top, signal, acquire);
   return await walk.measure();
 }
 
@@ -56,15 +56,15 @@ class Walk {
   readonly #levels: Level[];
   readonly #top: FileHandle;
   readonly #signal: AbortSignal;
-  readonly #turn: WalkTurn;
+  readonly #acquire: AcquireSlot;
   #device = 0;
-  #endTurn = (): void => {};
+  #release = (): void => {};
   #sliceBegan = 0;
 
-  constructor(top: FileHandle, signal: AbortSignal, turn: WalkTurn) {
+  constructor(top: FileHandle, signal: AbortSignal, acquire: AcquireSlot) {
     this.#top = top;
     this.#signal = signal;
-    this.#turn = turn;
+    this.#acquire = acquire;
     this.#levels = [{ name: Buffer.alloc(0), dir: top, rest: [] }];
   }
 
@@ -142,12 +142,12 @@ class Walk {
     const workedMs = performance.now() - this.#sliceBegan;
     if (workedMs < SLICE_MS) return this.#signal.throwIfAborted();
     await sleep(workedMs, undefined, { signal: this.#signal });
-    this.#endTurn();
+    this.#release();
     await this.#begin();
   }
 
   async #begin(): Promise<void> {
-    this.#endTurn = await this.#turn();
+    this.#release = await this.#acquire();
     this.#sliceBegan = performance.now();
   }
 
@@ -162,13 +162,13 @@ class Walk {
   };
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#endTurn();
+    this.#release();
     for (const { dir } of this.#levels) if (dir !== this.#top) await dir?.close();
     await this.#top.close();
   }
 }
 
-const always: WalkTurn = async () => () => {};
+const always: AcquireSlot = async () => () => {};
 
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error;

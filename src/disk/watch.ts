@@ -88,7 +88,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
 
   async function look(serverId: string): Promise<void> {
     const began = performance.now();
-    const mark = taken;
+    const takenBefore = taken;
     looking.add(serverId);
     try {
       await usage.measure(serverId);
@@ -96,7 +96,7 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
       // Gone, or unreadable now: the next beat looks again.
     } finally {
       looking.delete(serverId);
-      looks.set(serverId, { at: clock.now(), taken: mark, tookMs: performance.now() - began });
+      looks.set(serverId, { at: clock.now(), taken: takenBefore, tookMs: performance.now() - began });
     }
   }
 

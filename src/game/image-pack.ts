@@ -4,7 +4,7 @@ import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { CORES, CUSTOM, SANDBOX } from './container.ts';
 import { MINECRAFT_VERSION } from './minecraft-version.ts';
-import type { PackMake, PackRef } from './settings.ts';
+import type { PackSoftware, PackRef } from './settings.ts';
 
 /** FTB's list of a pack's files is the longest that is read. */
 const MAX_BYTES = 16 * MIB;
@@ -33,7 +33,7 @@ export async function packOfImage(
   root: string,
   platform: string,
   { modpackRef }: Pick<PackRef, 'modpackRef'>,
-): Promise<Partial<PackMake>> {
+): Promise<Partial<PackSoftware>> {
   await using jail = await openJail(root, { secrets: 'open' });
   const said = platform === 'ftb' ? await ftb(jail, modpackRef) : await byHelper(jail, platform, modpackRef);
   const { version = '', modpackVersion = '' } = said;
@@ -46,7 +46,7 @@ export async function packOfImage(
 }
 
 /** The results file is for a shell and names the pack's version as people call it; its id is in the manifest. */
-async function byHelper(jail: Jail, platform: string, ref: string): Promise<Partial<PackMake>> {
+async function byHelper(jail: Jail, platform: string, ref: string): Promise<Partial<PackSoftware>> {
   const results = variables(await textIn(jail, `.install-${platform}.env`));
   const made = { version: results.get('VERSION'), type: results.get('TYPE') };
   if (platform !== 'curseforge') return made;
@@ -57,7 +57,7 @@ async function byHelper(jail: Jail, platform: string, ref: string): Promise<Part
   return { version: made.version ?? minecraftVersion, type: made.type ?? loader, modpackVersion: String(fileId) };
 }
 
-async function ftb(jail: Jail, ref: string): Promise<Partial<PackMake>> {
+async function ftb(jail: Jail, ref: string): Promise<Partial<PackSoftware>> {
   const [id, modpackVersion = ''] = (await textIn(jail, '.ftb-installed')).trim().split('=');
   if (id !== ref) return {};
   const { targets = [] } = (await jsonIn(jail, 'version.json', Ftb)) ?? {};

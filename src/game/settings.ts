@@ -20,5 +20,5 @@ export interface OwnerSettings {
 /** Which pack, in the words of a server's row. */
 export type PackRef = Pick<OwnerSettings, 'modpackRef' | 'modpackVersion' | 'version'>;
 
-/** What an installed pack makes of a server's row. */
-export type PackMake = Pick<OwnerSettings, 'type' | 'version' | 'modpackVersion'>;
+/** The server software that an installed pack brings, for the server's row. */
+export type PackSoftware = Pick<OwnerSettings, 'type' | 'version' | 'modpackVersion'>;

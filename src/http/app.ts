@@ -49,12 +49,12 @@ export function createApi({ log, services, rate = KEY_RATE, ...options }: ApiOpt
   const takeToken = createRateLimit(rate, services.clock);
   const authorizing = (take: (credentialId: string) => void) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
-  const gate = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
+  const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
   router.get(
     '/openapi.json',
     keptBytes('json', () => JSON.stringify(openapi())),
   );
-  mount(router, operations, gate, services);
+  mount(router, operations, authorizer, services);
   mountSession(router, sessionOperations, takeToken, services);
   mountPublic(router, publicOperations, services);
   app

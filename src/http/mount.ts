@@ -12,8 +12,8 @@ import { WrittenReply } from './reply.ts';
 import { type Watched, sendEvents } from './sse.ts';
 import type { StreamSlots } from './stream-slots.ts';
 
-/** Who may call: asked once a call, and, without counting as one, again as long as a stream is open. */
-export interface Gate {
+/** Decides who may call: once for each call and, without counting as a call, again while a stream is open. */
+export interface Authorizer {
   authorize: Authorize;
   authorizeAgain: Authorize;
 }
@@ -24,22 +24,27 @@ export interface Streams extends Watched {
 }
 
 /** Gives every operation its route. The router must be strict and sensitive. */
-export function mount(router: Router, operations: readonly Operation[], gate: Gate, streams: Streams): void {
+export function mount(
+  router: Router,
+  operations: readonly Operation[],
+  authorizer: Authorizer,
+  streams: Streams,
+): void {
   for (const operation of operations) {
-    router[operation.method](routePath(operation.path), entering(operation, serve(operation, gate, streams)));
+    router[operation.method](routePath(operation.path), entering(operation, serve(operation, authorizer, streams)));
   }
 }
 
-function serve(operation: Operation, gate: Gate, streams: Streams): Middleware {
+function serve(operation: Operation, authorizer: Authorizer, streams: Streams): Middleware {
   switch (operation.answers) {
     case 'message':
-      return answer(operation, gate);
+      return answer(operation, authorizer);
     case 'events':
-      return stream(operation, gate, streams);
+      return stream(operation, authorizer, streams);
     case 'bytes':
-      return download(operation, gate);
+      return download(operation, authorizer);
     case 'text':
-      return writing(operation, gate);
+      return writing(operation, authorizer);
     default:
       return operation satisfies never;
   }
@@ -102,9 +107,9 @@ async function readMessage(ctx: Context, takes: Exclude<Taking, 'bytes'> | undef
 }
 
 // The order of checks is the reference's: address, credential, scope, rate, then what was sent, then what it is about.
-function answer(operation: AnsweringWith<'message'>, gate: Gate): Middleware {
+function answer(operation: AnsweringWith<'message'>, authorizer: Authorizer): Middleware {
   return async function serveMessage(ctx) {
-    const principal = await admit(ctx, operation, gate);
+    const principal = await admit(ctx, operation, authorizer);
     const reply = await operation.run(callOf(ctx, operation, principal));
     if (reply instanceof WrittenReply) sendWritten(ctx, reply);
     else ctx.body = reply;
@@ -120,37 +125,37 @@ function sendWritten(ctx: Context, { json, sent }: WrittenReply): void {
   ctx.body = json;
 }
 
-function stream(operation: AnsweringWith<'events'>, gate: Gate, streams: Streams): Middleware {
+function stream(operation: AnsweringWith<'events'>, authorizer: Authorizer, streams: Streams): Middleware {
   return async function serveStream(ctx) {
-    const principal = await admit(ctx, operation, gate);
+    const principal = await admit(ctx, operation, authorizer);
     const release = streams.streamSlots.take(principal, operation.id);
     onceEnded(ctx.res, release);
     const { check, ...source } = await operation.run(callOf(ctx, operation, principal));
     const watcher = {
       principal,
-      check: async () => check(await gate.authorizeAgain(ctx.headers, operation)),
+      check: async () => check(await authorizer.authorizeAgain(ctx.headers, operation)),
     };
     sendEvents(ctx, source, watcher, streams);
   };
 }
 
-function download(operation: AnsweringWith<'bytes'>, gate: Gate): Middleware {
+function download(operation: AnsweringWith<'bytes'>, authorizer: Authorizer): Middleware {
   return async function serveDownload(ctx) {
-    const principal = await admit(ctx, operation, gate);
+    const principal = await admit(ctx, operation, authorizer);
     sendDownload(ctx, await operation.run(callOf(ctx, operation, principal)));
   };
 }
 
-function writing(operation: AnsweringWith<'text'>, gate: Gate): Middleware {
+function writing(operation: AnsweringWith<'text'>, authorizer: Authorizer): Middleware {
   return async function serveText(ctx) {
-    const principal = await admit(ctx, operation, gate);
+    const principal = await admit(ctx, operation, authorizer);
     const { type, text } = await operation.run(callOf(ctx, operation, principal));
     ctx.body = text;
     ctx.set('Content-Type', type);
   };
 }
 
-async function admit(ctx: Context, operation: Operation, { authorize }: Gate): Promise<Principal> {
+async function admit(ctx: Context, operation: Operation, { authorize }: Authorizer): Promise<Principal> {
   const principal = await authorize(ctx.headers, operation);
   ctx.state.credential = credentialId(principal);
   return principal;

@@ -6,7 +6,7 @@ import type { Presence } from '../servers/presence.ts';
 import { listRoutes } from '../servers/rows.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { createDoor } from './bans.ts';
+import { createJoinPolicy } from './join-policy.ts';
 import { type OpenedProxies, type ProxySettings, openProxies } from './link/open-proxies.ts';
 import { type PublicStatuses, openPublicStatuses } from './public-statuses.ts';
 import { createRouting } from './routing.ts';
@@ -38,12 +38,12 @@ export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
-  const door = createDoor({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
-  servers.checkWakes(door.wakeCap, ['JOIN']);
-  const routing = createRouting({ servers, clock, log, door, publicHost, sleepers: await listRoutes(store) });
+  const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
+  servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
+  const routing = createRouting({ servers, clock, log, joinPolicy, publicHost, sleepers: await listRoutes(store) });
   onClose(() => routing.close());
   const ofProxy = log.child({ room: 'proxy' });
-  const proxies = await openProxies({ settings, routing, servers, door, presence, clock, log: ofProxy });
+  const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });
   onClose(() => proxies.close());
   return { publicStatuses, wakePolicies, proxies };
 }

@@ -8,7 +8,7 @@ import { NOBODY, layout } from '../web/layout.ts';
 import { plainName } from '../web/text.ts';
 import { badge } from './badge.ts';
 import { motdHtml } from './motd.ts';
-import type { PublicBoard, PublicServer } from './public-server.ts';
+import type { PublicStatusReader, PublicServer } from './public-server.ts';
 import { PUBLIC_CACHE } from './public-status-api.ts';
 import { stateWords } from './state-words.ts';
 
@@ -17,7 +17,7 @@ const REFRESH_SECONDS = 30;
 const REFRESH_SOON_SECONDS = 5;
 
 export interface StatusPages {
-  publicBoard: PublicBoard;
+  publicStatusReader: PublicStatusReader;
   /** Where a request comes from. */
   clientAddress: (request: IncomingMessage) => string;
   config: {
@@ -30,8 +30,8 @@ export interface StatusPages {
  * What strangers see of a server whose owner shows it: a page, its icon, and a badge for other sites. The badge may be embedded
  * anywhere; the page, as all pages here, may not be framed.
  */
-export function mountStatus(router: Router, { publicBoard, clientAddress, config }: StatusPages): void {
-  const look = (ctx: Context) => publicBoard.look(String(ctx.params['slug']), clientAddress(ctx.req));
+export function mountStatus(router: Router, { publicStatusReader, clientAddress, config }: StatusPages): void {
+  const look = (ctx: Context) => publicStatusReader.look(String(ctx.params['slug']), clientAddress(ctx.req));
 
   router.get('/status/:slug', async (ctx) => {
     const server = await look(ctx);

@@ -21,7 +21,7 @@ export interface PublicServer {
   playersMax: number;
   /** As its owner wrote it: plain, `§` codes or MiniMessage. */
   motd: string;
-  /** While its owner works on it, what they say about that; ''. */
+  /** The owner's text while they work on it; otherwise ''. */
   maintenance: string;
   /** '' unless the owner shows it. */
   address: string;
@@ -29,8 +29,8 @@ export interface PublicServer {
   icon: Buffer | undefined;
 }
 
-/** What strangers ask of servers whose owners allow it. It wakes nothing, and asks no game. */
-export interface PublicBoard {
+/** Reads the public status of servers whose owners allow it, for strangers. It wakes nothing, and asks no game. */
+export interface PublicStatusReader {
   /** Throws RATE_LIMITED for an address that asks too much, then NOT_FOUND STATUS_NOT_FOUND, whatever the reason. */
   look(slug: string, address: string): Promise<PublicServer>;
 }
@@ -44,7 +44,7 @@ const DEFAULT_MAX_PLAYERS = 20;
 const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
-export interface BoardDeps {
+export interface PublicStatusDeps {
   publicStatuses: PublicStatuses;
   wakePolicies: WakePolicies;
   servers: Servers;
@@ -53,11 +53,11 @@ export interface BoardDeps {
   clock: Clock;
 }
 
-export function createPublicBoard(deps: BoardDeps): PublicBoard {
+export function createPublicStatusReader(deps: PublicStatusDeps): PublicStatusReader {
   const { publicStatuses, servers, clock } = deps;
   const limit = createRateLimit(RATE, clock, 'address');
   /** By slug; only of statuses that are shown. */
-  const kept = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
+  const answers = createCache<PublicServer | undefined>({ most: MOST_KEPT, ttlMs: (server) => (server ? KEPT_MS : 0) });
 
   async function read(slug: string, id: string): Promise<PublicServer | undefined> {
     const now = await servers.get(id);
@@ -69,12 +69,12 @@ export function createPublicBoard(deps: BoardDeps): PublicBoard {
       limit(addressKey(address));
       const id = publicStatuses.find(slug);
       if (id === undefined) {
-        kept.drop(slug);
+        answers.drop(slug);
         throw notFound();
       }
-      const server = await kept.get(slug, clock.now(), () => read(slug, id));
+      const server = await answers.get(slug, clock.now(), () => read(slug, id));
       if (!server) throw notFound();
-      // Switched only now: the address is what its owner may have thought better of.
+      // Read anew, not from the cache: an owner who hides the address hides it at once.
       return publicStatuses.of(id).showAddress ? server : { ...server, address: '' };
     },
   };
@@ -84,7 +84,7 @@ function notFound(): StatusError {
   return new StatusError('NOT_FOUND', 'STATUS_NOT_FOUND', 'There is no public status here.');
 }
 
-function publicServer(slug: string, { row, state, context }: ServerNow, deps: BoardDeps): PublicServer {
+function publicServer(slug: string, { row, state, context }: ServerNow, deps: PublicStatusDeps): PublicServer {
   return {
     slug,
     name: row.name,
@@ -99,7 +99,7 @@ function publicServer(slug: string, { row, state, context }: ServerNow, deps: Bo
   };
 }
 
-/** The game wrote it, so that it may be anything. */
+/** Checked, as the game wrote it and it may be anything. */
 function iconOf(lastStatus: string): Buffer | undefined {
   const [, base64 = ''] = ICON.exec(faviconOf(lastStatus)) ?? [];
   const icon = Buffer.from(base64, 'base64');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { motdCodes, motdText, parseMotd } from '../game/motd/motd.ts';
 import { reply } from '../http/fields.ts';
 import { type PublicOperation, publicOperation } from '../http/public-operation.ts';
-import type { PublicBoard } from './public-server.ts';
+import type { PublicStatusReader } from './public-server.ts';
 
 /** How long browsers and caches on the way may keep a status. */
 export const PUBLIC_CACHE = 'public, max-age=10';
@@ -22,7 +22,9 @@ const PublicStatusReply = z
   .meta({ id: 'PublicStatus' });
 
 /** A server's status for everybody: websites may ask from a browser, too. */
-export const publicStatusOperations = (needs: { publicBoard: PublicBoard }): readonly PublicOperation[] => [
+export const publicStatusOperations = (needs: {
+  publicStatusReader: PublicStatusReader;
+}): readonly PublicOperation[] => [
   publicOperation({
     id: 'GetPublicStatus',
     method: 'get',
@@ -35,7 +37,7 @@ export const publicStatusOperations = (needs: { publicBoard: PublicBoard }): rea
     reply: PublicStatusReply,
     answerHeaders: { 'Access-Control-Allow-Origin': '*' },
     async run({ params, caller, response }) {
-      const server = await needs.publicBoard.look(params.publicSlug, caller.address);
+      const server = await needs.publicStatusReader.look(params.publicSlug, caller.address);
       response.set({ 'Cache-Control': PUBLIC_CACHE, 'Cross-Origin-Resource-Policy': 'cross-origin' });
       const { name, state, version, playersOnline, playersMax, address } = server;
       const motd = parseMotd(server.motd);

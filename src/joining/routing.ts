@@ -9,7 +9,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
-import type { Door } from './bans.ts';
+import type { JoinPolicy } from './join-policy.ts';
 import type { RouteFeed } from './link/teller.ts';
 import type { WakePolicy } from './wake-policies.ts';
 
@@ -19,7 +19,7 @@ export interface RoutingOptions {
   log: Log;
   /** A server's name is `<hostname>.<publicHost>`. */
   publicHost: string;
-  door: Pick<Door, 'admit' | 'mayWake' | 'policyOf'>;
+  joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
 }
@@ -37,7 +37,7 @@ export function createRouting({
   clock,
   log,
   publicHost,
-  door,
+  joinPolicy,
   sleepers,
 }: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
   const routes = new Map<string, Route>();
@@ -49,7 +49,7 @@ export function createRouting({
   for (const sleeper of sleepers) {
     names.set(sleeper.id, nameOf(sleeper.hostname));
     ages.set(sleeper.id, sleeper.createdAt);
-    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, door.policyOf(sleeper.id)));
+    routes.set(nameOf(sleeper.hostname), sleepingRoute(sleeper, joinPolicy.policyOf(sleeper.id)));
   }
   function set(name: string, route: Route | undefined): void {
     const before = routes.get(name);
@@ -72,7 +72,7 @@ export function createRouting({
     if (isGone || name === undefined) return;
     names.set(id, name);
     ages.set(id, now.row.createdAt);
-    set(name, routeOf(now, door.policyOf(id), clock.now()));
+    set(name, routeOf(now, joinPolicy.policyOf(id), clock.now()));
   });
 
   /** The oldest server's, for players on this very machine who typed no server's name. */
@@ -96,12 +96,12 @@ export function createRouting({
       },
     },
 
-    admit: (serverId, player) => door.admit(serverId, player),
+    admit: (serverId, player) => joinPolicy.admit(serverId, player),
 
     async wake(serverId: string, player: Player, signal: AbortSignal): Promise<Address> {
       const cause: Cause = { kind: 'player', id: player.name, note: 'joined' };
       const known = await servers.get(serverId);
-      if (known && !isTagged(known.state, 'awake')) await door.mayWake(known.row, player);
+      if (known && !isTagged(known.state, 'awake')) await joinPolicy.mayWake(known.row, player);
       try {
         await servers.send(serverId, { type: 'JOIN', at: clock.now(), cause });
       } catch (error) {

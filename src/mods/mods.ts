@@ -11,7 +11,7 @@ import type { ServerRow } from '../servers/rows.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { placeMods } from './files.ts';
 import { foldersOf } from './folders.ts';
-import { findPack, makeOfPack } from './packs.ts';
+import { findPack, softwareOfPack } from './packs.ts';
 import type { ModProject, ModQuery, ModRegistry, ModVersion } from './registries/registry.ts';
 import { type Wish, keyOf, resolveMods } from './resolution.ts';
 import { type ServerModRow, listMods, replaceMods } from './rows.ts';
@@ -79,7 +79,7 @@ export interface Mods {
 export function createMods(options: ModsOptions): Mods {
   const { store, registries, disk, dataDir, owner, lock, withFilesLock = createKeyedMutex() } = options;
   const withLock = createKeyedMutex();
-  const under = new Map<string, Set<AbortController>>();
+  const inFlight = new Map<string, Set<AbortController>>();
 
   function registry(source: string): ModRegistry {
     const found = registries.find((each) => each.source === source);
@@ -92,7 +92,7 @@ export function createMods(options: ModsOptions): Mods {
   async function changing<T>(id: string, caller: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const end = new AbortController();
     const signal = AbortSignal.any([caller, end.signal]);
-    under.set(id, (under.get(id) ?? new Set()).add(end));
+    inFlight.set(id, (inFlight.get(id) ?? new Set()).add(end));
     try {
       return await withLock(id, async () => {
         signal.throwIfAborted();
@@ -104,8 +104,8 @@ export function createMods(options: ModsOptions): Mods {
         cause: error,
       });
     } finally {
-      under.get(id)?.delete(end);
-      if (under.get(id)?.size === 0) under.delete(id);
+      inFlight.get(id)?.delete(end);
+      if (inFlight.get(id)?.size === 0) inFlight.delete(id);
     }
   }
 
@@ -140,7 +140,7 @@ export function createMods(options: ModsOptions): Mods {
       const from = registries.find(({ source }) => source === platform);
       if (from === undefined) return { modpackPlatform: platform, ...pack };
       const { project, version } = await findPack(from, pack, signal);
-      return { modpackPlatform: platform, ...makeOfPack(project, version) };
+      return { modpackPlatform: platform, ...softwareOfPack(project, version) };
     },
     list: (serverId) => listMods(store, serverId),
     add: (server, wish, { signal: caller, record }) =>
@@ -194,7 +194,7 @@ export function createMods(options: ModsOptions): Mods {
         await placeMods({ serverId, jail, rows, disk, registry, signal });
       }),
     async end(serverId) {
-      for (const each of under.get(serverId) ?? []) each.abort();
+      for (const each of inFlight.get(serverId) ?? []) each.abort();
       await withLock(serverId, async () => {});
     },
   };

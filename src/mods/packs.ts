@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type UnpackOptions, unpack } from '../files/archives/read.ts';
 import { SLUG } from '../game/modpack-env.ts';
-import type { PackMake, PackRef } from '../game/settings.ts';
+import type { PackSoftware, PackRef } from '../game/settings.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import { eachOf } from '../jail/descriptors.ts';
 import { removeIfThere } from '../jail/if-there.ts';
@@ -61,8 +61,8 @@ export function createPackInstaller({ registries, disk, dataDir, owner, ...optio
         const removedBytes = await put(jail, content, sums);
         await writeLoader(jail, index);
         progress(100);
-        const make = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
-        return { result: make, addedBytes: bytes - removedBytes };
+        const software = { type: index.type, version: index.minecraftVersion, modpackVersion: version.versionId };
+        return { result: software, addedBytes: bytes - removedBytes };
       });
     } finally {
       await removeIfThere(jail, ARCHIVE);
@@ -154,10 +154,10 @@ export async function findPack(
 }
 
 /** What a version of a pack makes of a server's row, as far as its registry tells. */
-export function makeOfPack(
+export function softwareOfPack(
   project: ModProject,
   { versionId, loaders, minecraftVersions }: ModVersion,
-): PackMake & PackRef {
+): PackSoftware & PackRef {
   const type = ['neoforge', 'forge', 'quilt', 'fabric'].find((loader) => loaders.includes(loader)) ?? 'vanilla';
   return {
     type,

@@ -14,7 +14,7 @@ import type { Store, Tx } from '../store/store.ts';
 export interface Orphan {
   /** `game`: a container or process; `database`; else the name of a folder of folders: `data`, `backups`. */
   kind: string;
-  /** The id of the server it once belonged to, with an ending where that was put aside; a database's own name. */
+  /** The id of the server it once belonged to, with a suffix for a staged or replaced folder; a database's own name. */
   id: string;
   /** A game that runs. */
   up: boolean;
@@ -95,19 +95,19 @@ export async function openOrphans({ store, engine, log, dataDir, databases }: Or
 
   /** Within the write nobody can create a server of this id. */
   async function removeFolder(dir: string, id: string, also: (tx: Tx) => Promise<void>): Promise<void> {
-    const aside = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
+    const removing = join(dir, `${REMOVING}${id}-${randomBase62(8)}`);
     await store.write(async (tx) => {
       const rows = await tx.query('SELECT "id" FROM "servers" WHERE "id" = $1', [serverOf(id)]);
       if (rows.length > 0) throw notFound();
       await also(tx);
-      await rename(join(dir, id), aside);
+      await rename(join(dir, id), removing);
     });
-    clear(aside);
+    clear(removing);
   }
 
-  function clear(aside: string): void {
-    removeTree(aside).catch((error: unknown) => {
-      log.warn({ folder: aside, err: error }, 'an orphan could not be removed yet; the next start tries again');
+  function clear(removing: string): void {
+    removeTree(removing).catch((error: unknown) => {
+      log.warn({ folder: removing, err: error }, 'an orphan could not be removed yet; the next start tries again');
     });
   }
 
@@ -144,7 +144,9 @@ async function entriesOf(dir: string) {
   return (await readdir(dir, { withFileTypes: true })).filter((entry) => entry.isDirectory());
 }
 
-/** The server a folder belongs to: what is put aside for one bears its id before a dot, which no id has. */
+/**
+ * The server a folder belongs to: folders kept beside a server's own are named after its id and a dot, which no id has.
+ */
 function serverOf(folder: string): string {
   return folder.split('.', 1)[0]!;
 }

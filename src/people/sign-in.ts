@@ -137,7 +137,7 @@ function requestPage(visit: Visit, { email, next, problem }: Draft): Page {
       ${textField({ ...EMAIL, value: email, problem, hint: 'We send a link there. It works for seven days.' })}
       <button type="submit">Send the link</button>
     </form>
-    ${knownAside(next)}
+    ${signInHint(next)}
   </section>`;
   return withProblem({ title: 'Make an account', main }, problem);
 }
@@ -147,7 +147,7 @@ function requestedPage({ next }: Draft): Page {
   const main = html`<section class="card narrow">
     <h1>Look into your mail</h1>
     <p>We have written to this address what comes next. You can close this page.</p>
-    ${knownAside(next)}
+    ${signInHint(next)}
   </section>`;
   return { title: 'Look into your mail', main };
 }
@@ -159,7 +159,7 @@ function closedPage({ next, problem }: Draft): Page {
       Accounts are given out by whoever runs this installation. Ask them for a link: it works for seven days, for your
       e-mail address alone.
     </p>
-    ${knownAside(next)}
+    ${signInHint(next)}
   </section>`;
   return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
 }
@@ -176,12 +176,12 @@ function newAccountPage(visit: Visit, { email, next, invitation, problem }: Draf
       ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
       <button type="submit">Make an account</button>
     </form>
-    ${knownAside(next)}
+    ${signInHint(next)}
   </section>`;
   return withProblem({ title: 'Make an account', main }, problem);
 }
 
-function knownAside(next: string): Html {
+function signInHint(next: string): Html {
   return html`<p class="aside">Have an account? <a href="${signInPath(next)}">Sign in</a></p>`;
 }
 

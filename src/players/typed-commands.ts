@@ -23,9 +23,10 @@ const BAN_IP = /^(\s*(?:\w+:)?ban-?ip\s+)(\S+)(.*)$/is;
 const BANNED = 'You have been IP banned.';
 
 /**
- * Runs what somebody has typed. The game sees all players come from the proxy's address: a ban of the address of a player
- * would be one of everybody's. It becomes one of the address that the proxy knows, which is kept at the door, and who plays
- * from there is thrown out. As `runOnGame`; NOT_FOUND PLAYER_NOT_ONLINE; FAILED_PRECONDITION PROXY_ADDRESS.
+ * Runs a command that somebody typed. To the game all players come from the proxy's address, so that a ban of a
+ * player's address would shut everybody out. Such a ban becomes one of the address that the proxy knows: the join
+ * policy enforces it, and players from there are thrown out. As `runOnGame`; NOT_FOUND PLAYER_NOT_ONLINE;
+ * FAILED_PRECONDITION PROXY_ADDRESS.
  */
 export async function runTyped(access: TypedCommandAccess, server: ServerNow, command: string): Promise<string> {
   const [, words, target, reason] = BAN_IP.exec(command) ?? [];

@@ -100,8 +100,8 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
   return (host) => {
     const maintain = options.maintain?.(host) ?? unknownJob;
 
-    function specOf(row: ServerRow, make: typeof gameSpec, build?: string): GameSpec {
-      const spec = make(row, {
+    function specOf(row: ServerRow, toSpec: typeof gameSpec, build?: string): GameSpec {
+      const spec = toSpec(row, {
         dataDir: dataRoot(dataDir, row.id),
         gameImage: options.gameImage,
         sandboxImage: options.sandboxImage,
@@ -136,9 +136,9 @@ export function createEffects(options: EffectsOptions): (host: EffectHost) => Ef
       if (row.modpackPlatform === '') return await engine.install(specOf(row, installSpec), signal);
       if (options.installPack === undefined) return await installByImage(row, signal);
       const progress = (percent: number) => host.tell(row.id, { type: 'PROGRESS', phase: 'starting', percent });
-      const make = await options.installPack(row, { signal, progress });
+      const software = await options.installPack(row, { signal, progress });
       signal.throwIfAborted();
-      await host.patch(row.id, make);
+      await host.patch(row.id, software);
     }
 
     /** The pack's version is settled first where it can be: the image would choose one, and so its Minecraft, at every start. */

@@ -3,7 +3,7 @@ import { html } from './html.ts';
 import type { Serve } from './serve.ts';
 import type { Page, Visit } from './visit.ts';
 
-/** The front door. */
+/** The home page. */
 export function mountHome(serve: Serve): void {
   serve.open('/', homePage);
 }

@@ -11,7 +11,7 @@ import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { systemClock } from '../../src/kernel/system-clock.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { tinyDisk } from '../support/tiny-disk.ts';
 import { plant, treeOf } from '../support/tree.ts';
 
@@ -406,18 +406,18 @@ test('R-05 two backups at once, a backup and a restore, a backup and a world’s
 
 test('R-05 a start does not wait for a backup, which is begun again', async (t) => {
   let arrived = false;
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
     if (step !== 'saved') return;
     arrived = true;
-    await gate.promise;
+    await latch.promise;
   };
   const it = await sleeping(t, { world: { room: { at } } });
   const { id } = await it.ok('POST', '/v1/servers/lobby/backups');
   await it.until(() => arrived);
   await it.command('lobby', 'START');
   await it.reach('lobby', 'running');
-  gate.resolve();
+  latch.resolve();
   for (let n = 0; n < 10; n++) await it.clock.advance(1_000);
   t.is((await ended(it, 'lobby', id as string)).state, 'ready');
   t.true(it.games.commands.includes('lobby: save-all flush'), 'made of the running game');
@@ -425,11 +425,11 @@ test('R-05 a start does not wait for a backup, which is begun again', async (t) 
 
 test('R-05 a player who joins during a restore waits for it; a second restore is refused', async (t) => {
   let arrived = false;
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
     if (step !== 'extracted') return;
     arrived = true;
-    await gate.promise;
+    await latch.promise;
   };
   const it = await sleeping(t, { world: { room: { at } } });
   const backup = await backUp(it, 'lobby');
@@ -450,13 +450,13 @@ test('R-05 a player who joins during a restore waits for it; a second restore is
     log: it.services.log,
     publicHost: 'play.example',
     sleepers: [],
-    door: OPEN_DOOR,
+    joinPolicy: OPEN_POLICY,
   });
   t.teardown(() => routing.close());
   const steve = { uuid: null, name: 'Steve', ip: '127.0.0.1', protocol: 765 };
   const joined = routing.wake('lobby', steve, new AbortController().signal);
   t.deepEqual(it.engine.boots, []);
-  gate.resolve();
+  latch.resolve();
   t.is((await restoring).status, 200);
   t.truthy(await it.during(joined));
   await it.reach('lobby', 'running');

@@ -1,6 +1,6 @@
-/** `node killed-child.ts <folder> <what> [step]`: what `doorless` does, by a process that kills itself at a step. */
+/** `node killed-child.ts <folder> <what> [step]`: what `headless` does, by a process that kills itself at a step. */
 import process from 'node:process';
-import { doorless } from './doorless.ts';
+import { headless } from './headless.ts';
 
 const [dataDir = '', what = '', step = ''] = process.argv.slice(2);
-await doorless(dataDir, what, step);
+await headless(dataDir, what, step);

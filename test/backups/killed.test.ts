@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
 import { plant, treeOf } from '../support/tree.ts';
-import { doorless } from './doorless.ts';
+import { headless } from './headless.ts';
 
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
@@ -22,7 +22,7 @@ const made = make();
 const restored = made.then(async ({ folder, ...trees }) => {
   const after = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
   await cp(folder, after, { recursive: true, preserveTimestamps: true });
-  await doorless(after, 'restore');
+  await headless(after, 'restore');
   return { folder: after, ...trees };
 });
 
@@ -31,7 +31,7 @@ async function make() {
   const region = randomBytes(3_000_000);
   await plant(rootOf(folder), { 'world/level.dat': 'backed up', 'world/region/r.mca': region, 'plugins/a.jar': 'a' });
   const saved = await treeOf(rootOf(folder));
-  await doorless(folder, 'setup');
+  await headless(folder, 'setup');
   return { folder, saved, played: await treeOf(rootOf(folder)) };
 }
 
@@ -67,7 +67,7 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
     t.timeout(300_000);
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), saved);
     t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
     t.like(said, { state: 'hibernated', version: '1.20.4', maintained: { failure: null } });
@@ -83,7 +83,7 @@ for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
     t.timeout(300_000);
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), played);
     t.like(said, { state: 'hibernated', version: '1.21.4', maintained: { failure: null } });
     t.deepEqual(
@@ -98,7 +98,7 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
     t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), ['manual ready', 'reset ready']);
     await tidy(t, folder);
@@ -109,7 +109,7 @@ for (const step of ['stopping', 'stopped', 'swapped'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'restore-running', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.like(said, { state: 'running', version: '1.20.4', maintained: { failure: null } });
     t.is(await readFile(join(rootOf(folder), 'world/level.dat'), 'utf8'), 'backed up');
     t.false((await readdir(join(rootOf(folder)))).includes('world_nether'), 'nothing is left of what was played');
@@ -121,7 +121,7 @@ for (const step of ['kept', 'swapped'])
     const { folder, saved, played } = await copy(t, restored);
     await plant(rootOf(folder), { 'world/level.dat': 'mended' });
     await killed(t, folder, 'restore', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), saved);
     t.deepEqual(await treeOf(`${rootOf(folder)}.previous`), played);
     t.deepEqual(said.backups.map(({ kind, state }) => `${kind} ${state}`).sort(), [
@@ -137,7 +137,7 @@ for (const step of ['asked', 'removed', 'cleaned'])
     t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'delete', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(Object.keys(await treeOf(rootOf(folder))).sort(), ['plugins', 'plugins/a.jar']);
     t.like(said, { state: 'hibernated', maintained: { failure: null } });
     await tidy(t, folder);
@@ -148,7 +148,7 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
     t.timeout(300_000);
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
-    const said = await doorless(folder, 'look');
+    const said = await headless(folder, 'look');
     t.deepEqual(await treeOf(rootOf(folder)), played);
     t.deepEqual(
       said.backups.map(({ state }) => state),

@@ -178,8 +178,8 @@ test('a change in flight when a restore is accepted is done before it, or refuse
     it.restore(),
   ]);
   t.is(restored.status, 200);
-  const aside = await readdir(`${it.root}.previous`);
-  if (removed.status === 200) t.false(aside.includes('many'));
+  const previous = await readdir(`${it.root}.previous`);
+  if (removed.status === 200) t.false(previous.includes('many'));
   else t.is((await readdir(join(`${it.root}.previous`, 'many'))).length, 300, 'refused: nothing is missing');
   t.is(await readFile(join(it.root, 'ops.json'), 'utf8'), '[]');
 });

@@ -7,7 +7,7 @@ import { createManagement } from '../../src/engines/console/management.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import type { Pinger } from '../../src/engines/pinger.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
-import { createDoor } from '../../src/joining/bans.ts';
+import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { openWakePolicies } from '../../src/joining/wake-policies.ts';
 import type { Address } from '../../src/kernel/address.ts';
@@ -76,10 +76,10 @@ export async function openControl(dataDir: string, { engine, pinger, console }: 
   });
   servers.provide({ effects });
   const policies = await openWakePolicies(store);
-  const door = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
-  servers.checkWakes(door.wakeCap, ['JOIN']);
+  const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
+  servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
   const routing = createRouting({
-    door,
+    joinPolicy,
     servers,
     clock,
     log,

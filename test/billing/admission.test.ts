@@ -10,24 +10,24 @@ import { StatusError } from '../../src/kernel/status.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import { listRoutes } from '../../src/servers/rows.ts';
 import { INSTALLS, WAKES } from '../../src/servers/wake-checks.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { KEY, STEVE, type World, world } from '../support/world.ts';
 
 /** 1792 MB of which games may have: three servers of 512 MB. */
 const MACHINE: Machine = { cores: 8, ramMb: 2_048, diskFreeMb: 10_000, diskTotalMb: 20_000 };
 const PLENTY: Machine = { ...MACHINE, cores: 64, ramMb: 1_000_000 };
 
-interface Gate extends World {
+interface AdmissionUnderTest extends World {
   capacity: Capacity;
   limits: AccountLimits;
   machine: Machine;
   reserved: () => number;
 }
 
-async function gate(
+async function admitting(
   t: ExecutionContext,
   { machine = MACHINE, maxRamMb = 100_000, maxServers = 0 } = {},
-): Promise<Gate> {
+): Promise<AdmissionUnderTest> {
   const base = await world(t);
   const it = { machine: { ...machine } };
   const limits = await openAccountLimits(base.store, { maxRamMb, maxServers });
@@ -63,13 +63,13 @@ async function refusal(t: ExecutionContext, work: Promise<unknown>): Promise<Sta
 }
 
 /** Its files are made in real time, in which the clock of the world must stand still. */
-async function running(it: Gate, id: string): Promise<void> {
+async function running(it: AdmissionUnderTest, id: string): Promise<void> {
   await it.until(() => it.engine.boots.includes(id));
   await it.reach(id, 'running');
 }
 
 test('Q-05, Q-06: 50 starts and joins at once for the last slot of the machine give exactly one', async (t) => {
-  const it = await gate(t);
+  const it = await admitting(t);
   const ids = Array.from({ length: 50 }, (_, nth) => `s${nth}`);
   for (const id of [...ids, 'one', 'two']) await it.create(id);
   for (const id of ['one', 'two']) await it.command(id, 'START');
@@ -92,7 +92,7 @@ test('Q-05, Q-06: 50 starts and joins at once for the last slot of the machine g
 });
 
 test('Q-06: the account and its own limits, of RAM and of servers, also at once', async (t) => {
-  const it = await gate(t, { machine: PLENTY, maxRamMb: 1_024 });
+  const it = await admitting(t, { machine: PLENTY, maxRamMb: 1_024 });
   await it.store.write((tx) => insertAccount(tx, { id: 'acc_other', name: 'other', createdAt: 0 }));
   for (const id of ['a', 'b', 'c', 'd', 'e']) await it.create(id);
   for (const id of ['x', 'y']) await it.create(id, { accountId: 'acc_other' });
@@ -125,7 +125,7 @@ test('Q-06: the account and its own limits, of RAM and of servers, also at once'
 });
 
 test('what was reserved is given back on every way out: stop, kill, failed boot, refused engine, crash, deletion', async (t) => {
-  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('waits');
   const ways: Record<string, (id: string) => Promise<unknown>> = {
     stopped: async (id) => {
@@ -178,7 +178,7 @@ test('what was reserved is given back on every way out: stop, kill, failed boot,
 });
 
 test('a failed start keeps its place until the game that hangs has been ended', async (t) => {
-  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('waits');
   await it.create('hangs');
   it.games.silent.add('hangs');
@@ -195,7 +195,7 @@ test('a failed start keeps its place until the game that hangs has been ended', 
 });
 
 test('a server keeps its place through a restart of this process', async (t) => {
-  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('awake');
   await it.create('asleep');
   await it.command('awake', 'START');
@@ -208,14 +208,14 @@ test('a server keeps its place through a restart of this process', async (t) => 
 });
 
 test('CPU time is promised several times over, and not without end; a full disk starts nothing', async (t) => {
-  const it = await gate(t, { machine: { ...PLENTY, cores: 2 } });
+  const it = await admitting(t, { machine: { ...PLENTY, cores: 2 } });
   for (let nth = 0; nth < 9; nth++) await it.create(`s${nth}`);
   const starts = Array.from({ length: 9 }, (_, nth) => it.command(`s${nth}`, 'START'));
   t.deepEqual(reasons(await Promise.allSettled(starts)), { admitted: 8, NODE_CAPACITY: 1 });
   const { used, machine } = it.capacity.now();
   t.deepEqual([used, machine.cores], [{ servers: 8, ramMb: 4_096, cpus: 8 }, 2]);
 
-  const full = await gate(t);
+  const full = await admitting(t);
   await full.create('any');
   full.machine.diskFreeMb = 100;
   t.is((await refusal(t, full.command('any', 'START'))).options.metadata?.['resource'], 'disk');
@@ -225,14 +225,14 @@ test('CPU time is promised several times over, and not without end; a full disk 
 });
 
 test('a player who comes while there is no room reads why', async (t) => {
-  const it = await gate(t, { machine: PLENTY, maxServers: 1 });
+  const it = await admitting(t, { machine: PLENTY, maxServers: 1 });
   await it.create('one');
   await it.create('two');
   await it.servers.send('one', { type: 'START', at: it.clock.now(), cause: KEY });
   const { servers, clock } = it;
   const log = createLog({ level: 'silent' });
   const sleepers = await listRoutes(it.store);
-  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers });
+  const routing = createRouting({ joinPolicy: OPEN_POLICY, servers, clock, log, publicHost: 'play.example', sleepers });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', protocol: 769 } as Parameters<typeof routing.wake>[1];
   const error = await t.throwsAsync(routing.wake('two', player, AbortSignal.timeout(5_000)));
@@ -242,7 +242,7 @@ test('a player who comes while there is no room reads why', async (t) => {
 });
 
 test('fifty mod packs to be installed at once in three places: three are, no trace of the others, and each place comes back', async (t) => {
-  const it = await gate(t);
+  const it = await admitting(t);
   const pack = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'AANobbMI', modpackVersion: 'abcdefgh' };
   const ids = Array.from({ length: 50 }, (_, index) => `pack${index}`);
   for (const id of ids) it.engine.script(id, {});

@@ -7,7 +7,7 @@ import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type AuditRow, listAccountAudit } from '../../src/people/audit/rows.ts';
 import { insertUser } from '../../src/people/rows.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { random } from '../support/random.ts';
 import { KEY, STEVE } from '../support/world.ts';
 import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
@@ -564,7 +564,14 @@ test('who joins a server without money reads a kind sentence, and nothing of the
   await it.create('abc');
   const log = createLog({ level: 'silent' });
   const { servers, clock } = it;
-  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers: [] });
+  const routing = createRouting({
+    joinPolicy: OPEN_POLICY,
+    servers,
+    clock,
+    log,
+    publicHost: 'play.example',
+    sleepers: [],
+  });
   t.teardown(() => routing.close());
   const player = { name: 'Steve', uuid: null, ip: '127.0.0.1', protocol: 769 };
   const refused = await t.throwsAsync(() => routing.wake('abc', player, AbortSignal.timeout(5_000)));

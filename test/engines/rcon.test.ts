@@ -161,9 +161,9 @@ test('commands behind one that a game leaves unanswered share its end: none is g
 
 test('a queue has an end, a released connection is made anew, a closed console says so', async (t) => {
   let free: (() => void) | undefined;
-  const gate = new Promise<void>((resolve) => (free = resolve));
+  const latch = new Promise<void>((resolve) => (free = resolve));
   const fake = await fakeConsole(t, async () => {
-    await gate;
+    await latch;
     return 'ok';
   });
   const rcon = console(t);

@@ -76,7 +76,7 @@ const bothWays = test.macro({
     await bring(other);
     t.deepEqual(await lists(), { ...last, running: other === 'awake' });
 
-    // And the game, or the door before it, goes by them.
+    // And the game, or the join policy in front of it, goes by them.
     const address = { port: service.playersPort, version: VERSION, fakeHost: 'castle.localhost' };
     await t.throwsAsync(joinRaw({ ...address, name: 'Mallory' }), { message: /banned.*luck/s });
     await t.throwsAsync(joinRaw({ ...address, name: 'Stranger' }), { message: /white-?list/ });

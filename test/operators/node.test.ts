@@ -9,7 +9,7 @@ import { openOrphans } from '../../src/operators/orphans.ts';
 import { openSuspensions } from '../../src/operators/suspensions.ts';
 import { insertServer } from '../../src/servers/rows.ts';
 import { type Answer, type ApiTestOptions, type ApiUnderTest, api } from '../support/api-harness.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { STEVE, serverRow } from '../support/world.ts';
 
 const MIB = 1_048_576;
@@ -32,7 +32,14 @@ async function node(t: ExecutionContext, options: ApiTestOptions = {}): Promise<
   await store.write((tx) => tx.run('UPDATE "users" SET "operator" = $1 WHERE "id" = $2', [1, 'usr_test']));
   const { key } = await it.mint(KEY_SCOPES);
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({ servers, clock, log, publicHost: 'play.example', sleepers: [], door: OPEN_DOOR });
+  const routing = createRouting({
+    servers,
+    clock,
+    log,
+    publicHost: 'play.example',
+    sleepers: [],
+    joinPolicy: OPEN_POLICY,
+  });
   t.teardown(() => routing.close());
   return {
     ...it,

@@ -4,7 +4,7 @@ import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
 import { alertStep } from '../../src/insight/alerts/step-alerts.ts';
-import { OPEN_DOOR } from '../support/door.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { type World, world } from '../support/world.ts';
 
 async function running(w: World, id = 'lobby'): Promise<void> {
@@ -77,7 +77,14 @@ test('who comes to a game that does not answer is told so, and let in once it do
   const w = await world(t);
   const { servers, clock } = w;
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({ door: OPEN_DOOR, servers, clock, log, publicHost: 'play.example', sleepers: [] });
+  const routing = createRouting({
+    joinPolicy: OPEN_POLICY,
+    servers,
+    clock,
+    log,
+    publicHost: 'play.example',
+    sleepers: [],
+  });
   t.teardown(() => routing.close());
   await running(w);
   const refusal = () => routing.lookup('lobby.play.example')?.refusal ?? '';

@@ -77,17 +77,17 @@ function stoppable(base: Store) {
 }
 
 test('no effect begins before the state that asks for it is stored', async (t) => {
-  let gate!: ReturnType<typeof stoppable>['state'];
+  let database!: ReturnType<typeof stoppable>['state'];
   const w = await world(t, {
     store: (base) => {
       const { store, state } = stoppable(base);
-      gate = state;
+      database = state;
       return store;
     },
   });
   await w.create('lobby');
   const { promise, resolve } = Promise.withResolvers<void>();
-  gate.hold = promise;
+  database.hold = promise;
   const started = w.command('lobby', 'START');
   await w.clock.advance(10_000);
   t.deepEqual(w.engine.boots, []);
@@ -98,24 +98,24 @@ test('no effect begins before the state that asks for it is stored', async (t) =
 });
 
 test('what could not be stored has not happened', async (t) => {
-  let gate!: ReturnType<typeof stoppable>['state'];
+  let database!: ReturnType<typeof stoppable>['state'];
   const w = await world(t, {
     store: (base) => {
       const { store, state } = stoppable(base);
-      gate = state;
+      database = state;
       return store;
     },
   });
   await w.create('lobby');
   const told: (ServerState | undefined)[] = [];
   t.teardown(w.servers.observe((_, now) => void told.push(now?.state)));
-  gate.fail = true;
+  database.fail = true;
   t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'UNAVAILABLE UNAVAILABLE');
-  gate.unreadable = true;
+  database.unreadable = true;
   await w.clock.advance(5_000);
   t.is(told.at(-1), 'starting', 'what is cannot be read yet');
-  gate.unreadable = false;
-  gate.fail = false;
+  database.unreadable = false;
+  database.fail = false;
   await w.clock.advance(30_000);
   await w.until(() => told.at(-1) === 'hibernated');
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
@@ -141,20 +141,20 @@ test('a command behind one whose write is refused, in the same commit, has not h
 
 for (const failure of ['fail', 'unreadable'] as const) {
   test(`a game that ends while the database is out of order (${failure}) is started again once it is back`, async (t) => {
-    let gate!: ReturnType<typeof stoppable>['state'];
+    let database!: ReturnType<typeof stoppable>['state'];
     const w = await world(t, {
       store: (base) => {
         const { store, state } = stoppable(base);
-        gate = state;
+        database = state;
         return store;
       },
     });
     for (const id of ['lobby', 'other']) await running(w, id);
     await w.clock.advance(61_000);
-    gate[failure] = true;
+    database[failure] = true;
     w.engine.crash('lobby');
     await w.clock.advance(180_000);
-    gate[failure] = false;
+    database[failure] = false;
     await w.clock.advance(35_000);
     await w.until(() => w.engine.boots.length === 3);
     await w.reach('lobby', 'running');
@@ -345,11 +345,11 @@ test('a player whom the game does not count yet is not thrown out, and a visit b
 
 test('a server whose files are worked on says so, since when and what it is, also behind a kill', async (t) => {
   let arrived = 0;
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   const at = async (step: string) => {
     if (step !== 'asked') return;
     arrived += 1;
-    await gate.promise;
+    await latch.promise;
   };
   const w = await world(t, { room: { at } });
   await w.create('lobby');
@@ -365,7 +365,7 @@ test('a server whose files are worked on says so, since when and what it is, als
   await w.until(() => arrived === 2);
   t.like(await w.servers.inspect('lobby'), shown);
   t.is((await w.servers.get('lobby'))?.state, 'hibernated');
-  gate.resolve();
+  latch.resolve();
   await w.until(async () => (await w.servers.inspect('lobby'))?.state === 'hibernated');
   const after = await w.servers.inspect('lobby');
   t.is(after?.job, null);

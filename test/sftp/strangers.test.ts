@@ -210,7 +210,7 @@ test('an address whose connections stay silent until their time is up is kept ou
   t.not(await greetingOf(t, shared.port), '', 'a load balancer is not one client');
 });
 
-/** What is said to who connects; '' where the door is shut. */
+/** What a client that connects is told; '' where it is turned away. */
 async function greetingOf(t: ExecutionContext, port: number, localAddress?: string): Promise<string> {
   const { socket, closed } = dial(t, port, localAddress);
   const said = await Promise.race([

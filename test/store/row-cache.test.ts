@@ -2,8 +2,8 @@ import test from 'ava';
 import { createRowCache } from '../../src/store/row-cache.ts';
 import type { Store } from '../../src/store/store.ts';
 
-/** A store whose writes go through when they are let, or fail. */
-function gated() {
+/** A store whose writes wait until the test commits them or lets them fail. */
+function heldStore() {
   const commit = Promise.withResolvers<void>();
   const write = async <T>(work: (tx: never) => Promise<T>): Promise<T> => {
     const result = await work(undefined as never);
@@ -14,7 +14,7 @@ function gated() {
 }
 
 test('a row is known from the commit on, and gone from the commit on', async (t) => {
-  const { commit, store } = gated();
+  const { commit, store } = heldStore();
   const rows = createRowCache(store, [{ id: 'a', n: 1 }], ({ id, n }) => [id, n]);
   const saved: string[] = [];
   const changes = [rows.set('b', 2, async () => saved.push('b')), rows.delete('a', async () => saved.push('not a'))];
@@ -29,7 +29,7 @@ test('a row is known from the commit on, and gone from the commit on', async (t)
 });
 
 test('what is not stored changes nothing', async (t) => {
-  const { commit, store } = gated();
+  const { commit, store } = heldStore();
   const rows = createRowCache(store, [{ id: 'a', n: 1 }], ({ id, n }) => [id, n]);
   const failures = [rows.set('a', 2, async () => {}), rows.delete('a', async () => {})].map((each) =>
     t.throwsAsync(each, { message: 'no commit' }),

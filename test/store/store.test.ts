@@ -553,18 +553,18 @@ test('sqlite: another process that holds the database makes a write UNAVAILABLE,
   const store = await freshStore(t, url);
   const other = await openStore(url, TABLES);
   t.teardown(() => other.close());
-  const gate = Promise.withResolvers<void>();
+  const latch = Promise.withResolvers<void>();
   const began = Promise.withResolvers<void>();
   const held = other.write(async (tx) => {
     await setMeta(tx, 'theirs', '');
     began.resolve();
-    await gate.promise;
+    await latch.promise;
   });
   await began.promise;
   await refused(t, put(store, 'ours'), 'STORE_UNAVAILABLE');
   t.deepEqual(await metaKeys(store), []);
   const patient = put(store, 'ours');
-  gate.resolve();
+  latch.resolve();
   await Promise.all([held, patient]);
   t.deepEqual(await metaKeys(store), ['ours', 'theirs']);
 });

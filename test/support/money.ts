@@ -62,8 +62,8 @@ export async function moneySite(
   t: ExecutionContext,
   checkout: Checkout | 'off' = createTestCheckout(),
 ): Promise<MoneyUnderTest> {
-  const under = await api(t);
-  const { store, clock, engine, services } = under;
+  const harness = await api(t);
+  const { store, clock, engine, services } = harness;
   const machine = { ...MACHINE };
   const app = new Koa();
   // What is served is made once it is known where that is.
@@ -77,12 +77,12 @@ export async function moneySite(
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  const live = () => under.servers.live();
+  const live = () => harness.servers.live();
   const accountLimits = await openAccountLimits(store, { maxRamMb: 16_384, maxServers: 0 });
   const capacity = await createCapacity({ probe: async () => machine, engine, live, clock });
   t.teardown(() => capacity.close());
   const admission = createAdmission({ live, capacity, limits: accountLimits, nodeLabel: 'node-1' });
-  under.servers.checkWakes(async () => (now) => admission.admit(now));
+  harness.servers.checkWakes(async () => (now) => admission.admit(now));
   const checkouts = createCheckouts({
     store,
     clock,
@@ -123,12 +123,12 @@ export async function moneySite(
       : showErrors(ctx, () => shown(ctx as Parameters<typeof shown>[0], next));
 
   return {
-    api: under,
+    api: harness,
     origin,
     machine,
     money,
     checkouts,
-    async call(method, path, { key = under.key, body, raw, headers } = {}) {
+    async call(method, path, { key = harness.key, body, raw, headers } = {}) {
       const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
       const response = await fetch(origin + path, {
         method,

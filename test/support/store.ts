@@ -28,22 +28,22 @@ export async function addPerson(store: Store, name: string, operator = false): P
 
 /** Keeps the writes of a store waiting, in the order they were asked for, until a test lets them go on. */
 export function heldWrites() {
-  let gate: PromiseWithResolvers<void> | undefined;
+  let latch: PromiseWithResolvers<void> | undefined;
   let waiting = 0;
   return {
     around: (base: Store): Store => ({
       ...base,
       write: async (work) => {
-        waiting += gate ? 1 : 0;
-        await gate?.promise;
+        waiting += latch ? 1 : 0;
+        await latch?.promise;
         return base.write(work);
       },
     }),
-    hold: () => void (gate = Promise.withResolvers()),
+    hold: () => void (latch = Promise.withResolvers()),
     waiting: () => waiting,
     release() {
-      gate?.resolve();
-      gate = undefined;
+      latch?.resolve();
+      latch = undefined;
     },
   };
 }

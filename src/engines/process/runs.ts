@@ -120,12 +120,12 @@ export function runFiles(dir: string, onDamaged: (serverId: string) => void = ()
     if (bytes === undefined) return undefined;
     const text = bytes && bytes.toString();
     const run = text === null ? undefined : runOf(text, serverId);
-    if (run === undefined) setAside(serverId, text);
+    if (run === undefined) keepDamaged(serverId, text);
     return run;
   }
 
   /** Unless another run has its file there by now: in one turn, so that none can come in between. */
-  function setAside(serverId: string, text: string | null): void {
+  function keepDamaged(serverId: string, text: string | null): void {
     const file = path(serverId);
     if (!existsSync(file) || (text !== null && readFileSync(file, 'utf8') !== text)) return;
     rmSync(damagedPath(serverId), { recursive: true, force: true });

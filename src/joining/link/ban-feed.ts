@@ -2,12 +2,12 @@ import type { BannedAddress } from '../../../proxy/link/messages.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Servers } from '../../servers/servers.ts';
-import type { Door } from '../bans.ts';
+import type { JoinPolicy } from '../join-policy.ts';
 import type { BanFeed } from './teller.ts';
 
 export interface BanFeedOptions {
   servers: Pick<Servers, 'observe'>;
-  door: Pick<Door, 'bannedAddresses'>;
+  joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
   clock: Clock;
   log: Log;
 }
@@ -18,13 +18,13 @@ const LOOK_MS = 5_000;
 const MOST_UNITS = 256 * 1024;
 
 /** Keeps the banned addresses of all running games in memory, so that proxies can decide without asking. */
-export function createBanFeed({ servers, door, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
+export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOptions): BanFeed & { close(): void } {
   const lists = new Map<string, { text: string; list: readonly BannedAddress[] }>();
   const listeners = new Set<(serverId: string) => void>();
 
   async function look(serverId: string): Promise<void> {
     try {
-      const list = within(await door.bannedAddresses(serverId));
+      const list = within(await joinPolicy.bannedAddresses(serverId));
       const text = JSON.stringify(list);
       const known = lists.get(serverId);
       if (!known || known.text === text) return;

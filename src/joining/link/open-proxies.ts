@@ -9,7 +9,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Presence } from '../../servers/presence.ts';
 import type { Servers } from '../../servers/servers.ts';
-import type { Door } from '../bans.ts';
+import type { JoinPolicy } from '../join-policy.ts';
 import { createBanFeed } from './ban-feed.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import type { ChildSettings } from './child-process.ts';
@@ -31,7 +31,7 @@ export interface OpenProxiesOptions {
   settings: ProxySettings;
   routing: Routes & Wake & { feed: RouteFeed };
   servers: Pick<Servers, 'observe'>;
-  door: Pick<Door, 'bannedAddresses'>;
+  joinPolicy: Pick<JoinPolicy, 'bannedAddresses'>;
   presence: Presence;
   clock: Clock;
   log: Log;

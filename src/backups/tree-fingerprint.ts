@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { openJail } from '../jail/jail.ts';
 
-/** How the files of a folder lie: the same as long as nothing in it changes, and another afterwards. */
-export async function markOf(root: string): Promise<string> {
+/** A fingerprint of the files in a folder: it stays the same as long as nothing in the folder changes. */
+export async function fingerprintOf(root: string): Promise<string> {
   await using jail = await openJail(root);
   let entries = 0;
-  // In no order: a directory need not give its names in the same one twice.
+  // A sum does not depend on order: a directory may list its names in another order each time.
   let sum = 0;
   for await (const { path, version } of jail.tree('')) {
     entries += 1;

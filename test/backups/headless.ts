@@ -31,8 +31,11 @@ export interface Said {
   backups: { kind: string; state: string; error: string; version: string }[];
 }
 
-/** A service without doors on a folder of one server: comes up, does what it is told, and waits until all is at rest. */
-export async function doorless(dataDir: string, what: string, dieAt = ''): Promise<Said> {
+/**
+ * A service without listeners on a folder of one server: comes up, does what it is told, and waits until all is at
+ * rest.
+ */
+export async function headless(dataDir: string, what: string, dieAt = ''): Promise<Said> {
   const store = await openStore(`sqlite:${join(dataDir, 'dormouse.db')}`, TABLES);
   const clock = systemClock;
   const steady = steadyOf({ ...clock, monotonicMs: sinceBoot });

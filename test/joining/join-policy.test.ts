@@ -5,7 +5,7 @@ import type { Player, Route } from '../../proxy/ports.ts';
 import { createSessions } from '../../src/billing/sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
-import { createDoor } from '../../src/joining/bans.ts';
+import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { type WakePolicy, openWakePolicies } from '../../src/joining/wake-policies.ts';
 import { createLog } from '../../src/kernel/log.ts';
@@ -15,8 +15,8 @@ const UUID = '069a79f4-44e9-4726-a5be-fca90e38aaf5';
 const OTHER = '853c80ef-3c37-49fd-aa49-938b674adae6';
 const USUAL: WakePolicy = { mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' };
 
-/** A sleeping server `abc`, whose players knock at its door. */
-async function door(t: ExecutionContext) {
+/** A sleeping server `abc`, which players try to wake. */
+async function joinPolicy(t: ExecutionContext) {
   // Made once the store is there, which the world makes.
   let onStep: WorldOptions['onStep'];
   const it = await world(t, { onStep: (...step) => onStep?.(...step) ?? Promise.resolve() });
@@ -29,10 +29,10 @@ async function door(t: ExecutionContext) {
     record: async () => {},
   }));
   const policies = await openWakePolicies(store);
-  const guard = createDoor({ files: createPlayerFiles(dataDir), policies, clock, store });
+  const guard = createJoinPolicy({ files: createPlayerFiles(dataDir), policies, clock, store });
   servers.checkWakes(guard.wakeCap, ['JOIN']);
   const log = createLog({ level: 'silent' });
-  const routing = createRouting({ servers, clock, log, door: guard, publicHost: 'play.example', sleepers: [] });
+  const routing = createRouting({ servers, clock, log, joinPolicy: guard, publicHost: 'play.example', sleepers: [] });
   t.teardown(() => routing.close());
   await it.create('abc', { name: 'Castle' });
   const root = join(dataDir, 'servers', 'abc');
@@ -74,7 +74,7 @@ async function settles(promise: Promise<unknown>): Promise<boolean> {
 }
 
 test('anyone wakes by default; nobody where the owner says so, or works on it', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   t.is(await it.knock(), '');
   await it.policy({ mode: 'nobody' });
   t.is(await it.knock(), 'Castle is asleep, and only its owner wakes it.');
@@ -89,7 +89,7 @@ test('anyone wakes by default; nobody where the owner says so, or works on it', 
 });
 
 test('W-02 who is not listed, or is banned, does not wake; a change takes effect at once', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
   t.regex(await it.knock(), /whitelist can wake it/);
   await it.list('whitelist.json', [{ uuid: UUID, name: 'Steve' }]);
@@ -111,7 +111,7 @@ test('W-02 who is not listed, or is banned, does not wake; a change takes effect
 });
 
 test('a whitelist the game has switched on keeps strangers from waking it', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await writeFile(join(it.root, 'server.properties'), 'white-list=true\n');
   t.regex(await it.knock(), /whitelist/);
   await it.servers.patch('abc', { properties: { 'white-list': 'false' } });
@@ -119,7 +119,7 @@ test('a whitelist the game has switched on keeps strangers from waking it', asyn
 });
 
 test('known: on a list, remembered by the game, or with something left behind in it', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await it.policy({ mode: 'known' });
   t.regex(await it.knock(), /Who has played here before/);
   await it.list('usercache.json', [{ name: 'Steve', uuid: UUID, expiresOn: '2026-12-31 00:00:00 +0000' }]);
@@ -133,7 +133,7 @@ test('known: on a list, remembered by the game, or with something left behind in
 });
 
 test('lists that are no lists keep nobody in and nobody out', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await it.policy({ mode: 'whitelist' });
   for (const content of ['', '{', '{}', '[null,1,"x",{"name":7}]']) {
     await writeFile(join(it.root, 'whitelist.json'), content);
@@ -146,7 +146,7 @@ test('lists that are no lists keep nobody in and nobody out', async (t) => {
 });
 
 test('verified: only who has proved an account', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await it.policy({ mode: 'verified' });
   t.true(it.route().verifies);
   t.regex(await it.knock(), /show who you are/);
@@ -154,7 +154,7 @@ test('verified: only who has proved an account', async (t) => {
 });
 
 test('maxWakesPerDay counts the wakes of players, not the owner’s starts, until midnight', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   await it.policy({ maxWakesPerDay: 2 });
   t.is(await it.knock(), '');
   // The owner's own starts are not players'.
@@ -171,7 +171,7 @@ test('maxWakesPerDay counts the wakes of players, not the owner’s starts, unti
 });
 
 test('W-12 a banned address stays out, of an awake server too; players behind the same proxy do not', async (t) => {
-  const it = await door(t);
+  const it = await joinPolicy(t);
   const ban = { created: '', source: '', expires: 'forever', reason: '' };
   await it.list('banned-ips.json', [{ ...ban, ip: '203.0.113.7' }]);
   t.is(await it.knock(), 'Your address is banned from this server.');

@@ -11,33 +11,33 @@ import type { Sql } from '../store/store.ts';
 import { listWakeCauses } from './rows.ts';
 import type { WakePolicies, WakePolicy } from './wake-policies.ts';
 
-export interface DoorOptions {
+export interface JoinPolicyOptions {
   files: PlayerFiles;
   policies: WakePolicies;
   clock: Clock;
   store: Sql;
 }
 
-/** Who may come in, as far as it is not the game itself that says so. */
-export interface Door {
+/** Decides who may join and who may wake, as far as the game itself does not. */
+export interface JoinPolicy {
   policyOf(serverId: string): WakePolicy;
   /**
-   * For a game that is up. It sees all players come from the proxy's address, so that bans of addresses are kept here. Rejects
-   * with JoinRefused.
+   * For a game that is up. It sees all players come from the proxy's address, so bans of addresses are enforced here.
+   * Rejects with JoinRefused.
    */
   admit(serverId: string, player: Player): Promise<void>;
-  /** All that \`admit\` goes by, for whoever has to decide without asking. */
+  /** All that `admit` goes by, for a proxy that decides without asking. */
   bannedAddresses(serverId: string): Promise<BannedAddress[]>;
   /** For a sleeping server, by the owner's wake policy and the game's own bans. Rejects with JoinRefused. */
   mayWake(row: ServerRow, player: Player): Promise<void>;
-  /** The cap on a day's wakes by players, to be asked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
+  /** The cap on a day's wakes by players, checked for joins alone: RESOURCE_EXHAUSTED WAKES_USED_UP. */
   wakeCap: WakeCheck;
 }
 
 const ADDRESS_BANNED = 'Your address is banned from this server.';
 
-export function createDoor({ files, policies, clock, store }: DoorOptions): Door {
-  /** Who wakes it today, in the order of the rules: what is cheapest and says most to the player first. */
+export function createJoinPolicy({ files, policies, clock, store }: JoinPolicyOptions): JoinPolicy {
+  /** Why the player may not wake it, if so. Rules that are cheap and tell the player most come first. */
   async function refusal(row: ServerRow, player: Player): Promise<string | undefined> {
     const { mode, maintenanceText } = policies.of(row.id);
     const { id, name } = row;
@@ -57,7 +57,10 @@ export function createDoor({ files, policies, clock, store }: DoorOptions): Door
     return (await files.isListed(id, player)) || files.hasPlayed(id, player);
   }
 
-  /** What the owner set takes the place of the file's at the next boot; otherwise the game itself may have switched it. */
+  /**
+   * The owner's setting counts, as the next boot writes it into the file. Otherwise the file does: the game may have
+   * switched it.
+   */
   async function isWhitelistOn({ id, properties }: ServerRow): Promise<boolean> {
     return (properties['white-list'] ?? (await files.property(id, 'white-list'))) === 'true';
   }

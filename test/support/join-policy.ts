@@ -1,7 +1,7 @@
-import type { Door } from '../../src/joining/bans.ts';
+import type { JoinPolicy } from '../../src/joining/join-policy.ts';
 
 /** Lets everybody in, and anyone wake. */
-export const OPEN_DOOR: Pick<Door, 'admit' | 'mayWake' | 'policyOf'> = {
+export const OPEN_POLICY: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'> = {
   admit: async () => {},
   mayWake: async () => {},
   policyOf: () => ({ mode: 'anyone', maxWakesPerDay: 0, asleepMotd: '', maintenanceText: '' }),
