@@ -1,6 +1,5 @@
 import test from 'ava';
 import { getInitialSnapshot, getNextSnapshot } from 'xstate';
-import { getShortestPaths } from 'xstate/graph';
 import {
   deviceGrantMachine,
   EXPIRES_IN_MS,
@@ -10,6 +9,7 @@ import {
   type GrantEvent,
   type GrantSnapshot,
 } from '../../machines/device-grant.ts';
+import { shortestWays } from './ways.ts';
 
 const input = { id: 'grant', clientId: 'app', scope: 'servers:list', at: 0 };
 const poll = (seconds: number, admitted = true): GrantEvent => ({ type: 'POLL', at: seconds * 1_000, admitted });
@@ -126,18 +126,19 @@ const ALL = [0, 1, 6, 20, EXPIRES_IN_MS / 1_000].flatMap((at) => [
   approve(at, false),
   deny(at),
 ]);
-const paths = getShortestPaths(deviceGrantMachine, {
-  input,
-  events: ALL,
-  serializeState: ({ value, context }) =>
+const ways = shortestWays({
+  first: getInitialSnapshot(deviceGrantMachine, input),
+  next,
+  events: () => ALL,
+  keyOf: ({ value, context }) =>
     JSON.stringify([value, context.userId, context.polledAt, context.intervalMs > 15_000]),
 });
 
 for (const answer of GRANT_ANSWERS) {
   test(`on every way to ${answer} there is one answer at a time, and one token for who was approved`, (t) => {
-    const ways = paths.filter(({ state }) => grantAnswer(state) === answer);
-    t.true(ways.length > 0, 'there is a way');
-    for (const { steps } of ways) {
+    const there = ways.filter(({ state }) => grantAnswer(state) === answer);
+    t.true(there.length > 0, 'there is a way');
+    for (const { steps } of there) {
       const broken = brokenPromises(steps.map(({ state }) => state));
       if (broken.length > 0) t.fail(`${steps.map(({ event }) => event.type).join(' → ')}: ${broken.join('; ')}`);
     }

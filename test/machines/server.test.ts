@@ -8,7 +8,6 @@ import {
   getInitialSnapshot,
   getNextSnapshot,
 } from 'xstate';
-import { getShortestPaths } from 'xstate/graph';
 import { FALSE_WAKE_MS, KNOCK_MS } from '../../machines/server-context.ts';
 import {
   type Booted,
@@ -24,6 +23,7 @@ import {
   type ServerTag,
 } from '../../machines/server-types.ts';
 import { CRASH_GRACE_MS, type ServerSnapshot, isTagged, serverMachine, serverState } from '../../machines/server.ts';
+import { inertScope, shortestWays } from './ways.ts';
 
 const KEY: Cause = { kind: 'key', id: 'key_1', note: '' };
 const STEVE: Cause = { kind: 'player', id: 'Steve', note: 'joined' };
@@ -123,15 +123,13 @@ function invariants(snapshot: ServerSnapshot): string[] {
   return broken;
 }
 
-const paths = getShortestPaths(serverMachine, {
-  input,
-  // An effect reports only while it is invoked.
-  events: (snapshot) =>
-    ALL.filter(({ type }) => {
-      const [, , , effect] = type.split('.');
-      return effect === undefined || effect in snapshot.children;
-    }) as EventFromLogic<typeof serverMachine>[],
-  serializeState: (snapshot) => {
+const scope = inertScope();
+const ways = shortestWays({
+  first: getInitialSnapshot(serverMachine, input),
+  next: (snapshot, step: Step) =>
+    serverMachine.transition(snapshot, step as EventFromLogic<typeof serverMachine>, scope),
+  events: (snapshot) => (snapshot.status === 'active' ? ALL.filter((step) => canCome(snapshot, step)) : []),
+  keyOf: (snapshot) => {
     const { context, value } = snapshot;
     const { queued, kill, played, retries, startFailure, installFailure, bakedAt, cause, keepAwakeUntil, job } =
       context;
@@ -150,26 +148,32 @@ const paths = getShortestPaths(serverMachine, {
     ];
     return JSON.stringify([value, facts, cause.kind, keepAwakeUntil > 0]);
   },
-  stopWhen: (snapshot) => snapshot.status !== 'active',
 });
 
+/** An effect reports only while it is invoked. */
+function canCome(snapshot: ServerSnapshot, { type }: Step): boolean {
+  const [, , , effect] = type.split('.');
+  return effect === undefined || effect in snapshot.children;
+}
+
+// Every step of a way ends one: each state stands at the end of a way of its own.
 for (const state of SERVER_STATES) {
   test(`every step of every way to ${state} keeps the invariants`, (t) => {
-    const ways = paths.filter((path) => serverState(path.state) === state);
-    t.true(ways.length > 0, 'there is a way');
-    for (const { steps } of ways) {
-      const broken = steps.flatMap((step) => invariants(step.state));
+    const there = ways.filter((way) => serverState(way.state) === state);
+    t.true(there.length > 0, 'there is a way');
+    for (const { state: reached, steps } of there) {
+      const broken = invariants(reached);
       if (broken.length > 0) t.fail(`${steps.map(({ event }) => event.type).join(' → ')}: ${broken.join('; ')}`);
     }
   });
 }
 
 test('a stored snapshot restores to the same state, and a renamed state is noticed at once', (t) => {
-  for (const path of paths) {
-    const { value, context } = JSON.parse(JSON.stringify(path.state)) as ServerSnapshot;
+  for (const { state } of ways) {
+    const { value, context } = JSON.parse(JSON.stringify(state)) as ServerSnapshot;
     const restored = serverMachine.resolveState({ value, context });
     t.deepEqual(restored.value, value);
-    t.is(serverState(restored as ServerSnapshot), serverState(path.state));
+    t.is(serverState(restored as ServerSnapshot), serverState(state));
   }
   t.throws(() => serverMachine.resolveState({ value: 'dozing', context: run().context }));
 });
@@ -469,7 +473,7 @@ test('what a state has in common with others can be asked of its name, as rows h
   t.deepEqual(of('passing'), ['installing', 'starting', 'stopping', 'deleting']);
   t.deepEqual(of('holds-place'), ['installing', 'starting', 'running', 'stopping']);
   t.false(isTagged('of another version', 'at-rest'));
-  for (const { state } of Object.values(paths))
+  for (const { state } of ways)
     for (const tag of state.tags) t.true(isTagged(serverState(state), tag as ServerTag));
 });
 
