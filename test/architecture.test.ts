@@ -80,6 +80,7 @@ const TOP_LEVEL = [
   'Dockerfile',
   'LICENSE',
   'README.md',
+  'ava.config.js',
   'compose.yaml',
   'machines',
   'migrations',

@@ -44,7 +44,6 @@ async function running(t: Parameters<typeof startService>[0]): Promise<Service> 
 }
 
 test('R-02 a running game is backed up with what happened a moment ago; a restore brings it back and starts it', async (t) => {
-  t.timeout(300_000);
   const service = await running(t);
   t.regex(await say(service, 'setblock 1 10 1 stone'), /^Changed the block/);
   const backup = await backUp(service);
@@ -72,7 +71,6 @@ test('R-02 a running game is backed up with what happened a moment ago; a restor
 });
 
 test('R-02 the service is killed while it backs a running game up: the game saves again, and is played on', async (t) => {
-  t.timeout(300_000);
   const service = await running(t);
   // What takes long to read and no room.
   const big = join(service.dataDir, 'servers/lobby/big');
@@ -98,7 +96,6 @@ test('R-02 the service is killed while it backs a running game up: the game save
 });
 
 test('R-01 killed again and again during a restore: all that was said to be written is in a tree, before, during and after', async (t) => {
-  t.timeout(300_000);
   const service = await startService(t);
   await service.create('lobby', '1.20.4');
   const root = join(service.dataDir, 'servers/lobby');

@@ -30,7 +30,6 @@ const SECRETS = [
 ];
 
 test('uploaded code reads nothing of the service and of other servers, and is nobody on this machine', async (t) => {
-  t.timeout(300_000);
   if (!(await needs(t, 'bubblewrap'))) return;
   const bin = await mkdtemp(join(tmpdir(), 'dormouse-java-'));
   t.teardown(() => rm(bin, { recursive: true }));

@@ -169,7 +169,6 @@ async function settle(t: ExecutionContext, service: Service): Promise<void> {
 }
 
 test(`killed ${KILLS} times while servers start, stop, crash, come and go, minutes are charged and money comes in: nothing is lost or doubled`, async (t) => {
-  t.timeout(300_000 + KILLS * 15_000);
   const program = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '60'];
   const service = await startService(t, SETTINGS, program);
   const { accountId } = await service.call<{ accountId: string }>('GET', '/v1/whoami');

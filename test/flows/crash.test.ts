@@ -20,7 +20,6 @@ async function keepLog({ log }: Service): Promise<string> {
 }
 
 test('killed at any instant of anything that customers do: nothing acknowledged is lost, doubled, or left behind', async (t) => {
-  t.timeout(ROUNDS * 120_000);
   const registry = await modrinth(t);
   for (const name of PROJECTS)
     registry.project(name, [{ id: `${name}1`, loaders: ['fabric'], gameVersions: ['1.21.4'] }]);

@@ -91,7 +91,6 @@ async function twoRunning(t: ExecutionContext, way: Way): Promise<Service> {
 
 for (const how of ['cut', 'hang'] as const) {
   test(`an engine that is away for 12 s (${how}): a stop is done once it is back, what was awake is the same container`, async (t) => {
-    t.timeout(300_000);
     if (!(await needs(t, 'docker'))) return;
     const way = await wayToEngine(t);
     t.teardown(() => way.mend());
@@ -114,7 +113,6 @@ for (const how of ['cut', 'hang'] as const) {
 }
 
 test('a server whose container somebody has paused can be stopped, and saves', async (t) => {
-  t.timeout(300_000);
   if (!(await needs(t, 'docker'))) return;
   const way = await wayToEngine(t);
   const service = await twoRunning(t, way);

@@ -9,7 +9,6 @@ const LONG_HOLD_MS = 45_000;
 test.serial(
   '1.16.5 and 1.21.11: players wake sleeping containers, are held 45 s, play, and find it all again',
   async (t) => {
-    t.timeout(300_000);
     if (!(await needs(t, 'docker'))) return;
     const service = await startService(t, { ...CONTAINERS, SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
     await wakeAndPlay(t, service, { versions: ['1.16.5', '1.21.11'], holdMs: LONG_HOLD_MS, afterwards: CONTAINERS });
@@ -17,7 +16,6 @@ test.serial(
 );
 
 test.serial('1.8.8, 1.12.2, 1.20.4 and 26.1: the same, in containers that start at once', async (t) => {
-  t.timeout(240_000);
   if (!(await needs(t, 'docker'))) return;
   const service = await startService(t, CONTAINERS);
   await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2', '1.20.4', '26.1'], holdMs: 0, afterwards: CONTAINERS });

@@ -16,7 +16,6 @@ const SHORT_HOLD_MS = 4_000;
 test.serial(
   '1.16.5 to 26.1: players wake sleeping processes, are held 45 s, play, and find it all again',
   async (t) => {
-    t.timeout(300_000);
     const service = await startService(t, { ...PROCESSES, SANDBOX_FAULTS: `START_MS=${LONG_HOLD_MS}` });
     const versions = ['1.16.5', '1.20.4', '1.21.11', '26.1'];
     await wakeAndPlay(t, service, { versions, holdMs: LONG_HOLD_MS, afterwards: PROCESSES });
@@ -24,13 +23,11 @@ test.serial(
 );
 
 test.serial('1.8.8 and 1.12.2: the same, held 4 s', async (t) => {
-  t.timeout(120_000);
   const service = await startService(t, { ...PROCESSES, SANDBOX_FAULTS: `START_MS=${SHORT_HOLD_MS}` });
   await wakeAndPlay(t, service, { versions: ['1.8.8', '1.12.2'], holdMs: SHORT_HOLD_MS, afterwards: PROCESSES });
 });
 
 test.serial('fifty players at once are one start, and all of them get in', async (t) => {
-  t.timeout(180_000);
   const service = await startService(t);
   await service.create('rush', '1.20.4', { properties: { 'max-players': '60' } });
   const address = { port: service.playersPort, version: '1.20.4', fakeHost: 'rush.localhost', timeoutMs: 120_000 };

@@ -7,7 +7,6 @@ import { startService } from '../support/service.ts';
 import { words } from '../support/wake-and-play.ts';
 
 test('an empty server goes to sleep by itself', async (t) => {
-  t.timeout(180_000);
   const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '6'];
   const service = await startService(t, { IDLE_TIMEOUT_MINUTES: '1', START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('nap', '1.20.4');
@@ -30,7 +29,6 @@ test('an empty server goes to sleep by itself', async (t) => {
 });
 
 test('a game that hangs is ended and started again, and its player is let in again', async (t) => {
-  t.timeout(180_000);
   const hurried = [join(import.meta.dirname, 'hurried-main.ts'), String(Date.now()), '6'];
   const service = await startService(t, { HUNG_AFTER_SECONDS: '60', START_TIMEOUT_SECONDS: '7200' }, hurried);
   await service.create('stuck', '1.20.4');

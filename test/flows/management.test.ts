@@ -8,7 +8,6 @@ import { startService } from '../support/service.ts';
 const PUSH_MS = SAMPLE_MS / 3;
 
 test('who comes and goes shows before the next reading where the game has a management port', async (t) => {
-  t.timeout(300_000);
   const service = await startService(t);
   await service.create('live', '1.21.11');
   const online = async () => (await service.call<{ players: number }>('GET', '/v1/servers/live/metrics')).players;

@@ -6,7 +6,6 @@ import { modrinth, mrpack, sum } from '../support/modrinth.ts';
 import { startService } from '../support/service.ts';
 
 test('without Java or Docker a Fabric server gets its mods and its pack; killed in the middle of an install, it is mended', async (t) => {
-  t.timeout(300_000);
   const registry = await modrinth(t);
   const service = await startService(t, { MODRINTH_URL: registry.url });
   const dir = async (id: string) =>

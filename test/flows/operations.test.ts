@@ -39,7 +39,6 @@ test('every operation of the reference has its row, and each row an operation', 
 });
 
 test('every control operation, once with bad input and once well, on the whole service', async (t) => {
-  t.timeout(300_000);
   const databases = (await needs(t, 'mariadb')) ? { MYSQL_ADMIN_URL: await mariadbUrl(t) } : undefined;
   const mods = await modrinth(t);
   mods.project('lithium', [{ id: 'lithium1', loaders: ['fabric'], gameVersions: ['1.21.4'] }]);

@@ -22,7 +22,6 @@ interface Lists {
 const bothWays = test.macro({
   title: (_given, way: 'asleep' | 'awake') => `P-01 lists changed ${way} are the same, and stay so`,
   async exec(t, way: 'asleep' | 'awake') {
-    t.timeout(300_000);
     const service = await startService(t);
     await service.create('castle', VERSION);
     const path = '/v1/servers/castle';
@@ -118,7 +117,6 @@ test(bothWays, 'asleep');
 test(bothWays, 'awake');
 
 test('W-12 an address is banned by the name of a player: who comes from there stays out, everybody else plays on', async (t) => {
-  t.timeout(120_000);
   const service = await startService(t);
   await service.create('castle', VERSION);
   const path = '/v1/servers/castle';

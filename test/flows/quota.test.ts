@@ -17,7 +17,6 @@ const GROW_MB = 4;
 const MOST_OVER_MB = 304;
 
 test('Q-01: a game that writes without end is stopped with its world saved, and wakes again once there is room', async (t) => {
-  t.timeout(300_000);
   const faults = { SANDBOX_FAULTS: `GROW_MB=${GROW_MB}` };
   const service = await startService(t, { DISK_QUOTA_MB: String(QUOTA_MB), ...faults });
   await service.create('greedy', '1.20.4');
@@ -58,7 +57,6 @@ test('Q-01: a game that writes without end is stopped with its world saved, and 
 });
 
 test('a suspension and a drain hold across a crash; orphans of a lost game are cleared by an operator', async (t) => {
-  t.timeout(300_000);
   const service = await startService(t);
   const { id } = await service.create('bad', '1.20.4');
   await service.call('POST', `/v1/servers/${id}:start`);

@@ -31,7 +31,6 @@ for (const engine of ['process', 'docker'] as const) {
   const guard = async (t: Parameters<typeof needs>[0]) => engine !== 'docker' || (await needs(t, 'docker'));
 
   test(title('killed while a server starts: it runs after the next start, and was started once'), async (t) => {
-    t.timeout(120_000);
     if (!(await guard(t))) return;
     const service = await startService(t, env);
     await service.create('lobby', '1.20.4');
@@ -47,7 +46,6 @@ for (const engine of ['process', 'docker'] as const) {
   });
 
   test(title('killed while a server runs: the game goes on and is adopted'), async (t) => {
-    t.timeout(120_000);
     if (!(await guard(t))) return;
     const service = await startService(t, env);
     await service.create('lobby', '1.20.4');
@@ -70,7 +68,6 @@ for (const engine of ['process', 'docker'] as const) {
   });
 
   test(title('killed while a server stops, and while it is deleted: both are finished'), async (t) => {
-    t.timeout(120_000);
     if (!(await guard(t))) return;
     const service = await startService(t, { ...env, SANDBOX_FAULTS: '' });
     await service.create('stops', '1.20.4');
@@ -90,7 +87,6 @@ for (const engine of ['process', 'docker'] as const) {
 }
 
 test('a game that died while nobody watched is started again', async (t) => {
-  t.timeout(120_000);
   const service = await startService(t);
   await service.create('lobby', '1.20.4');
   await service.call('POST', '/v1/servers/lobby:start');
@@ -103,7 +99,6 @@ test('a game that died while nobody watched is started again', async (t) => {
 });
 
 test('each start has a console password of its own, by which the next service still talks to the game that runs', async (t) => {
-  t.timeout(180_000);
   const service = await startService(t);
   const { id } = await service.create('castle', '1.21.4');
   const passwordOf = async () => {
@@ -133,7 +128,6 @@ test('each start has a console password of its own, by which the next service st
 });
 
 test('killed at random, again and again: nothing that was acknowledged is lost, the database stays whole', async (t) => {
-  t.timeout(180_000);
   const dice = chance(t);
   const service = await startService(t);
   const ids = ['a1', 'a2', 'a3'];
@@ -192,7 +186,6 @@ test('a service that is stopped for longer than its lease runs on afterwards, an
 });
 
 test('the Docker engine ends and is killed, and comes back: what should be awake is awake, what should sleep sleeps', async (t) => {
-  t.timeout(300_000);
   const own = await privateEngine(t);
   if (own === undefined) return;
   await own.start();

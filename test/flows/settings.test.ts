@@ -8,7 +8,6 @@ import { startService } from '../support/service.ts';
 const VERSION = '1.20.4';
 
 test('a real game shows what its owner set, and real players wake it only where they may', async (t) => {
-  t.timeout(300_000);
   const service = await startService(t);
   await service.create('castle', VERSION);
   const set = (verb: string, body: object) =>

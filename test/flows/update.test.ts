@@ -77,7 +77,6 @@ function sameMoney(t: ExecutionContext, now: Replies, said: Replies): void {
 
 for (const version of VERSIONS)
   test(`whoever updates from ${version} loses nothing`, async (t) => {
-    t.timeout(300_000);
     const { service, folder } = await updated(t, version);
     const { accountId, said } = folder;
     const now: Replies = {};

@@ -130,8 +130,7 @@ const ways = shortestWays({
   first: getInitialSnapshot(deviceGrantMachine, input),
   next,
   events: () => ALL,
-  keyOf: ({ value, context }) =>
-    JSON.stringify([value, context.userId, context.polledAt, context.intervalMs > 15_000]),
+  keyOf: ({ value, context }) => JSON.stringify([value, context.userId, context.polledAt, context.intervalMs > 15_000]),
 });
 
 for (const answer of GRANT_ANSWERS) {

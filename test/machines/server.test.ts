@@ -473,8 +473,7 @@ test('what a state has in common with others can be asked of its name, as rows h
   t.deepEqual(of('passing'), ['installing', 'starting', 'stopping', 'deleting']);
   t.deepEqual(of('holds-place'), ['installing', 'starting', 'running', 'stopping']);
   t.false(isTagged('of another version', 'at-rest'));
-  for (const { state } of ways)
-    for (const tag of state.tags) t.true(isTagged(serverState(state), tag as ServerTag));
+  for (const { state } of ways) for (const tag of state.tags) t.true(isTagged(serverState(state), tag as ServerTag));
 });
 
 test('tags are of this version: none is stored', (t) => {

@@ -39,5 +39,5 @@ export function inertScope(): AnyActorScope {
   const self = createEmptyActor();
   const nothing = () => {};
   const effects = { defer: nothing, stopChild: nothing, emit: nothing, actionExecutor: nothing, logger: nothing };
-  return { ...effects, self, system: self.system as AnyActorScope['system'], id: '', sessionId: '' };
+  return { ...effects, self, system: self.system, id: '', sessionId: '' };
 }

@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { fewAtATime } from './few.ts';
 
 /** A Server record as the API gives it; the fields that flows look at. */
 export interface ServerRecord {
@@ -49,8 +50,15 @@ const ROOT = join(import.meta.dirname, '../..');
 const LEASH = join(import.meta.dirname, 'leash.ts');
 /** Longer than a service takes to end what it does, on the busiest machine. */
 const ENDING_MS = 60_000;
+/** Each look is a call, which costs more than what it waits for. */
+const LOOK_MS = 250;
+/** Without an assertion, on the busiest machine; what does not come is told of sooner by who waits for it. */
+const TEST_MS = 600_000;
+/** A service and its games are several processes: more of them at once would only be late together. */
+const inTurn = fewAtATime(3);
 
 /**
+ * The test waits until fewer than three others of its file have a service, and has ten minutes from then on.
  * `program` is what Node runs, with its arguments; by default the service itself. `furnish` fills the data folder before the
  * first start, and gives the key of who may call.
  */
@@ -60,6 +68,9 @@ export async function startService(
   program: string[] = ['src/main.ts'],
   furnish: (dataDir: string) => Promise<string> = async () => '',
 ): Promise<Service> {
+  t.timeout(TEST_MS);
+  await inTurn(t);
+  t.timeout(TEST_MS);
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
   const [httpPort, playersPort, sftpPort, extra] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   let child: ChildProcess | undefined;
@@ -85,7 +96,7 @@ export async function startService(
       service.call('POST', '/v1/servers', { name, type: 'sandbox', version, ramMb: 256, ...more }),
     async reach(id, state, withinMs = 120_000) {
       let seen = '';
-      for (const end = Date.now() + withinMs; Date.now() < end; await delay(100)) {
+      for (const end = Date.now() + withinMs; Date.now() < end; await delay(LOOK_MS)) {
         const server = await service.call('GET', `/v1/servers/${id}`).catch((error: unknown) => {
           seen = String(error);
         });

@@ -1,0 +1,56 @@
+import { globSync } from 'node:fs';
+
+/**
+ * Files that take long, longest first, by hand: of many games, containers, browsers or kills. One that is not in the list costs
+ * time and nothing else.
+ */
+const LONG = [
+  'clients/clients',
+  'flows/join',
+  'flows/recovery',
+  'flows/join-container',
+  'flows/crash',
+  'flows/quota',
+  'web/browser',
+  'flows/crash-money',
+  'sandbox/play',
+  'cli/service',
+  'sandbox/image',
+  'flows/databases',
+  'conformance/engine',
+  'backups/killed',
+  'flows/life',
+  'flows/operations',
+  'files/extract',
+  'flows/players',
+  'sftp/openssh',
+  'flows/engine-away',
+  'flows/backups',
+  'flows/settings',
+  'files/listing',
+  'billing/small-wallet',
+  'operators/pages',
+  'engines/docker',
+  'people/grants/killed',
+  'jail/jail',
+].map((name) => `test/${name}.test.ts`);
+/** So many short files follow each long one: not all that is long goes on at once, and nothing long is left for the end. */
+const BETWEEN = 3;
+
+const files = globSync('test/**/*.test.ts', { cwd: import.meta.dirname });
+const missing = LONG.filter((file) => !files.includes(file));
+if (missing.length > 0) throw new Error(`ava.config.js names files that are not there: ${missing.join(', ')}`);
+const short = files.filter((file) => !LONG.includes(file)).sort();
+const order = LONG.flatMap((file, n) => [file, ...short.slice(n * BETWEEN, (n + 1) * BETWEEN)]);
+order.push(...short.slice(LONG.length * BETWEEN));
+
+const rank = new Map(order.map((file, n) => [`${import.meta.dirname}/${file}`, n]));
+
+export default {
+  // A machine of two cores has nothing to give to more; fewer would wait for containers together.
+  concurrency: 4,
+  extensions: ['ts'],
+  files: ['test/**/*.test.ts'],
+  sortTestFiles: (one, other) => (rank.get(one) ?? 0) - (rank.get(other) ?? 0),
+  timeout: '3m',
+};
