@@ -4,7 +4,7 @@ import { backupRetention, backups, savingOff } from './backups/rows.ts';
 import { checkouts } from './billing/checkout-rows.ts';
 import { ledger } from './billing/ledger-rows.ts';
 import { accountLimits } from './billing/limit-rows.ts';
-import { awakeSessions } from './billing/session-rows.ts';
+import { awakeSessions } from './billing/awake-session-rows.ts';
 import { ticks } from './billing/tick-rows.ts';
 import { wallets } from './billing/wallet-rows.ts';
 import { serverDatabases } from './databases/rows.ts';
@@ -26,7 +26,7 @@ import { emailTokens } from './people/mail/token-rows.ts';
 import { members } from './people/members/rows.ts';
 import { signInPlaces } from './people/place-rows.ts';
 import { accounts, users } from './people/rows.ts';
-import { sessions } from './people/session-rows.ts';
+import { browserSessions } from './people/browser-session-rows.ts';
 import { serverPorts } from './ports/rows.ts';
 import { schedules } from './schedules/rows.ts';
 import { diagnostics } from './servers/diagnostic-rows.ts';
@@ -48,7 +48,7 @@ export const TABLES: Tables = [
   transitions,
   meta,
   leases,
-  sessions,
+  browserSessions,
   emailTokens,
   clients,
   grants,

@@ -4,7 +4,7 @@ import { lastFlatEntry } from './ledger-rows.ts';
 import { post } from './ledger.ts';
 import { type End, shortOf } from './rules.ts';
 import { PERIOD_MS, type Prices, flatMicros } from './prices.ts';
-import { type AwakeSessionRow, listFlatSessions } from './session-rows.ts';
+import { type AwakeSessionRow, listFlatSessions } from './awake-session-rows.ts';
 import { getWallet } from './wallet-rows.ts';
 
 type FlatServer = Pick<ServerRow, 'id' | 'accountId' | 'createdAt' | 'ramMb'>;

@@ -16,7 +16,7 @@ import { type UnpaidFlat, chargeFlat, flatDue } from './flat.ts';
 import { insufficientFunds } from './ledger.ts';
 import { type End, capReached, shortOf, spentMicrosOf } from './rules.ts';
 import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts';
-import { openSession } from './session-rows.ts';
+import { openAwakeSession } from './awake-session-rows.ts';
 import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';
 
 /** Sees to it that nobody plays on an empty wallet, or beyond their cap. */
@@ -151,7 +151,9 @@ export function createFunds(options: FundsOptions): Funds {
       warning: WARNINGS[short],
       servers: () => awake(({ row }) => row.id === serverId),
       cause: async () =>
-        causeOf(await store.write(async (tx) => chargeFlat(tx, await openSession(tx, serverId), prices, clock.now()))),
+        causeOf(
+          await store.write(async (tx) => chargeFlat(tx, await openAwakeSession(tx, serverId), prices, clock.now())),
+        ),
     });
   }
 

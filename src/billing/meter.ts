@@ -13,12 +13,12 @@ import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import {
   type MeteredSession,
   listMetered,
-  openSession,
-  proveSession,
-  proveSessions,
+  openAwakeSession,
+  proveAwakeSession,
+  proveAwakeSessions,
   writeOff,
-} from './session-rows.ts';
-import type { Sessions } from './sessions.ts';
+} from './awake-session-rows.ts';
+import type { AwakeSessions } from './awake-sessions.ts';
 import { chargeNext, purgeTicks } from './tick-rows.ts';
 import { GAP_MS, type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 
@@ -28,7 +28,7 @@ export interface MeterOptions {
   steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   engine: Pick<Engine, 'list' | 'inspect'>;
   servers: Pick<LiveServers, 'live'>;
-  sessions: Sessions;
+  sessions: AwakeSessions;
   prices: Prices;
   log: Log;
   /** Writes what was written off into the audit log, in the write of it. */
@@ -84,7 +84,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
     const silent = silentIn(until);
     const unpaid = await store.write(async (tx) => {
       if (up && gap) await bridge(tx, doubts, until);
-      else if (up) await proveSessions(tx, until, [...missing, ...silent.keys()]);
+      else if (up) await proveAwakeSessions(tx, until, [...missing, ...silent.keys()]);
       if (up && !gap) await leaveOut(tx, silent, until);
       await tellRecovered(tx, silent, until);
       const at = clock.now();
@@ -117,8 +117,8 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   /** They were up until they fell silent; what came after is free. */
   async function leaveOut(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of silent) {
-      const session = await openSession(tx, serverId);
-      if (session !== undefined) await proveSession(tx, session.id, since);
+      const session = await openAwakeSession(tx, serverId);
+      if (session !== undefined) await proveAwakeSession(tx, session.id, since);
     }
     await writeOff(tx, until, [...silent.keys()]);
   }
@@ -126,7 +126,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   /** Of a game that is ended while it is silent, the end of its session says so. */
   async function tellRecovered(tx: Tx, silent: ReadonlyMap<string, number>, until: number): Promise<void> {
     for (const [serverId, since] of wasSilent) {
-      const session = silent.has(serverId) ? undefined : await openSession(tx, serverId);
+      const session = silent.has(serverId) ? undefined : await openAwakeSession(tx, serverId);
       const isSameRun = session !== undefined && steady.ofPast(session.startedAt) < since;
       const lost = { lostMs: until - since, at: clock.now(), why: SILENT };
       if (isSameRun) await recordWriteOff(record, tx, session, lost);
@@ -149,7 +149,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   async function bridge(tx: Tx, found: { session: MeteredSession; same: boolean }[], until: number): Promise<void> {
-    for (const { session, same } of found) if (same) await proveSession(tx, session.id, until);
+    for (const { session, same } of found) if (same) await proveAwakeSession(tx, session.id, until);
     const lost = found.flatMap(({ session, same }) => (same ? [] : [session]));
     if (lost.length > 0) log.warn({ servers: lost.length }, 'nobody knows whether these games were up; not charged');
     await writeOff(

@@ -18,13 +18,13 @@ import type { MachineProbe } from './machine.ts';
 import { type Meter, startMeter } from './meter.ts';
 import type { Checkout } from './payments.ts';
 import type { Prices } from './prices.ts';
-import { type Sessions, createSessions } from './sessions.ts';
+import { type AwakeSessions, createAwakeSessions } from './awake-sessions.ts';
 
 /** What runs are measured by. */
 export interface Measures {
   prices: Prices;
   /** Begun and ended in the write of the servers' steps. */
-  sessions: Sessions;
+  sessions: AwakeSessions;
   /** What the machine has to give. */
   capacity: Capacity;
 }
@@ -46,7 +46,7 @@ export async function openMeasures(options: MeasuresOptions): Promise<Measures> 
     perGbHourMicros: settings.pricePerGbHourMicros,
     perGbMonthMicros: settings.pricePerGbMonthMicros,
   };
-  const sessions = createSessions({ clock, steady, prices, record: recordThrough('system') });
+  const sessions = createAwakeSessions({ clock, steady, prices, record: recordThrough('system') });
   const capacity = await createCapacity({ probe, engine, live: () => servers.live(), clock });
   onClose(() => capacity.close());
   return { prices, sessions, capacity };
@@ -109,7 +109,7 @@ export interface ChargingOptions {
   store: Store;
   servers: Servers;
   engine: Engine;
-  sessions: Sessions;
+  sessions: AwakeSessions;
   steady: SteadyClock;
   prices: Prices;
   funds: Funds;

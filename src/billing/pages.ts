@@ -2,7 +2,7 @@ import { StatusError } from '../kernel/status.ts';
 import { csrfField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Serve } from '../web/serve.ts';
-import type { Page, Visit } from '../web/visit.ts';
+import type { Page, PageRequest } from '../web/page-request.ts';
 import type { CheckoutRow } from './checkout-rows.ts';
 import type { Checkouts } from './checkout.ts';
 
@@ -14,16 +14,16 @@ const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;
  * provider the payer only comes back here; what has been paid is known from the provider, never from the way back.
  */
 export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 'settleTest'>): void {
-  serve.open('/checkout/:id', async (visit) => checkoutPage(visit, await known(visit)));
+  serve.open('/checkout/:id', async (request) => checkoutPage(request, await known(request)));
 
-  serve.submit('/checkout/:id', async (visit, form) => {
-    const { id } = await known(visit);
+  serve.submit('/checkout/:id', async (request, form) => {
+    const { id } = await known(request);
     // Anything but a plain yes is a no.
     await checkouts.settleTest(id, form.get('decision') === 'pay' ? 'pay' : 'cancel');
     return { to: `/checkout/${id}` };
   });
 
-  async function known({ path }: Visit): Promise<CheckoutRow> {
+  async function known({ path }: PageRequest): Promise<CheckoutRow> {
     const id = new URL(path, 'http://localhost').pathname.split('/').at(-1) ?? '';
     const row = CHECKOUT_ID.test(id) ? await checkouts.find(id) : undefined;
     if (row) return row;
@@ -31,7 +31,7 @@ export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 
   }
 }
 
-function checkoutPage(visit: Visit, row: CheckoutRow): Page {
+function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
   const amount = `${row.amountUsd}.00 USD`;
   switch (row.state) {
     case 'paid':
@@ -44,13 +44,13 @@ function checkoutPage(visit: Visit, row: CheckoutRow): Page {
     case 'expired':
       return card('Payment ended', [html`<p>Nothing was paid. Open a new checkout to try again.</p>`, HOME]);
     case 'open':
-      return row.provider === 'test' ? testPage(visit, row, amount) : waitingPage(row, amount);
+      return row.provider === 'test' ? testPage(request, row, amount) : waitingPage(row, amount);
     default:
       return row.state satisfies never;
   }
 }
 
-function testPage({ csrf }: Visit, { id }: CheckoutRow, amount: string): Page {
+function testPage({ csrf }: PageRequest, { id }: CheckoutRow, amount: string): Page {
   return card('Test payment', [
     html`<p class="note bad">This is a test. No money moves, and no card is asked for.</p>`,
     html`<p>Game server credit: <strong>${amount}</strong></p>`,

@@ -1,7 +1,7 @@
 import { type Anchor, type SteadyClock, type SteadyTime, steadyClock } from '../kernel/steady-clock.ts';
 import { getMeta, setMeta } from '../store/meta.ts';
 import type { Store } from '../store/store.ts';
-import { lastProof } from './session-rows.ts';
+import { lastProof } from './awake-session-rows.ts';
 
 export interface SteadyClockOptions extends SteadyTime {
   /** Names what the count belongs to, this boot of the machine; '' where that is not known. */

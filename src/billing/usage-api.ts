@@ -6,7 +6,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
-import { type AwakeSessionRow, listSessions } from './session-rows.ts';
+import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
 import { gbHoursOf, usageIn } from './usage.ts';
 
 /** What these operations work with. */
@@ -71,7 +71,7 @@ The sums below them are of the span alone, and of all its sessions: an entry of 
     async run({ server: { row }, query }) {
       const to = query.to ?? clock.now() + 1;
       const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
-      const sessions = await listSessions(store, row, { ...span, limit: MOST });
+      const sessions = await listAwakeSessions(store, row, { ...span, limit: MOST });
       return { sessions: sessions.map(sessionView), ...(await usageIn(store, row, span, clock.now())) };
     },
   });

@@ -1,7 +1,7 @@
 import { sql, statement } from '../store/sql.ts';
 import type { Sql } from '../store/writer.ts';
 import { MINUTES_OF_ENTRY, SESSION_OF_ENTRY } from './rules.ts';
-import type { AwakeSessionRow } from './session-rows.ts';
+import type { AwakeSessionRow } from './awake-session-rows.ts';
 
 /** Whose usage; its birth tells it from an earlier server of the same name, which may have been somebody else's. */
 export interface UsedServer {

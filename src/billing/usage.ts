@@ -1,6 +1,6 @@
 import type { Sql } from '../store/store.ts';
 import { TICK_DIVISOR, TICK_MS } from './prices.ts';
-import type { AwakeSessionRow } from './session-rows.ts';
+import type { AwakeSessionRow } from './awake-session-rows.ts';
 import { type FlatRun, type Span, type UsedServer, listFlatRuns, sumFlat, sumMetered } from './usage-rows.ts';
 
 /** GB times hours that a session was awake: what is charged on the metered plan, what was up on the flat one. */

@@ -1,6 +1,6 @@
 import type { Tx } from '../store/store.ts';
 import { TICK_MS } from './prices.ts';
-import type { AwakeSessionRow } from './session-rows.ts';
+import type { AwakeSessionRow } from './awake-session-rows.ts';
 
 /** Time of a server that nobody can prove, or in which it did not answer, and that is therefore free. */
 export interface WriteOffEntry {

@@ -24,7 +24,7 @@ import { createStartLimit } from '../people/grants/start-limit.ts';
 import { createGuessLimit } from '../people/grants/user-codes.ts';
 import { createLoginLimits } from '../people/login-limits.ts';
 import { getUser } from '../people/rows.ts';
-import { findSession } from '../people/sessions.ts';
+import { findBrowserSession } from '../people/browser-sessions.ts';
 import { createPlayers } from '../players/players.ts';
 import { stopSchedulesOf } from '../schedules/authors.ts';
 import { createServerOperation } from '../servers/api/operation.ts';
@@ -90,7 +90,7 @@ export function createServices({ profiles, dataDir, lock, owner, ...given }: Ser
     findUser: (id) => getUser(store, id),
     serverOperation: createServerOperation({ servers, store }),
     serverView: createServerView(given),
-    findSession: (token) => findSession(store, clock, token),
+    findSession: (token) => findBrowserSession(store, clock, token),
     openapi: () => openapiDocument(given.config, describeApi()),
   };
 }

@@ -61,14 +61,14 @@ export function createMysqlDatabases(adminUrl: string, { hosts, tls }: MysqlOpti
         await run(`GRANT ALL PRIVILEGES ON ${pattern}.* TO ${users.join(', ')}`);
         const others = (await knownHosts(run, name)).filter((host) => !wanted.has(host));
         await dropUsers(run, name, others);
-        await endSessions(run, name);
+        await endConnections(run, name);
       }),
     remove: (name) =>
       onConnection(async (run) => {
         const { database } = quoted(name);
         // First the user, so that no session can begin between the last two steps.
         await dropUsers(run, name, [...hosts, ...(await ownHost(run)), ...(await knownHosts(run, name))]);
-        await endSessions(run, name);
+        await endConnections(run, name);
         await run(`DROP DATABASE IF EXISTS ${database}`);
       }),
     close: () => connections.close(),
@@ -101,10 +101,12 @@ async function dropUsers(run: Run, name: string, hosts: readonly string[]): Prom
   }
 }
 
-/** Changing a password or dropping a user leaves the sessions that are open alone. */
-async function endSessions(run: Run, name: string): Promise<void> {
-  const sessions = await run(`SELECT ID AS id FROM information_schema.PROCESSLIST WHERE USER = '${checkedName(name)}'`);
-  for (const session of sessions) await run(`KILL ${Number(session['id'])}`).catch(unless(NO_SUCH_THREAD));
+/** Ends a user's open connections, which a changed password or a dropped user leaves alone. */
+async function endConnections(run: Run, name: string): Promise<void> {
+  const connections = await run(
+    `SELECT ID AS id FROM information_schema.PROCESSLIST WHERE USER = '${checkedName(name)}'`,
+  );
+  for (const connection of connections) await run(`KILL ${Number(connection['id'])}`).catch(unless(NO_SUCH_THREAD));
 }
 
 /** Names and patterns cannot be parameters of a statement. In a grant `_` stands for any character unless escaped. */

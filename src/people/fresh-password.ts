@@ -6,7 +6,7 @@ import { tryPassword } from './password-tries.ts';
 import { verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import { getUser } from './rows.ts';
-import { proveSession } from './session-rows.ts';
+import { proveBrowserSession } from './browser-session-rows.ts';
 
 /** For how long a password that was given is believed in what hands out access. */
 export const PASSWORD_FRESH_MS = 15 * MINUTE_MS;
@@ -44,6 +44,6 @@ export async function provePassword(
     throw new StatusError('PERMISSION_DENIED', 'WRONG_PASSWORD', 'This is not your password.');
   });
   const provedAt = clock.now();
-  await store.write((tx) => proveSession(tx, sessionId, provedAt));
+  await store.write((tx) => proveBrowserSession(tx, sessionId, provedAt));
   return { ...principal, provedAt };
 }

@@ -1,6 +1,6 @@
 import { type Html, html } from '../web/html.ts';
 import { type Problem, withProblem } from '../web/problem.ts';
-import type { Page, Visit } from '../web/visit.ts';
+import type { Page, PageRequest } from '../web/page-request.ts';
 
 const TABS = [
   ['/profile', 'Profile'],
@@ -12,7 +12,7 @@ const TABS = [
 ] as const;
 
 /** A page of the profile, below the way to the others. */
-export function profilePage({ path }: Visit, title: string, main: Html, problem?: Problem): Page {
+export function profilePage({ path }: PageRequest, title: string, main: Html, problem?: Problem): Page {
   const [here = ''] = path.split('?', 1);
   const present = TABS.findLast(([tab]) => here === tab || here.startsWith(`${tab}/`))?.[0];
   const framed = html`<div class="profile">

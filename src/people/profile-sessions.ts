@@ -2,10 +2,15 @@ import { csrfField, doneNote, hidden } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Serve } from '../web/serve.ts';
 import { agoText, browserText, dateText } from '../web/text.ts';
-import type { SignedInVisit } from '../web/visit.ts';
+import type { SignedInRequest } from '../web/page-request.ts';
 import { profilePage } from './profile-frame.ts';
-import type { SessionRow } from './session-rows.ts';
-import { type SessionServices, endOtherSessions, endSession, sessionsOf } from './sessions.ts';
+import type { BrowserSessionRow } from './browser-session-rows.ts';
+import {
+  type BrowserSessionServices,
+  endOtherBrowserSessions,
+  endBrowserSession,
+  browserSessionsOf,
+} from './browser-sessions.ts';
 
 const DONE: Record<string, string> = {
   ended: 'That browser is signed out.',
@@ -13,43 +18,43 @@ const DONE: Record<string, string> = {
 };
 
 /** The browsers somebody is signed in with, and how to sign them out from here. */
-export function mountSessions(serve: Serve, services: SessionServices): void {
-  serve.signedIn('/profile/sessions', async (visit) => {
-    const sessions = await sessionsOf(services.store, services.clock, visit.principal);
-    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+export function mountSessions(serve: Serve, services: BrowserSessionServices): void {
+  serve.signedIn('/profile/sessions', async (request) => {
+    const sessions = await browserSessionsOf(services.store, services.clock, request.principal);
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Where you are signed in</h2>
         <p>Is there one you do not know? End it, and <a href="/profile">change your password</a>.</p>
         <ul class="list">
-          ${sessions.map((session) => sessionItem(visit, session))}
+          ${sessions.map((session) => sessionItem(request, session))}
         </ul>
         ${
           sessions.length > 1 &&
           html`<form method="post" action="/profile/sessions/end-others">
-            ${csrfField(visit.csrf)}
+            ${csrfField(request.csrf)}
             <button class="danger" type="submit">End all others</button>
           </form>`
         }
       </section>`;
-    return profilePage(visit, 'Sessions', main);
+    return profilePage(request, 'Sessions', main);
   });
 
-  serve.submitSignedIn('/profile/sessions/end', async (visit, form) => {
+  serve.submitSignedIn('/profile/sessions/end', async (request, form) => {
     const id = form.get('session') ?? '';
-    await endSession(services, visit.principal, id);
-    if (id === visit.principal.sessionId) return { to: '/', session: null };
+    await endBrowserSession(services, request.principal, id);
+    if (id === request.principal.sessionId) return { to: '/', session: null };
     return { to: '/profile/sessions?done=ended' };
   });
 
-  serve.submitSignedIn('/profile/sessions/end-others', async (visit) => {
-    await endOtherSessions(services, visit.principal);
+  serve.submitSignedIn('/profile/sessions/end-others', async (request) => {
+    await endOtherBrowserSessions(services, request.principal);
     return { to: '/profile/sessions?done=others' };
   });
 }
 
 function sessionItem(
-  { csrf, now, principal }: SignedInVisit,
-  { id, userAgent, ip, seenAt, createdAt }: SessionRow,
+  { csrf, now, principal }: SignedInRequest,
+  { id, userAgent, ip, seenAt, createdAt }: BrowserSessionRow,
 ): Html {
   const browser = browserText(userAgent);
   const present = id === principal.sessionId;

@@ -2,7 +2,7 @@ import { csrfField, doneNote, problemNote, textField } from '../web/form.ts';
 import { html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
-import type { Page, SignedInVisit } from '../web/visit.ts';
+import type { Page, SignedInRequest } from '../web/page-request.ts';
 import { resendVerification } from './mail/verification.ts';
 import type { People } from './people.ts';
 import { profilePage } from './profile-frame.ts';
@@ -15,37 +15,37 @@ const DONE: Record<string, string> = {
 
 /** Who somebody is here, and their password. */
 export function mountProfile(serve: Serve, people: People): void {
-  serve.signedIn('/profile', (visit) => overviewPage(visit));
+  serve.signedIn('/profile', (request) => overviewPage(request));
 
-  serve.submitSignedIn('/profile/password', async (visit, form) => {
+  serve.submitSignedIn('/profile/password', async (request, form) => {
     const [current, replacement] = [form.get('current') ?? '', form.get('replacement') ?? ''];
     if (!isPassword(replacement)) {
       const wrong = invalid('replacement', `Choose a password of at least ${PASSWORD_BYTES.least} characters.`);
-      return overviewPage(visit, wrong);
+      return overviewPage(request, wrong);
     }
     try {
-      await changePassword(people, visit.principal, { current, replacement }, visit.visitor);
+      await changePassword(people, request.principal, { current, replacement }, request.visitor);
       return { to: '/profile?done=password' };
     } catch (error) {
-      return overviewPage(visit, problemOf(error));
+      return overviewPage(request, problemOf(error));
     }
   });
 
-  serve.submitSignedIn('/profile/verify-email', async (visit) => {
+  serve.submitSignedIn('/profile/verify-email', async (request) => {
     try {
-      await resendVerification(people, visit.principal);
+      await resendVerification(people, request.principal);
       return { to: '/profile?done=letter' };
     } catch (error) {
-      return overviewPage(visit, problemOf(error));
+      return overviewPage(request, problemOf(error));
     }
   });
 }
 
-function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
-  const { email, emailVerified, accountId, operator } = visit.principal;
+function overviewPage(request: SignedInRequest, problem?: Problem): Page {
+  const { email, emailVerified, accountId, operator } = request.principal;
   const hint = `At least ${PASSWORD_BYTES.least} characters.`;
   const field = { type: 'password', maxlength: PASSWORD_BYTES.most, problem } as const;
-  const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}${problemNote(problem)}
+  const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}${problemNote(problem)}
     <section class="card">
       <h2>You</h2>
       <dl>
@@ -67,7 +67,7 @@ function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
       ${
         !emailVerified &&
         html`<form method="post" action="/profile/verify-email">
-          ${csrfField(visit.csrf)}
+          ${csrfField(request.csrf)}
           <button class="second" type="submit">Send the confirmation letter again</button>
         </form>`
       }
@@ -79,7 +79,7 @@ function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
         <a href="/profile/apps">connected apps</a> stay; end those there.
       </p>
       <form method="post" action="/profile/password">
-        ${csrfField(visit.csrf)}
+        ${csrfField(request.csrf)}
         <input type="text" name="username" value="${email}" autocomplete="username" hidden />
         ${textField({ ...field, name: 'current', label: 'Present password', autocomplete: 'current-password' })}
         ${textField({
@@ -93,5 +93,5 @@ function overviewPage(visit: SignedInVisit, problem?: Problem): Page {
         <button type="submit">Change password</button>
       </form>
     </section>`;
-  return profilePage(visit, 'Profile', main, problem);
+  return profilePage(request, 'Profile', main, problem);
 }

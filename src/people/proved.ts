@@ -3,13 +3,13 @@ import { textField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
 import type { Problem } from '../web/problem.ts';
 import type { Form } from '../web/serve.ts';
-import type { SignedInVisit } from '../web/visit.ts';
+import type { SignedInRequest } from '../web/page-request.ts';
 import { isPasswordFresh, provePassword } from './fresh-password.ts';
 import type { People } from './people.ts';
 import { PASSWORD_BYTES } from './users.ts';
 
 /** Asks for the password once more where it was given too long ago; nothing else is to be done for it. */
-export function passwordAgain({ principal, now }: SignedInVisit, problem: Problem | undefined): Html | undefined {
+export function passwordAgain({ principal, now }: SignedInRequest, problem: Problem | undefined): Html | undefined {
   if (isPasswordFresh(principal, now)) return undefined;
   return html`<input type="text" name="username" value="${principal.email}" autocomplete="username" hidden />
     ${textField({
@@ -24,7 +24,7 @@ export function passwordAgain({ principal, now }: SignedInVisit, problem: Proble
 }
 
 /** Who is signed in, once the password that a form brought along has been looked at (`passwordAgain`). Rejects where it is wrong. */
-export async function proved(people: People, visit: SignedInVisit, form: Form): Promise<SessionPrincipal> {
+export async function proved(people: People, request: SignedInRequest, form: Form): Promise<SessionPrincipal> {
   const password = form.get('password') ?? '';
-  return password === '' ? visit.principal : provePassword(people, visit.principal, password, visit.visitor);
+  return password === '' ? request.principal : provePassword(people, request.principal, password, request.visitor);
 }

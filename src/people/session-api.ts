@@ -10,7 +10,7 @@ import { requestSignUp } from './mail/sign-up-links.ts';
 import { resendVerification, verifyEmail } from './mail/verification.ts';
 import { Email, NewPassword, Password } from './people-fields.ts';
 import type { People } from './people.ts';
-import { endSession } from './sessions.ts';
+import { endBrowserSession } from './browser-sessions.ts';
 import { type SignedIn, changePassword, signIn, signUp } from './users.ts';
 
 const Me = z
@@ -96,7 +96,7 @@ const signOut = (people: People) =>
     description: 'Ends this session.',
     reply: Nothing,
     async run({ principal, browser }) {
-      await endSession(people, principal, principal.sessionId);
+      await endBrowserSession(people, principal, principal.sessionId);
       browser.keepSession(null);
       return {};
     },

@@ -6,8 +6,8 @@ import { type SessionOperation, sessionOperation } from '../http/session-operati
 import type { Clock } from '../kernel/clock.ts';
 import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
-import type { SessionRow } from './session-rows.ts';
-import { endOtherSessions, endSession, sessionsOf } from './sessions.ts';
+import type { BrowserSessionRow } from './browser-session-rows.ts';
+import { endOtherBrowserSessions, endBrowserSession, browserSessionsOf } from './browser-sessions.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -37,7 +37,7 @@ const listSessions = ({ store, clock }: Needs) =>
     description: 'Where you are signed in, the session used last first.',
     reply: z.object({ sessions: z.array(Session).default([]) }).meta({ id: 'ListSessionsResponse' }),
     async run({ principal }) {
-      const sessions = await sessionsOf(store, clock, principal);
+      const sessions = await browserSessionsOf(store, clock, principal);
       return { sessions: sessions.map((row) => sessionView(row, principal.sessionId)) };
     },
   });
@@ -52,7 +52,7 @@ const endSessionOperation = (needs: Needs) =>
     body: message({ sessionId: text(64).min(1, 'is required') }).meta({ id: 'EndSessionRequest' }),
     reply: Nothing,
     async run({ principal, body }) {
-      if (await endSession(needs, principal, body.sessionId)) return {};
+      if (await endBrowserSession(needs, principal, body.sessionId)) return {};
       throw new StatusError('NOT_FOUND', 'SESSION_NOT_FOUND', 'There is no such session.');
     },
   });
@@ -65,10 +65,10 @@ const endOtherSessionsOperation = (needs: Needs) =>
     summary: 'End all other sessions',
     description: 'Leaves only the session of this call.',
     reply: z.object({ ended: reply.int32 }).meta({ id: 'EndOtherSessionsResponse' }),
-    run: async ({ principal }) => ({ ended: await endOtherSessions(needs, principal) }),
+    run: async ({ principal }) => ({ ended: await endOtherBrowserSessions(needs, principal) }),
   });
 
-function sessionView({ id, ip, ...times }: SessionRow, currentId: string): z.input<typeof Session> {
+function sessionView({ id, ip, ...times }: BrowserSessionRow, currentId: string): z.input<typeof Session> {
   return { ...times, sessionId: id, address: ip, current: id === currentId };
 }
 

@@ -3,12 +3,12 @@ import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf, withProblem } from '../web/problem.ts';
 import type { Form, Serve } from '../web/serve.ts';
 import { plainName } from '../web/text.ts';
-import type { Page, Visit } from '../web/visit.ts';
+import type { Page, PageRequest } from '../web/page-request.ts';
 import { normalizeEmail } from './mail/address.ts';
 import { requestSignUp, signUpEmail } from './mail/sign-up-links.ts';
 import { nextPage, signInPath } from './next.ts';
 import type { People, SignUp } from './people.ts';
-import { endSession } from './sessions.ts';
+import { endBrowserSession } from './browser-sessions.ts';
 import { type Credentials, PASSWORD_BYTES, isPassword, signIn, signUp } from './users.ts';
 
 /** What of a form is shown again when it has a problem: never a password. */
@@ -24,68 +24,69 @@ interface Draft {
 export function mountSignIn(serve: Serve, people: People): void {
   const { signup } = people.config;
   /** Whether an account may be made with what somebody brings along. */
-  const isOpen = ({ invitation }: Draft, { now }: Visit) => signup === 'open' || emailOf(invitation, now) !== undefined;
+  const isOpen = ({ invitation }: Draft, { now }: PageRequest) =>
+    signup === 'open' || emailOf(invitation, now) !== undefined;
   const emailOf = (invitation: string, now: number) => signUpEmail(people.secret, invitation, now);
-  const signUpPage = (visit: Visit, draft: Draft) =>
-    isOpen(draft, visit)
-      ? newAccountPage(visit, draft)
+  const signUpPage = (request: PageRequest, draft: Draft) =>
+    isOpen(draft, request)
+      ? newAccountPage(request, draft)
       : signup === 'letter'
-        ? requestPage(visit, draft)
+        ? requestPage(request, draft)
         : closedPage(draft);
 
-  serve.open('/sign-in', (visit) => arrived(visit) ?? signInPage(visit, fresh(visit), signup));
-  serve.open('/sign-up', (visit) => {
-    const draft = fresh(visit);
-    return arrived(visit) ?? signUpPage(visit, { ...draft, email: emailOf(draft.invitation, visit.now) ?? '' });
+  serve.open('/sign-in', (request) => arrived(request) ?? signInPage(request, fresh(request), signup));
+  serve.open('/sign-up', (request) => {
+    const draft = fresh(request);
+    return arrived(request) ?? signUpPage(request, { ...draft, email: emailOf(draft.invitation, request.now) ?? '' });
   });
 
-  serve.submit('/sign-in', async (visit, form) => {
+  serve.submit('/sign-in', async (request, form) => {
     const draft = draftOf(form);
     try {
-      const { token, device } = await signIn(people, credentialsOf(form), visit.visitor);
+      const { token, device } = await signIn(people, credentialsOf(form), request.visitor);
       return { to: draft.next, session: token, device };
     } catch (error) {
-      return signInPage(visit, { ...draft, problem: problemOf(error) }, signup);
+      return signInPage(request, { ...draft, problem: problemOf(error) }, signup);
     }
   });
 
-  serve.submit('/sign-up', async (visit, form) => {
+  serve.submit('/sign-up', async (request, form) => {
     const draft = draftOf(form);
     const credentials = credentialsOf(form);
-    if (signup === 'letter' && !isOpen(draft, visit)) return requested(visit, draft, credentials.email);
+    if (signup === 'letter' && !isOpen(draft, request)) return requested(request, draft, credentials.email);
     const problem = whatIsWrong(form, credentials);
-    if (problem) return signUpPage(visit, { ...draft, problem });
+    if (problem) return signUpPage(request, { ...draft, problem });
     try {
-      const { token, device } = await signUp(people, { ...credentials, invitation: draft.invitation }, visit.visitor);
+      const { token, device } = await signUp(people, { ...credentials, invitation: draft.invitation }, request.visitor);
       return { to: draft.next, session: token, device };
     } catch (error) {
-      return signUpPage(visit, { ...draft, problem: problemOf(error) });
+      return signUpPage(request, { ...draft, problem: problemOf(error) });
     }
   });
 
-  async function requested(visit: Visit, draft: Draft, email: string): Promise<Page> {
-    if (email === '') return requestPage(visit, { ...draft, problem: noEmail(draft.email) });
+  async function requested(request: PageRequest, draft: Draft, email: string): Promise<Page> {
+    if (email === '') return requestPage(request, { ...draft, problem: noEmail(draft.email) });
     try {
-      await requestSignUp(people, email, visit.visitor);
+      await requestSignUp(people, email, request.visitor);
       return requestedPage(draft);
     } catch (error) {
-      return requestPage(visit, { ...draft, problem: problemOf(error) });
+      return requestPage(request, { ...draft, problem: problemOf(error) });
     }
   }
 
   serve.submitSignedIn('/sign-out', async ({ principal }, form) => {
     const next = form.get('next');
-    await endSession(people, principal, principal.sessionId);
+    await endBrowserSession(people, principal, principal.sessionId);
     return { to: next === null ? '/' : signInPath(next), session: null };
   });
 }
 
 /** Who is signed in has nothing to do here. */
-function arrived({ principal, query }: Visit): { to: string } | undefined {
+function arrived({ principal, query }: PageRequest): { to: string } | undefined {
   return principal && { to: nextPage(query.get('next')) };
 }
 
-function fresh({ query }: Visit): Draft {
+function fresh({ query }: PageRequest): Draft {
   return { email: '', next: nextPage(query.get('next')), invitation: query.get('invitation') ?? '' };
 }
 
@@ -108,12 +109,12 @@ function noEmail(given: string): Problem {
   return invalid('email', `“${plainName(given)}” is not an e-mail address.`);
 }
 
-function signInPage(visit: Visit, { email, next, problem }: Draft, signup: SignUp): Page {
+function signInPage(request: PageRequest, { email, next, problem }: Draft, signup: SignUp): Page {
   const main = html`<section class="card narrow">
     <h1>Sign in</h1>
     ${next.startsWith('/device') && html`<p>Sign in to go on with connecting your device.</p>`} ${problemNote(problem)}
     <form method="post" action="/sign-in">
-      ${csrfField(visit.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
+      ${csrfField(request.csrf)}${hidden('next', next)} ${textField({ ...EMAIL, value: email, problem })}
       ${textField({ ...PASSWORD, autocomplete: 'current-password', problem })}
       <button type="submit">Sign in</button>
     </form>
@@ -128,12 +129,12 @@ function signInPage(visit: Visit, { email, next, problem }: Draft, signup: SignU
   return withProblem({ title: 'Sign in', main }, problem);
 }
 
-function requestPage(visit: Visit, { email, next, problem }: Draft): Page {
+function requestPage(request: PageRequest, { email, next, problem }: Draft): Page {
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
-      ${csrfField(visit.csrf)}${hidden('next', next)}
+      ${csrfField(request.csrf)}${hidden('next', next)}
       ${textField({ ...EMAIL, value: email, problem, hint: 'We send a link there. It works for seven days.' })}
       <button type="submit">Send the link</button>
     </form>
@@ -164,14 +165,14 @@ function closedPage({ next, problem }: Draft): Page {
   return { title: 'Make an account', main, ...(problem && { status: problem.status }) };
 }
 
-function newAccountPage(visit: Visit, { email, next, invitation, problem }: Draft): Page {
+function newAccountPage(request: PageRequest, { email, next, invitation, problem }: Draft): Page {
   const hint = `At least ${PASSWORD_BYTES.least} characters; a short sentence is easiest to keep in mind.`;
   const main = html`<section class="card narrow">
     <h1>Make an account</h1>
     ${next.startsWith('/device') && html`<p>Once you have an account, you go on with connecting your device.</p>`}
     ${problemNote(problem)}
     <form method="post" action="/sign-up">
-      ${csrfField(visit.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
+      ${csrfField(request.csrf)}${hidden('next', next)}${invitation !== '' && hidden('invitation', invitation)}
       ${textField({ ...EMAIL, value: email, problem, hint: 'We write to it once, to confirm that it is yours.' })}
       ${textField({ ...PASSWORD, autocomplete: 'new-password', minlength: PASSWORD_BYTES.least, problem, hint })}
       <button type="submit">Make an account</button>

@@ -14,8 +14,8 @@ import { stranger, tryPassword } from './password-tries.ts';
 import { hashPassword, isOutdated, verifyPassword } from './passwords.ts';
 import type { People } from './people.ts';
 import { type UserRow, getUser, getUserByEmail, insertAccount, insertUser, replacePassword } from './rows.ts';
-import { deleteOtherSessions, proveSession } from './session-rows.ts';
-import { openSession } from './sessions.ts';
+import { deleteOtherBrowserSessions, proveBrowserSession } from './browser-session-rows.ts';
+import { openBrowserSession } from './browser-sessions.ts';
 import { familiarityOf, rememberPlaces } from './sign-in-places.ts';
 
 /** Bytes in UTF-8. */
@@ -78,7 +78,7 @@ export async function signUp(
     await rememberPlaces(tx, secret, user.id, { ...visitor, device }, user.createdAt);
     return {
       verification: await newVerification(tx, user, user.createdAt),
-      token: await openSession(tx, user.id, visitor, user.createdAt),
+      token: await openBrowserSession(tx, user.id, visitor, user.createdAt),
     };
   });
   postVerification(people, email, verification);
@@ -106,7 +106,7 @@ export async function signIn(people: People, { email, password }: Credentials, v
       if (!(await replacePassword(tx, known.id, known.passwordHash, rehashed))) throw signInFailed();
       await recordSession(tx, known, 'session.signIn', now);
       await rememberPlaces(tx, secret, known.id, { ...visitor, device }, now);
-      return openSession(tx, known.id, visitor, now);
+      return openBrowserSession(tx, known.id, visitor, now);
     });
     return { user: { ...known, passwordHash: rehashed }, token, device };
   });
@@ -133,8 +133,8 @@ export async function changePassword(
     const after = await hashPassword(replacement, caller);
     await store.write(async (tx) => {
       if (!(await replacePassword(tx, userId, before, after))) throw wrongPassword();
-      await proveSession(tx, sessionId, clock.now());
-      const ended = await deleteOtherSessions(tx, userId, sessionId);
+      await proveBrowserSession(tx, sessionId, clock.now());
+      const ended = await deleteOtherBrowserSessions(tx, userId, sessionId);
       const detail = `${ended} other sessions ended`;
       await recordAudit(tx, auditActorOf(principal), {
         action: 'session.changePassword',

@@ -3,7 +3,7 @@ import type { AuthContext, ServerChannel, Connection as SshConnection } from 'ss
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { SftpLimits } from './limits.ts';
-import { SessionEnded } from './outbox.ts';
+import { SftpSessionEnded } from './outbox.ts';
 import type { Guest } from './sign-in.ts';
 import { BadPacket } from './wire.ts';
 
@@ -178,7 +178,7 @@ export class Connection implements Guest {
         channel.close();
       })
       .catch((error: unknown) => {
-        if (!(error instanceof SessionEnded || error instanceof BadPacket)) {
+        if (!(error instanceof SftpSessionEnded || error instanceof BadPacket)) {
           log.error({ err: error, server: this.#serverId }, 'an SFTP session failed');
         }
         void this.end();

@@ -4,16 +4,16 @@ import type { Reply } from './replies.ts';
 
 export interface OutboxOptions {
   channel: Duplex;
-  /** What the channel's bytes go out through in the end. */
+  /** The socket that the channel's bytes go out through. */
   socket: Socket;
   signal: AbortSignal;
-  /** What may wait in this process for a client that does not fetch it. */
+  /** Most bytes that may wait in this process for a client that does not fetch them. */
   waitingBytes: number;
 }
 
-/** Nothing more can be said to the client. */
-export class SessionEnded extends Error {
-  override name = 'SessionEnded';
+/** The client can be sent nothing more. */
+export class SftpSessionEnded extends Error {
+  override name = 'SftpSessionEnded';
 }
 
 /**
@@ -30,7 +30,7 @@ export function createOutbox({
   let fail = (_error: Error): void => {};
   let keptBytes = 0;
   // A channel whose client has gone never says what became of a write.
-  const end = (): void => fail(new SessionEnded('The session has ended.'));
+  const end = (): void => fail(new SftpSessionEnded('The session has ended.'));
   channel.on('close', end);
   signal.addEventListener('abort', end);
 
@@ -42,12 +42,12 @@ export function createOutbox({
   }
 
   return async function send(reply) {
-    if (signal.aborted) throw new SessionEnded('The session has ended.');
+    if (signal.aborted) throw new SftpSessionEnded('The session has ended.');
     const before = socket.bytesWritten;
     await settled((done) => channel.write(reply, done));
     // Encrypted it is no shorter, so if the connection has not seen as much, it is being kept for after a key exchange.
     keptBytes = socket.bytesWritten - before < reply.length ? keptBytes + reply.length : 0;
-    if (keptBytes > waitingBytes) throw new SessionEnded('A key exchange does not end.');
+    if (keptBytes > waitingBytes) throw new SftpSessionEnded('A key exchange does not end.');
     if (socket.writableLength > waitingBytes / 4) await settled((done) => socket.once('drain', done));
   };
 }

@@ -20,7 +20,7 @@ import type { HostKey } from './host-key.ts';
 import { SFTP_LIMITS, type SftpLimits } from './limits.ts';
 import { createOutbox } from './outbox.ts';
 import type { Space } from './replies.ts';
-import { serveSession } from './session.ts';
+import { serveSftpSession } from './sftp-session.ts';
 import { createSignIn } from './sign-in.ts';
 import { findKeyedSftpUser, touchSshKey } from './ssh-key-rows.ts';
 import { findSftpServer } from './users.ts';
@@ -170,7 +170,7 @@ export function createSftp(options: SftpOptions): Sftp {
     });
     const send = createOutbox({ channel, socket, signal, waitingBytes: limits.waitingBytes });
     try {
-      await serveSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
+      await serveSftpSession({ channel, send, perform, onRequest, signal, log: log.child({ server: serverId }) });
     } finally {
       await handles.closeAll();
     }

@@ -6,7 +6,7 @@ import { type Html, html } from '../web/html.ts';
 import { type Problem, invalid, problemOf } from '../web/problem.ts';
 import type { Serve } from '../web/serve.ts';
 import { agoText, dateText, plainName } from '../web/text.ts';
-import type { Page, SignedInVisit } from '../web/visit.ts';
+import type { Page, SignedInRequest } from '../web/page-request.ts';
 import type { SshKeyRow } from './ssh-key-rows.ts';
 import { SSH_KEY_CHARS, type SshSessions, addSshKey, removeSshKey, sshKeysOf } from './ssh-keys.ts';
 
@@ -28,30 +28,33 @@ export interface SshKeyPages extends People {
 
 /** Public keys for SFTP: the list, adding one, removing. */
 export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
-  serve.signedIn('/profile/ssh', (visit) => listPage(visit, { name: '', publicKey: '' }));
+  serve.signedIn('/profile/ssh', (request) => listPage(request, { name: '', publicKey: '' }));
 
-  serve.submitSignedIn('/profile/ssh', async (visit, form) => {
+  serve.submitSignedIn('/profile/ssh', async (request, form) => {
     const name = plainName(form.get('name') ?? '', NAME_CHARS);
     const draft = { name, publicKey: (form.get('publicKey') ?? '').slice(0, SSH_KEY_CHARS) };
     if (name === '') {
-      return listPage(visit, { ...draft, problem: invalid('name', 'Give the key a name, so that you know it again.') });
+      return listPage(request, {
+        ...draft,
+        problem: invalid('name', 'Give the key a name, so that you know it again.'),
+      });
     }
     try {
-      await addSshKey(people, await proved(people, visit, form), draft);
+      await addSshKey(people, await proved(people, request, form), draft);
       return { to: '/profile/ssh?done=added' };
     } catch (error) {
-      return listPage(visit, { ...draft, problem: problemOf(error) });
+      return listPage(request, { ...draft, problem: problemOf(error) });
     }
   });
 
-  serve.submitSignedIn('/profile/ssh/remove', async (visit, form) => {
-    await removeSshKey(people, visit.principal, form.get('key') ?? '');
+  serve.submitSignedIn('/profile/ssh/remove', async (request, form) => {
+    await removeSshKey(people, request.principal, form.get('key') ?? '');
     return { to: '/profile/ssh?done=removed' };
   });
 
-  async function listPage(visit: SignedInVisit, draft: Draft): Promise<Page> {
-    const keys = await sshKeysOf(people.store, visit.principal);
-    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+  async function listPage(request: SignedInRequest, draft: Draft): Promise<Page> {
+    const keys = await sshKeysOf(people.store, request.principal);
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Your SSH keys</h2>
         <p>
@@ -62,21 +65,21 @@ export function mountSshKeys(serve: Serve, people: SshKeyPages): void {
           keys.length === 0
             ? html`<p class="empty">There is none yet.</p>`
             : html`<ul class="list">
-                ${keys.map((key) => keyItem(visit, key))}
+                ${keys.map((key) => keyItem(request, key))}
               </ul>`
         }
       </section>
-      ${addForm(visit, draft)}`;
-    return profilePage(visit, 'SSH keys', main, draft.problem);
+      ${addForm(request, draft)}`;
+    return profilePage(request, 'SSH keys', main, draft.problem);
   }
 }
 
-function addForm(visit: SignedInVisit, { name, publicKey, problem }: Draft): Html {
+function addForm(request: SignedInRequest, { name, publicKey, problem }: Draft): Html {
   return html`<section class="card" id="new">
     <h2>Add a key</h2>
     ${problemNote(problem)}
     <form method="post" action="/profile/ssh#new">
-      ${csrfField(visit.csrf)}
+      ${csrfField(request.csrf)}
       ${textField({ name: 'name', label: 'Name', value: name, maxlength: NAME_CHARS, autocomplete: 'off', problem })}
       ${textField({
         name: 'publicKey',
@@ -87,14 +90,14 @@ function addForm(visit: SignedInVisit, { name, publicKey, problem }: Draft): Htm
         autocomplete: 'off',
         problem,
       })}
-      ${passwordAgain(visit, problem)}
+      ${passwordAgain(request, problem)}
       <button type="submit">Add the key</button>
     </form>
   </section>`;
 }
 
 function keyItem(
-  { csrf, now }: SignedInVisit,
+  { csrf, now }: SignedInRequest,
   { id, name, type, fingerprint, createdAt, lastUsedAt }: SshKeyRow,
 ): Html {
   const called = plainName(name) || 'Unnamed';

@@ -1,14 +1,14 @@
 import { ASSETS } from './assets.ts';
 import { html } from './html.ts';
 import type { Serve } from './serve.ts';
-import type { Page, Visit } from './visit.ts';
+import type { Page, PageRequest } from './page-request.ts';
 
 /** The home page. */
 export function mountHome(serve: Serve): void {
   serve.open('/', homePage);
 }
 
-function homePage({ principal }: Visit): Page {
+function homePage({ principal }: PageRequest): Page {
   const main = html`<section class="card hero">
       <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
       <h1>Minecraft servers that sleep until somebody joins</h1>

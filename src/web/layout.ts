@@ -1,16 +1,16 @@
 import { ASSETS } from './assets.ts';
 import { csrfField } from './form.ts';
 import { type Html, html, scriptFile } from './html.ts';
-import type { Page, Visit } from './visit.ts';
+import type { Page, PageRequest } from './page-request.ts';
 
 /** What the frame of a page depends on. */
-type Surroundings = Pick<Visit, 'principal' | 'csrf' | 'signIn'>;
+type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 
 /** Where who is signed in is not asked for. */
 export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
-export function layout({ title, main, style, script }: Page, visit: Surroundings): Html {
+export function layout({ title, main, style, script }: Page, request: Surroundings): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -29,7 +29,7 @@ export function layout({ title, main, style, script }: Page, visit: Surroundings
         <a class="skip" href="#main">Skip to the page itself</a>
         <header class="top">
           <a class="brand" href="/"><img src="${ASSETS.logo}" alt="" width="44" height="44" />Dormouse</a>
-          ${navigation(visit)}
+          ${navigation(request)}
         </header>
         <main id="main" tabindex="-1">${main}</main>
         <footer>

@@ -1,5 +1,5 @@
 import { CODES, StatusError } from '../kernel/status.ts';
-import type { Page } from './visit.ts';
+import type { Page } from './page-request.ts';
 
 /** Why something was not done: a sentence for whoever asked, beside the form. */
 export interface Problem {

@@ -8,7 +8,13 @@ import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
 import { layout } from './layout.ts';
-import { type Answer, type SignedInVisit, type Visit, type VisitOptions, visitOf } from './visit.ts';
+import {
+  type Answer,
+  type SignedInRequest,
+  type PageRequest,
+  type PageRequestOptions,
+  pageRequestOf,
+} from './page-request.ts';
 
 /** More than any form here can fill. */
 const FORM_BYTES = 32 * KIB;
@@ -21,62 +27,62 @@ type Awaitable<T> = T | Promise<T>;
 /** Gives pages their routes. */
 export interface Serve {
   /** A page for everybody. */
-  open(path: string, show: (visit: Visit) => Awaitable<Answer>): void;
+  open(path: string, show: (request: PageRequest) => Awaitable<Answer>): void;
   /** A page for who is signed in; others sign in first and come back. */
-  signedIn(path: string, show: (visit: SignedInVisit) => Awaitable<Answer>): void;
+  signedIn(path: string, show: (request: SignedInRequest) => Awaitable<Answer>): void;
   /** A form for everybody. `act` is called only for forms of our own pages. */
-  submit(path: string, act: (visit: Visit, form: Form) => Awaitable<Answer>): void;
-  submitSignedIn(path: string, act: (visit: SignedInVisit, form: Form) => Awaitable<Answer>): void;
+  submit(path: string, act: (request: PageRequest, form: Form) => Awaitable<Answer>): void;
+  submitSignedIn(path: string, act: (request: SignedInRequest, form: Form) => Awaitable<Answer>): void;
 }
 
-export function createServe(router: Router, options: VisitOptions): Serve {
+export function createServe(router: Router, options: PageRequestOptions): Serve {
   const { baseUrl } = options.config;
 
   return {
     open(path, show) {
       router.get(path, async (ctx) => {
-        const visit = await visitOf(ctx, options);
-        send(ctx, visit, await show(visit));
+        const request = await pageRequestOf(ctx, options);
+        send(ctx, request, await show(request));
       });
     },
     signedIn(path, show) {
       router.get(path, async (ctx) => {
-        const visit = await visitOf(ctx, options);
-        send(ctx, visit, isSignedIn(visit) ? await show(visit) : { to: visit.signIn });
+        const request = await pageRequestOf(ctx, options);
+        send(ctx, request, isSignedIn(request) ? await show(request) : { to: request.signIn });
       });
     },
     submit(path, act) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
-        const visit = await visitOf(ctx, options);
-        send(ctx, visit, await act(visit, await formOf(ctx, visit)));
+        const request = await pageRequestOf(ctx, options);
+        send(ctx, request, await act(request, await formOf(ctx, request)));
       });
     },
     submitSignedIn(path, act) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
-        const visit = await visitOf(ctx, options);
+        const request = await pageRequestOf(ctx, options);
         // The session ended while the form was open.
-        if (!isSignedIn(visit)) send(ctx, visit, { to: visit.signIn });
-        else send(ctx, visit, await act(visit, await formOf(ctx, visit)));
+        if (!isSignedIn(request)) send(ctx, request, { to: request.signIn });
+        else send(ctx, request, await act(request, await formOf(ctx, request)));
       });
     },
   };
 
-  async function formOf(ctx: Context, visit: Visit): Promise<Form> {
+  async function formOf(ctx: Context, request: PageRequest): Promise<Form> {
     if (!ctx.is('application/x-www-form-urlencoded')) {
       throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', { httpStatus: 415 });
     }
     const form = new URLSearchParams((await readBody(ctx.req, FORM_BYTES)).toString());
-    checkCsrfToken(options.secret, visit.csrfOwner, form.get('csrf') ?? '');
+    checkCsrfToken(options.secret, request.csrfOwner, form.get('csrf') ?? '');
     return form;
   }
 
-  function send(ctx: Context, visit: Visit, answer: Answer): void {
+  function send(ctx: Context, request: PageRequest, answer: Answer): void {
     if (!('to' in answer)) {
       ctx.status = answer.status ?? 200;
       ctx.type = 'html';
-      ctx.body = layout(answer, visit).toString();
+      ctx.body = layout(answer, request).toString();
       if (answer.script !== undefined) ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
       if (answer.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(answer.retryAfterSeconds));
       return;
@@ -92,6 +98,6 @@ export function createServe(router: Router, options: VisitOptions): Serve {
   }
 }
 
-function isSignedIn(visit: Visit): visit is SignedInVisit {
-  return visit.principal !== undefined;
+function isSignedIn(request: PageRequest): request is SignedInRequest {
+  return request.principal !== undefined;
 }

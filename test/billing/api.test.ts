@@ -1,7 +1,7 @@
 import test from 'ava';
 import { openWallet, post } from '../../src/billing/ledger.ts';
-import { markBillable, proveSessions } from '../../src/billing/session-rows.ts';
-import { createSessions } from '../../src/billing/sessions.ts';
+import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
+import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 import { STEVE } from '../support/world.ts';
@@ -14,14 +14,14 @@ async function scene(it: ApiUnderTest) {
   const { row, context } = (await it.servers.get('abc'))!;
   const clock = { ...it.clock, now: () => AT };
   const steady = { now: () => AT, ofPast: () => AT };
-  const sessions = createSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
+  const sessions = createAwakeSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
   await it.store.write(async (tx) => {
     await openWallet(tx, 'acc_test', AT, 5_000_000);
     const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };
     await sessions.onStep(tx, now, { at: AT, event: 'JOIN', from: 'hibernated', to: 'starting', cause: STEVE });
     await sessions.onStep(tx, now, { at: AT, event: 'x', from: 'starting', to: 'running', cause: STEVE });
     await markBillable(tx, 'abc');
-    await proveSessions(tx, AT + 125 * 60_000, []);
+    await proveAwakeSessions(tx, AT + 125 * 60_000, []);
     while ((await chargeNext(tx, AT, '2023-11')) > 0);
   });
 }

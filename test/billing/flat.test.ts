@@ -2,7 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { lastFlatEntry } from '../../src/billing/ledger-rows.ts';
 import { post, unbalanced } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, hourlyMicros } from '../../src/billing/prices.ts';
-import { listSessions } from '../../src/billing/session-rows.ts';
+import { listAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { spendingOf } from '../../src/billing/spend-cap.ts';
 import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
@@ -69,9 +69,9 @@ test('a clock set back behind the creation of a flat server charges its month on
     t.is(await it.balance(), 5_000_000 - MONTH);
   }
   const span = { from: 0, to: it.clock.now() + 1, limit: 10 };
-  t.is((await listSessions(it.store, row, span)).length, 3);
+  t.is((await listAwakeSessions(it.store, row, span)).length, 3);
   const reborn = { ...row, createdAt: it.clock.now() };
-  t.deepEqual(await listSessions(it.store, reborn, span), [], 'a later server of the same name');
+  t.deepEqual(await listAwakeSessions(it.store, reborn, span), [], 'a later server of the same name');
   t.is(await lastFlatEntry(it.store, reborn), undefined);
 });
 

@@ -6,18 +6,18 @@ import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, chargeOf, hourlyMicros, monthOf } from '../../src/billing/prices.ts';
 import {
   type AwakeSessionRow,
-  endSession,
-  insertSession,
+  endAwakeSession,
+  insertAwakeSession,
   markReady,
-  proveSessions,
+  proveAwakeSessions,
   writeOff,
-} from '../../src/billing/session-rows.ts';
+} from '../../src/billing/awake-session-rows.ts';
 import { runwayMinutes } from '../../src/billing/spend-cap.ts';
 import { chargeNext, purgeTicks } from '../../src/billing/tick-rows.ts';
 import { getWallet, listSpentWallets, markCapNotified, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { postgresUrl } from '../store/postgres.ts';
-import { freshStore, sessionRow } from '../support/store.ts';
+import { freshStore, awakeSessionRow } from '../support/store.ts';
 import { ACCOUNT, PRICES, metered } from './metered.ts';
 
 const START = 1_700_000_000_000;
@@ -107,11 +107,11 @@ test('whatever happens, the wallet is opening plus ledger, and every session cos
   await t.notThrowsAsync(fc.assert(property, { numRuns: 60, endOnFailure: true, includeErrorInReport: true }));
 });
 
-async function aSession(store: Store, fields: Partial<AwakeSessionRow>): Promise<AwakeSessionRow> {
+async function anAwakeSession(store: Store, fields: Partial<AwakeSessionRow>): Promise<AwakeSessionRow> {
   const times = { startedAt: START, provenAt: START, serverCreatedAt: START };
-  const row = sessionRow({ id: `ses_${fields.serverId}`, ramMb: 700, rateMicros: 9_973, ...times, ...fields });
+  const row = awakeSessionRow({ id: `ses_${fields.serverId}`, ramMb: 700, rateMicros: 9_973, ...times, ...fields });
   await store.write(async (tx) => {
-    await insertSession(tx, row);
+    await insertAwakeSession(tx, row);
     await markReady(tx, row.serverId, START, START);
   });
   return row;
@@ -124,13 +124,13 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     const store = await freshStore(t, url);
     await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
     await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
-    await aSession(store, { serverId: 'abc' });
-    await aSession(store, { serverId: 'free', billable: 0 });
-    await aSession(store, { serverId: 'gone' });
+    await anAwakeSession(store, { serverId: 'abc' });
+    await anAwakeSession(store, { serverId: 'free', billable: 0 });
+    await anAwakeSession(store, { serverId: 'gone' });
     const month = monthOf(START);
     const charge = (at: number) =>
       store.write(async (tx) => {
-        await proveSessions(tx, at, ['gone']);
+        await proveAwakeSessions(tx, at, ['gone']);
         let all = 0;
         for (let some = -1; some !== 0; all += some) some = await chargeNext(tx, at, month);
         return all + 1;
@@ -153,7 +153,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     t.is((await listSpentWallets(store, '2999-01')).length, 0);
     const told = () => store.write((tx) => markCapNotified(tx, 'acc_test', month));
     t.deepEqual([await told(), await told()], [true, false]);
-    await store.write((tx) => endSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
+    await store.write((tx) => endAwakeSession(tx, 'ses_abc', START + 62 * MINUTE_MS, 'stopped'));
     t.is(await store.write((tx) => purgeTicks(tx, START, 1_000)), 0);
     const purge = (most: number) => store.write((tx) => purgeTicks(tx, START + 100 * MINUTE_MS, most));
     t.deepEqual([await purge(50), await purge(50), await purge(50)], [50, 11, 0]);
@@ -181,7 +181,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     await store.write((tx) => openWallet(tx, 'acc_test', START, 1_000_000));
     // The ms of so many minutes are more than 32 bits hold.
     const ticks = 36_000;
-    await aSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
+    await anAwakeSession(store, { serverId: 'abc', ticks, awakeMs: (ticks + 1) * MINUTE_MS });
     t.is(await store.write((tx) => chargeNext(tx, START, monthOf(START))), 1);
     const [newest] = await listLedger(store, 'acc_test', 1);
     t.is(newest?.ref, 'ses_abc/600');
@@ -193,11 +193,11 @@ test('a wallet that ends among several servers due at once falls below zero by o
   const tick = chargeOf(1, 60_000, 1_024);
   await store.write((tx) => openWallet(tx, 'acc_test', START, tick * 2 + 1));
   for (const serverId of ['a', 'b', 'c', 'd', 'e'])
-    await aSession(store, { serverId, rateMicros: 60_000, ramMb: 1_024 });
+    await anAwakeSession(store, { serverId, rateMicros: 60_000, ramMb: 1_024 });
   const at = START + MINUTE_MS;
   const charge = () =>
     store.write(async (tx) => {
-      await proveSessions(tx, at, []);
+      await proveAwakeSessions(tx, at, []);
       return chargeNext(tx, at, monthOf(at));
     });
   t.is(await charge(), 3);

@@ -5,8 +5,8 @@ import { type LedgerRow, listLedger } from '../../src/billing/ledger-rows.ts';
 import { balance, openWallet } from '../../src/billing/ledger.ts';
 import { type Meter, startMeter } from '../../src/billing/meter.ts';
 import type { Prices } from '../../src/billing/prices.ts';
-import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
-import { type Sessions, createSessions } from '../../src/billing/sessions.ts';
+import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
+import { type AwakeSessions, createAwakeSessions } from '../../src/billing/awake-sessions.ts';
 import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type AuditEntry, recordAudit } from '../../src/people/audit/audit.ts';
@@ -60,7 +60,7 @@ export async function metered(
     boot?: string;
   } = {},
 ): Promise<Metered> {
-  let sessions: Sessions | undefined;
+  let sessions: AwakeSessions | undefined;
   const base = await world(t, {
     onStep: async (tx, now, step) => sessions?.onStep(tx, now, step),
     onLook: (id, game) => sessions?.observed(id, game),
@@ -91,7 +91,7 @@ export async function metered(
     const monotonicMs = () => clock.now() - setBy;
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: boot });
     const record = (tx: Tx, entry: AuditEntry) => recordAudit(tx, { userId: '', through: 'system' }, entry);
-    sessions = createSessions({ clock, steady, prices, record });
+    sessions = createAwakeSessions({ clock, steady, prices, record });
     const rconPassword = () => 'secret';
     const { servers } = base;
     const baseUrl = 'http://panel.example';

@@ -5,7 +5,7 @@ import { flatDue } from '../../src/billing/flat.ts';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { post } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, type Prices, chargeOf, tickCeilingMicros } from '../../src/billing/prices.ts';
-import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { StatusError } from '../../src/kernel/status.ts';
 import { KEY, STEVE } from '../support/world.ts';

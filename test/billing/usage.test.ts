@@ -1,10 +1,10 @@
 import test from 'ava';
 import { ledger } from '../../src/billing/ledger-rows.ts';
 import { PERIOD_MS, chargeOf } from '../../src/billing/prices.ts';
-import { awakeSessions } from '../../src/billing/session-rows.ts';
+import { awakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { usageIn } from '../../src/billing/usage.ts';
 import { postgresUrl } from '../store/postgres.ts';
-import { freshStore, sessionRow } from '../support/store.ts';
+import { freshStore, awakeSessionRow } from '../support/store.ts';
 import { ACCOUNT, type Metered, PRICES, metered } from './metered.ts';
 
 const MINUTE_MS = 60_000;
@@ -80,7 +80,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     const at = 1_800_000_000_000;
     const count = 1_200;
     const session = (nth: number, serverCreatedAt: number) =>
-      sessionRow({
+      awakeSessionRow({
         id: `ses_${serverCreatedAt}x${nth}`,
         accountId: server.accountId,
         startedAt: at + nth,

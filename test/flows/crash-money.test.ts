@@ -8,7 +8,7 @@ import type { CheckoutRow } from '../../src/billing/checkout-rows.ts';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
 import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
-import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { chance } from '../support/random.ts';

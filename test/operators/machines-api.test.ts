@@ -5,7 +5,7 @@ import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
 import { redacted } from '../../src/operators/redact.ts';
 import type { Grants } from '../../src/people/grants/grants.ts';
-import { endSession } from '../../src/people/sessions.ts';
+import { endBrowserSession } from '../../src/people/browser-sessions.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
 interface Listed {
@@ -221,7 +221,7 @@ test('the stream tells every transition of servers and grants, to who is an oper
 
   const sessionId = hashToken(browser.cookie.slice('sid='.length));
   const who = { kind: 'session', sessionId, userId: 'usr_test', accountId: 'acc_test' } as never;
-  await endSession(it.services, who, sessionId);
+  await endBrowserSession(it.services, who, sessionId);
   await one.ended;
   await promote(it, 0);
   for (let n = 0; n < 3; n++) await it.clock.advance(15_000);

@@ -15,7 +15,13 @@ import { requestSignUp, signUpToken } from '../../src/people/mail/sign-up-links.
 import { hashPassword, isOutdated, verifyPassword } from '../../src/people/passwords.ts';
 import { type People, signUpMode } from '../../src/people/people.ts';
 import { getUser, markEmailVerified } from '../../src/people/rows.ts';
-import { SESSION_IDLE_MS, endSession, findSession, openSession, sessionsOf } from '../../src/people/sessions.ts';
+import {
+  SESSION_IDLE_MS,
+  endBrowserSession,
+  findBrowserSession,
+  openBrowserSession,
+  browserSessionsOf,
+} from '../../src/people/browser-sessions.ts';
 import { changePassword, signIn, signUp } from '../../src/people/users.ts';
 import { type FakeClock, fakeClock } from '../fakes/clock.ts';
 import * as fc from '../support/property.ts';
@@ -139,7 +145,7 @@ test('tries: as many in a quarter of an hour as meant', async (t) => {
 test('signing up makes user, account and session at once, sends the letter, and tells no secret to the log', async (t) => {
   const it = await people(t);
   const { user, token } = await signUp(it, { email: 'steve@example.com', password: PASSWORD }, HOME);
-  t.like(await findSession(it.store, it.clock, token), {
+  t.like(await findBrowserSession(it.store, it.clock, token), {
     kind: 'session',
     userId: user.id,
     accountId: user.accountId,
@@ -209,7 +215,7 @@ test('a wrong password and an unknown address are told alike and take alike', as
   const before = await it.store.query('SELECT * FROM "sessions"');
   const { token } = await signIn(it, { email: 'steve@example.com', password: PASSWORD }, AWAY);
   t.is((await it.store.query('SELECT * FROM "sessions"')).length, before.length + 1, 'a session of its own');
-  t.truthy(await findSession(it.store, it.clock, token));
+  t.truthy(await findBrowserSession(it.store, it.clock, token));
 });
 
 test('guessing is slowed down, many at once gain nothing, and who is at home gets in all the same', async (t) => {
@@ -352,14 +358,14 @@ test('changing the password ends the other sessions and nothing else', async (t)
   const steve = { email: 'steve@example.com', password: PASSWORD };
   const here = (await signUp(it, steve, HOME)).token;
   const there = (await signIn(it, steve, AWAY)).token;
-  const principal = await findSession(it.store, it.clock, here);
+  const principal = await findBrowserSession(it.store, it.clock, here);
   if (!principal) throw new Error('nobody is signed in');
   const change = (current: string) => changePassword(it, principal, { current, replacement: 'new password' }, HOME);
   t.is(await reasonOf(change('wrong password')), 'WRONG_PASSWORD');
-  t.truthy(await findSession(it.store, it.clock, there));
+  t.truthy(await findBrowserSession(it.store, it.clock, there));
   t.is(await reasonOf(change(PASSWORD)), 'done');
-  t.truthy(await findSession(it.store, it.clock, here));
-  t.is(await findSession(it.store, it.clock, there), undefined);
+  t.truthy(await findBrowserSession(it.store, it.clock, here));
+  t.is(await findBrowserSession(it.store, it.clock, there), undefined);
   t.is(await reasonOf(signIn(it, steve, HOME)), 'SIGN_IN_FAILED');
   t.is(await reasonOf(signIn(it, { ...steve, password: 'new password' }, HOME)), 'done');
   t.deepEqual(it.changes, [{ userId: principal.userId }]);
@@ -367,37 +373,37 @@ test('changing the password ends the other sessions and nothing else', async (t)
 
 test('a session ends unused, and at its age whatever is done, and is noted as seen once a minute', async (t) => {
   const { store, clock, accessChanges, changes } = await people(t);
-  const open = () => store.write((tx) => openSession(tx, 'usr_test', HOME, clock.now()));
+  const open = () => store.write((tx) => openBrowserSession(tx, 'usr_test', HOME, clock.now()));
   const unused = await open();
   const used = await open();
   const begun = clock.now();
-  t.is(await findSession(store, clock, 'x'.repeat(43)), undefined);
-  t.is(await findSession(store, clock, `${unused}=`), undefined);
+  t.is(await findBrowserSession(store, clock, 'x'.repeat(43)), undefined);
+  t.is(await findBrowserSession(store, clock, `${unused}=`), undefined);
   const seenAt = async () => {
     await store.write(async () => {});
-    const principal = await findSession(store, clock, used);
-    const rows = principal ? await sessionsOf(store, clock, principal) : [];
+    const principal = await findBrowserSession(store, clock, used);
+    const rows = principal ? await browserSessionsOf(store, clock, principal) : [];
     return rows.find(({ id }) => id === principal?.sessionId)?.seenAt;
   };
   await clock.advance(59_999);
   t.is(await seenAt(), begun);
   await clock.advance(1);
-  await findSession(store, clock, used);
+  await findBrowserSession(store, clock, used);
   t.is(await seenAt(), begun + 60_000);
   while (clock.now() < begun + SESSION_LIFE_MS - SESSION_IDLE_MS / 2) {
     await clock.advance(SESSION_IDLE_MS / 2);
-    t.truthy(await findSession(store, clock, used));
+    t.truthy(await findBrowserSession(store, clock, used));
     await store.write(async () => {});
   }
-  t.is(await findSession(store, clock, unused), undefined);
+  t.is(await findBrowserSession(store, clock, unused), undefined);
   await clock.advance(begun + SESSION_LIFE_MS - clock.now());
-  t.is(await findSession(store, clock, used), undefined);
+  t.is(await findBrowserSession(store, clock, used), undefined);
 
-  const principal = await findSession(store, clock, await open());
+  const principal = await findBrowserSession(store, clock, await open());
   t.is((await store.query('SELECT * FROM "sessions"')).length, 1, 'expired ones are swept away');
   if (!principal) throw new Error('nobody is signed in');
-  t.false(await endSession({ store, clock, accessChanges }, principal, 'of somebody else'));
-  t.true(await endSession({ store, clock, accessChanges }, principal, principal.sessionId));
+  t.false(await endBrowserSession({ store, clock, accessChanges }, principal, 'of somebody else'));
+  t.true(await endBrowserSession({ store, clock, accessChanges }, principal, principal.sessionId));
   t.deepEqual(changes, [{ sessionId: principal.sessionId }]);
   for (let n = 0; n < 55; n++) await open();
   t.is((await store.query('SELECT * FROM "sessions"')).length, 50);

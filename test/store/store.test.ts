@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
-import { awakeSessions } from '../../src/billing/session-rows.ts';
+import { awakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/disk/rows.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insight/metric-rows.ts';
 import { StatusError } from '../../src/kernel/status.ts';
@@ -21,7 +21,7 @@ import {
   touchKey,
 } from '../../src/people/keys/rows.ts';
 import { accounts, getAccount, getUser, getUserByEmail, hasUsers, insertUser, users } from '../../src/people/rows.ts';
-import { sessions } from '../../src/people/session-rows.ts';
+import { browserSessions } from '../../src/people/browser-session-rows.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
 import * as rows from '../../src/servers/rows.ts';
 import { servers } from '../../src/servers/rows.ts';
@@ -145,7 +145,7 @@ onEach(
     const token = { id: 'tok_1', hash: 'x', clientId: 'app_1', userId: 'usr_1', scope: 'servers:list', createdAt: 1 };
     await writer.manager.insert(appTokens, { ...token, lastUsedAt: 2, revokedAt: null, expiresAt: 3 });
     const browser = { id: 'ses_1', userId: 'usr_1', createdAt: 5, seenAt: 6, expiresAt: 7, ip: '', userAgent: '' };
-    await writer.manager.insert(sessions, { ...browser, provedAt: 6 });
+    await writer.manager.insert(browserSessions, { ...browser, provedAt: 6 });
     const knows = async () => {
       const runner = writer.createQueryRunner();
       const has = await runner.hasColumn('app_tokens', 'expiresAt');

@@ -40,7 +40,7 @@ import { type ApiKeyRow, insertKey } from '../../src/people/keys/rows.ts';
 import type { Mail } from '../../src/people/mail/mail.ts';
 import { type MemberRole, insertMember } from '../../src/people/members/rows.ts';
 import { insertAccount, insertUser, isOperatorAccount } from '../../src/people/rows.ts';
-import { openSession } from '../../src/people/sessions.ts';
+import { openBrowserSession } from '../../src/people/browser-sessions.ts';
 import type { Joined } from '../../src/players/typed-commands.ts';
 import { openServerPorts } from '../../src/ports/ports.ts';
 import { scheduleActions } from '../../src/schedules/actions.ts';
@@ -374,7 +374,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
 
   async function browser(userId?: string): Promise<BrowserUnderTest> {
     const visitor = { address: '127.0.0.1', userAgent: 'test' };
-    const token = userId && (await store.write((tx) => openSession(tx, userId, visitor, clock.now())));
+    const token = userId && (await store.write((tx) => openBrowserSession(tx, userId, visitor, clock.now())));
     const it: BrowserUnderTest = {
       cookie: token ? `sid=${token}` : '',
       csrf: token ? csrfToken(services.secret, hashToken(token)) : '',

@@ -1,9 +1,9 @@
 import { openWallet } from '../../src/billing/ledger.ts';
-import { type AwakeSessionRow, awakeSessions, proveSessions } from '../../src/billing/session-rows.ts';
+import { type AwakeSessionRow, awakeSessions, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { chargeNext } from '../../src/billing/tick-rows.ts';
 import { insertAccount } from '../../src/people/rows.ts';
 import type { Store } from '../../src/store/store.ts';
-import { sessionRow } from './store.ts';
+import { awakeSessionRow } from './store.ts';
 
 export const SERVERS = 10_000;
 export const ACCOUNTS = 1_000;
@@ -29,7 +29,7 @@ export async function fillAwake(store: Store): Promise<void> {
 /** Proves and charges what is due, in one write as the meter makes it. Gives how many ticks that were. */
 export function chargeDue(store: Store, at: number): Promise<number> {
   return store.write(async (tx) => {
-    await proveSessions(tx, at, []);
+    await proveAwakeSessions(tx, at, []);
     let all = 0;
     for (let some = -1; some !== 0; all += some) some = await chargeNext(tx, at, '2027-01');
     return all;
@@ -37,7 +37,7 @@ export function chargeDue(store: Store, at: number): Promise<number> {
 }
 
 function session(nth: number): AwakeSessionRow {
-  return sessionRow({
+  return awakeSessionRow({
     id: `ses_${String((nth * 7_919) % SERVERS).padStart(12, '0')}`,
     serverId: `server-${nth}`,
     accountId: `acc_${nth % ACCOUNTS}`,

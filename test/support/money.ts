@@ -26,7 +26,7 @@ import { authenticateApp } from '../../src/people/apps/app-tokens.ts';
 import { recordAudit } from '../../src/people/audit/audit.ts';
 import { authenticate } from '../../src/people/keys/keys.ts';
 import { signInPath } from '../../src/people/next.ts';
-import { findSession } from '../../src/people/sessions.ts';
+import { findBrowserSession } from '../../src/people/browser-sessions.ts';
 import { mountAssets } from '../../src/web/assets.ts';
 import { pageErrors } from '../../src/web/errors.ts';
 import { createServe } from '../../src/web/serve.ts';
@@ -111,7 +111,7 @@ export async function moneySite(
   const serving = createServe(pages, {
     ...services,
     config: { baseUrl: origin },
-    findSession: (token) => findSession(store, clock, token),
+    findSession: (token) => findBrowserSession(store, clock, token),
     signInPath,
   });
   mountCheckout(serving, checkouts);

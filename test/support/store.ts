@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { AwakeSessionRow } from '../../src/billing/session-rows.ts';
+import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { insertAccount, insertUser } from '../../src/people/rows.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
@@ -49,7 +49,7 @@ export function heldWrites() {
 }
 
 /** A metered session of the server `abc` that begins with the epoch, with nothing charged yet. */
-export function sessionRow(fields: Partial<AwakeSessionRow> = {}): AwakeSessionRow {
+export function awakeSessionRow(fields: Partial<AwakeSessionRow> = {}): AwakeSessionRow {
   return {
     id: 'ses_abc',
     serverId: 'abc',

@@ -2,12 +2,12 @@ import type { Cause } from '../../../machines/server-types.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type Html, html } from '../../web/html.ts';
 import { instantText, plainName } from '../../web/text.ts';
-import type { SignedInVisit } from '../../web/visit.ts';
+import type { SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, MachineSummary } from '../machines.ts';
 import { eventName } from './statechart.ts';
 
 /** Throws NOT_FOUND for who is no operator: for them there are no such pages. */
-export function requireOperator({ principal }: SignedInVisit): void {
+export function requireOperator({ principal }: SignedInRequest): void {
   if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
 }
 

@@ -7,7 +7,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Problem, problemOf, withProblem } from '../../web/problem.ts';
 import type { Form, Serve } from '../../web/serve.ts';
 import { instantText } from '../../web/text.ts';
-import type { Answer, Page, SignedInVisit } from '../../web/visit.ts';
+import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, Machines } from '../machines.ts';
 import { chart } from './chart.ts';
 import {
@@ -29,19 +29,19 @@ const FOR_GOOD = 'DELETE';
 
 /** One machine, laid open: its chart with the present state lit, what it waits for, its past, and what may be sent to it. */
 export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machines, 'inspect' | 'send'> }): void {
-  serve.signedIn('/operator/machines/:id', async (visit) => {
-    requireOperator(visit);
-    return machinePage(visit, await known(visit), { reason: '' });
+  serve.signedIn('/operator/machines/:id', async (request) => {
+    requireOperator(request);
+    return machinePage(request, await known(request), { reason: '' });
   });
 
-  serve.submitSignedIn('/operator/machines/:id', async (visit, form): Promise<Answer> => {
-    requireOperator(visit);
-    const machine = await known(visit);
+  serve.submitSignedIn('/operator/machines/:id', async (request, form): Promise<Answer> => {
+    requireOperator(request);
+    const machine = await known(request);
     const event = form.get('event') ?? '';
     const reason = reasonOf(form);
     if (typeof reason !== 'string')
-      return machinePage(visit, machine, { reason: form.get('reason') ?? '', problem: reason });
-    const { principal } = visit;
+      return machinePage(request, machine, { reason: form.get('reason') ?? '', problem: reason });
+    const { principal } = request;
     const { accountId } = principal;
     try {
       await machines.send(machine.id, {
@@ -51,12 +51,12 @@ export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machin
         accountId,
       });
     } catch (error) {
-      return machinePage(visit, await known(visit), { reason, problem: problemOf(error) });
+      return machinePage(request, await known(request), { reason, problem: problemOf(error) });
     }
     return { to: `/operator/machines/${machine.id}?sent=${event}` };
   });
 
-  async function known({ path }: SignedInVisit): Promise<MachineDetail> {
+  async function known({ path }: SignedInRequest): Promise<MachineDetail> {
     const id = new URL(path, 'http://localhost').pathname.split('/').at(-1) ?? '';
     const machine = MACHINE_ID.test(id) ? await machines.inspect(id) : undefined;
     if (machine) return machine;
@@ -78,10 +78,10 @@ interface Draft {
   problem?: Problem;
 }
 
-function machinePage(visit: SignedInVisit, machine: MachineDetail, draft: Draft): Page {
+function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Draft): Page {
   const { id, path, kind, transitions, snapshot, definition } = machine;
   const name = machineName(machine);
-  const { now, query } = visit;
+  const { now, query } = request;
   const sent = query.get('sent');
   const main = html`<div class="machines one" data-stream="/v1/operator/machines:stream?id=${id}" data-only="${id}">
     <div class="card head">
@@ -96,7 +96,7 @@ function machinePage(visit: SignedInVisit, machine: MachineDetail, draft: Draft)
       <div data-live="now" data-now="${now}">${presentFacts(machine, now)}</div>
     </div>
     <div class="beside">
-      ${sendCard(visit, machine, draft)}
+      ${sendCard(request, machine, draft)}
       <section class="card">
         <h2>Statechart</h2>
         <div data-live="chart" data-path="${path}">${chart(definition, path)}</div>
@@ -184,7 +184,7 @@ function presentFacts(machine: MachineDetail, now: number): Html {
   </dl>`;
 }
 
-function sendCard({ csrf }: SignedInVisit, { id, legalEvents }: MachineDetail, { reason, problem }: Draft): Html {
+function sendCard({ csrf }: SignedInRequest, { id, legalEvents }: MachineDetail, { reason, problem }: Draft): Html {
   const plain = legalEvents.filter((event) => event !== FOR_GOOD);
   const wrong = problem?.field === 'reason' ? problem : undefined;
   return html`<section class="card send">

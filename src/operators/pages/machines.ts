@@ -1,7 +1,7 @@
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
-import type { Page, SignedInVisit } from '../../web/visit.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
 import {
   causeText,
@@ -33,12 +33,12 @@ interface Asked {
 
 /** The operators' table of all state machines. Works without a script; with it, it follows what happens. */
 export function mountMachines(serve: Serve, { machines }: { machines: Pick<Machines, 'list' | 'count'> }): void {
-  serve.signedIn('/operator', async (visit) => {
-    requireOperator(visit);
-    const asked = askedOf(visit.query);
+  serve.signedIn('/operator', async (request) => {
+    requireOperator(request);
+    const asked = askedOf(request.query);
     const query = queryOf(asked);
     const [{ machines: shown, next }, counts] = await Promise.all([machines.list(query), machines.count(query)]);
-    return machinesPage(visit, { asked, shown, next, counts });
+    return machinesPage(request, { asked, shown, next, counts });
   });
 }
 
@@ -49,7 +49,7 @@ interface Shown {
   counts: { state: string; count: number }[];
 }
 
-function machinesPage({ now }: SignedInVisit, { asked, shown, next, counts }: Shown): Page {
+function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: Shown): Page {
   const main = html`<div class="machines" data-stream="/v1/operator/machines:stream">
     <div class="card head">
       <div class="heading">

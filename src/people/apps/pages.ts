@@ -2,19 +2,19 @@ import { confirmed, csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, homepageLink, plainName } from '../../web/text.ts';
-import type { SignedInVisit } from '../../web/visit.ts';
+import type { SignedInRequest } from '../../web/page-request.ts';
 import { profilePage } from '../profile-frame.ts';
-import type { SessionServices } from '../sessions.ts';
+import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { connectedAppsOf, disconnectApp } from './connected-apps.ts';
 import type { ConnectedApp } from './token-rows.ts';
 
 const DONE: Record<string, string> = { revoked: 'The app is signed out: its next call is refused.' };
 
 /** Profile, Integrations, Connected apps: what was let in by a device's code, and how to end it. */
-export function mountApps(serve: Serve, services: SessionServices): void {
-  serve.signedIn('/profile/apps', async (visit) => {
-    const apps = await connectedAppsOf(services, visit.principal);
-    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+export function mountApps(serve: Serve, services: BrowserSessionServices): void {
+  serve.signedIn('/profile/apps', async (request) => {
+    const apps = await connectedAppsOf(services, request.principal);
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <p class="kicker">Integrations</p>
         <h2>Connected apps</h2>
@@ -29,20 +29,20 @@ export function mountApps(serve: Serve, services: SessionServices): void {
                 No app is connected. One that wants to be shows you a code: <a href="/device">connect a device</a>.
               </p>`
             : html`<ul class="list">
-                ${apps.map((app) => appItem(visit, app))}
+                ${apps.map((app) => appItem(request, app))}
               </ul>`
         }
       </section>`;
-    return profilePage(visit, 'Connected apps', main);
+    return profilePage(request, 'Connected apps', main);
   });
 
-  serve.submitSignedIn('/profile/apps/revoke', async (visit, form) => {
-    await disconnectApp(services, visit.principal, form.get('app') ?? '');
+  serve.submitSignedIn('/profile/apps/revoke', async (request, form) => {
+    await disconnectApp(services, request.principal, form.get('app') ?? '');
     return { to: '/profile/apps?done=revoked' };
   });
 }
 
-function appItem({ csrf, now }: SignedInVisit, app: ConnectedApp): Html {
+function appItem({ csrf, now }: SignedInRequest, app: ConnectedApp): Html {
   const name = plainName(app.name) || 'An app without a name';
   const link = homepageLink(app.homepage);
   return html`<li>

@@ -3,7 +3,7 @@ import { csrfField, hidden, problemNote } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Problem } from '../../web/problem.ts';
 import { agoText, homepageLink, instantText, plainName } from '../../web/text.ts';
-import type { Page, SignedInVisit } from '../../web/visit.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { passwordAgain } from '../proved.ts';
 import type { ConsentRequest } from './grants.ts';
 
@@ -11,7 +11,7 @@ import type { ConsentRequest } from './grants.ts';
  * The question whether a device may be let in: who asks, for which account, for what, from where, and the code to compare
  * (RFC 8628 §5.4). To decline is as easy as to approve (RFC 10027), and neither is chosen beforehand.
  */
-export function consentPage(visit: SignedInVisit, grant: ConsentRequest, problem?: Problem): Page {
+export function consentPage(request: SignedInRequest, grant: ConsentRequest, problem?: Problem): Page {
   const { userCode, client } = grant;
   const main = html`<section class="card consent">
     ${client ? appHeading(client) : COMMAND_LINE_HEADING}
@@ -19,21 +19,21 @@ export function consentPage(visit: SignedInVisit, grant: ConsentRequest, problem
       <p id="compare">Does this code match the one on your device?</p>
       <p class="code" aria-describedby="compare">${userCode}</p>
     </div>
-    ${client ? appReach(grant.scopes) : COMMAND_LINE_REACH} ${origin(visit, grant)}
+    ${client ? appReach(grant.scopes) : COMMAND_LINE_REACH} ${origin(request, grant)}
     <p class="note warn">
       <strong>Only continue if you started this yourself.</strong> If somebody sent you the code or the link to this
       page, decline: you would let them in.
     </p>
     ${problemNote(problem)}
     <form class="choice" method="post" action="/device">
-      ${csrfField(visit.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(visit, problem)}
+      ${csrfField(request.csrf)}${hidden('code', userCode)} ${!client && passwordAgain(request, problem)}
       <button class="decline" type="submit" formnovalidate name="decision" value="deny">Decline</button>
       <button type="submit" name="decision" value="approve">Approve</button>
     </form>
     <form class="aside" method="post" action="/sign-out">
-      ${csrfField(visit.csrf)}${hidden('next', `/device?code=${userCode}`)}
+      ${csrfField(request.csrf)}${hidden('next', `/device?code=${userCode}`)}
       <p>
-        You are signed in as <strong>${visit.principal.email}</strong>.
+        You are signed in as <strong>${request.principal.email}</strong>.
         <button class="link" type="submit">Use another account</button>
       </p>
     </form>
@@ -88,14 +88,14 @@ function appReach(scopes: readonly string[]): Html {
     </ul>`;
 }
 
-function origin(visit: SignedInVisit, { ip, userAgent, createdAt, expiresAt }: ConsentRequest): Html {
-  const near = ip === visit.visitor.address;
+function origin(request: SignedInRequest, { ip, userAgent, createdAt, expiresAt }: ConsentRequest): Html {
+  const near = ip === request.visitor.address;
   return html`<dl>
     <dt>Account</dt>
-    <dd>${visit.principal.email}</dd>
+    <dd>${request.principal.email}</dd>
     <dt>Asked for</dt>
     <dd>
-      ${agoText(createdAt, visit.now)} (${instantText(createdAt)}); the code works until ${instantText(expiresAt)}
+      ${agoText(createdAt, request.now)} (${instantText(createdAt)}); the code works until ${instantText(expiresAt)}
     </dd>
     <dt>Asked from</dt>
     <dd>

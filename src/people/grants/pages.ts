@@ -3,7 +3,7 @@ import { problemNote, textField } from '../../web/form.ts';
 import { html } from '../../web/html.ts';
 import { type Problem, invalid, problemOf, withProblem } from '../../web/problem.ts';
 import type { Form, Serve } from '../../web/serve.ts';
-import type { Answer, Page, SignedInVisit } from '../../web/visit.ts';
+import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { People } from '../people.ts';
 import { proved } from '../proved.ts';
 import { consentPage } from './consent.ts';
@@ -20,27 +20,27 @@ export interface DevicePages extends People {
 /** Connecting a device: the code, the question, and what came of it (RFC 8628 §3.3). Looking a code up changes nothing. */
 export function mountDevice(serve: Serve, deps: DevicePages): void {
   const { grants, guessLimit } = deps;
-  serve.signedIn('/device', async (visit) => {
-    const code = visit.query.get('code');
+  serve.signedIn('/device', async (request) => {
+    const code = request.query.get('code');
     if (code === null) return codePage('');
     if (code.trim() === '') return codePage('', invalid('code', 'Type the code that your device shows.'));
     try {
-      return consentPage(visit, await waitingGrant(visit, code));
+      return consentPage(request, await waitingGrant(request, code));
     } catch (error) {
       return codePage(code, problemOf(error));
     }
   });
 
-  serve.submitSignedIn('/device', async (visit, form) => {
+  serve.submitSignedIn('/device', async (request, form) => {
     const code = form.get('code') ?? '';
     try {
-      const grant = await waitingGrant(visit, code);
+      const grant = await waitingGrant(request, code);
       // Anything but a plain yes is a no.
       if (form.get('decision') !== 'approve') {
-        await grants.deny(grant.id, visit.principal);
+        await grants.deny(grant.id, request.principal);
         return { to: '/device/declined' };
       }
-      return await approved(visit, form, grant);
+      return await approved(request, form, grant);
     } catch (error) {
       return codePage(code, problemOf(error));
     }
@@ -49,20 +49,20 @@ export function mountDevice(serve: Serve, deps: DevicePages): void {
   serve.open('/device/approved', approvedPage);
   serve.open('/device/declined', declinedPage);
 
-  async function approved(visit: SignedInVisit, form: Form, grant: ConsentRequest): Promise<Answer> {
+  async function approved(request: SignedInRequest, form: Form, grant: ConsentRequest): Promise<Answer> {
     try {
-      await approveGrant(deps, await proved(deps, visit, form), grant);
+      await approveGrant(deps, await proved(deps, request, form), grant);
       return { to: '/device/approved' };
     } catch (error) {
       // The question stays where it was only the password.
       if (!(error instanceof StatusError && OF_PASSWORD.has(error.reason))) throw error;
       const problem = problemOf(error);
-      return withProblem(consentPage(visit, grant, problem), problem);
+      return withProblem(consentPage(request, grant, problem), problem);
     }
   }
 
   /** One answer for unknown, expired and used codes: which of them it is, is nobody's business who guesses. */
-  async function waitingGrant({ principal, visitor }: SignedInVisit, code: string): Promise<ConsentRequest> {
+  async function waitingGrant({ principal, visitor }: SignedInRequest, code: string): Promise<ConsentRequest> {
     const { sessionId, accountId } = principal;
     const guess = guessLimit.take({ sessionId, accountId, address: visitor.address });
     const grant = await grants.find(code);

@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Problem, invalid } from '../../web/problem.ts';
 import type { Form } from '../../web/serve.ts';
 import { plainName } from '../../web/text.ts';
-import type { SignedInVisit } from '../../web/visit.ts';
+import type { SignedInRequest } from '../../web/page-request.ts';
 import { passwordAgain } from '../proved.ts';
 import type { WantedKey } from './own-keys.ts';
 
@@ -62,7 +62,7 @@ export function wantedKey(draft: Draft, now: number): WantedKey | { problem: Pro
 
 /** The form of a new key. `scopes` are those its maker may give away, `servers` those they reach. */
 export function keyForm(
-  visit: SignedInVisit,
+  request: SignedInRequest,
   {
     draft,
     scopes,
@@ -74,7 +74,7 @@ export function keyForm(
     <h2>Make a key</h2>
     ${problemNote(problem)}
     <form method="post" action="/profile/keys#new">
-      ${csrfField(visit.csrf)}
+      ${csrfField(request.csrf)}
       ${textField({
         name: 'name',
         label: 'Name',
@@ -104,7 +104,7 @@ export function keyForm(
         <legend>How long it works</legend>
         ${wrong(problem, 'expiry')} ${EXPIRIES.map(([value, text]) => radio('expiry', value, text, draft.expiry))}
       </fieldset>
-      ${passwordAgain(visit, problem)}
+      ${passwordAgain(request, problem)}
       <button type="submit">Make the key</button>
     </form>
   </section>`;

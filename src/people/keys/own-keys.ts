@@ -8,7 +8,7 @@ import { noticeNewKey } from '../mail/notices.ts';
 import { roleOn } from '../members/members.ts';
 import { getOwnedServer } from '../members/owned-servers.ts';
 import type { People } from '../people.ts';
-import type { SessionServices } from '../sessions.ts';
+import type { BrowserSessionServices } from '../browser-sessions.ts';
 import { mintKey, revokeKey } from './keys.ts';
 import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
 
@@ -79,7 +79,7 @@ export async function requireRoomForKey(tx: Tx, accountId: string, at: number): 
 
 /** Ends a key of the caller's: once this resolves, no call passes with it. NOT_FOUND KEY_NOT_FOUND. */
 export async function revokeOwnKey(
-  { store, clock, accessChanges }: SessionServices,
+  { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,
   keyId: string,
 ): Promise<void> {

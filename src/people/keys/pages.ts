@@ -5,7 +5,7 @@ import { type Html, html } from '../../web/html.ts';
 import { problemOf } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
 import { agoText, dateText, plainName } from '../../web/text.ts';
-import type { Page, SignedInVisit } from '../../web/visit.ts';
+import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import { listReachableServers } from '../members/owned-servers.ts';
 import type { People } from '../people.ts';
 import { profilePage } from '../profile-frame.ts';
@@ -28,39 +28,39 @@ export function mountKeys(serve: Serve, people: People): void {
   const { store } = people;
   const reveals = createReveals<NewKey>(people.clock);
 
-  serve.signedIn('/profile/keys', (visit) => listPage(visit, EMPTY_DRAFT));
+  serve.signedIn('/profile/keys', (request) => listPage(request, EMPTY_DRAFT));
 
-  serve.submitSignedIn('/profile/keys', async (visit, form) => {
+  serve.submitSignedIn('/profile/keys', async (request, form) => {
     const draft = draftOf(form);
-    const wanted = wantedKey(draft, visit.now);
-    if ('problem' in wanted) return listPage(visit, { ...draft, problem: wanted.problem });
+    const wanted = wantedKey(draft, request.now);
+    if ('problem' in wanted) return listPage(request, { ...draft, problem: wanted.problem });
     try {
-      const { key, row } = await mintOwnKey(people, await proved(people, visit, form), wanted);
-      reveals.put(visit.principal.sessionId, { key, name: row.name });
+      const { key, row } = await mintOwnKey(people, await proved(people, request, form), wanted);
+      reveals.put(request.principal.sessionId, { key, name: row.name });
       return { to: '/profile/keys/new' };
     } catch (error) {
-      return listPage(visit, { ...draft, problem: problemOf(error) });
+      return listPage(request, { ...draft, problem: problemOf(error) });
     }
   });
 
-  serve.signedIn('/profile/keys/new', (visit) => {
-    const made = reveals.see(visit.principal.sessionId);
-    return made ? newKeyPage(visit, made) : { to: '/profile/keys' };
+  serve.signedIn('/profile/keys/new', (request) => {
+    const made = reveals.see(request.principal.sessionId);
+    return made ? newKeyPage(request, made) : { to: '/profile/keys' };
   });
 
-  serve.submitSignedIn('/profile/keys/revoke', async (visit, form) => {
-    await revokeOwnKey(people, visit.principal, form.get('key') ?? '');
+  serve.submitSignedIn('/profile/keys/revoke', async (request, form) => {
+    await revokeOwnKey(people, request.principal, form.get('key') ?? '');
     return { to: '/profile/keys?done=revoked' };
   });
 
-  async function listPage(visit: SignedInVisit, draft: Draft): Promise<Page> {
+  async function listPage(request: SignedInRequest, draft: Draft): Promise<Page> {
     const [keys, servers] = await Promise.all([
-      keysOf(store, visit.principal),
-      listReachableServers(store, visit.principal),
+      keysOf(store, request.principal),
+      listReachableServers(store, request.principal),
     ]);
     const names = new Map(servers.map(({ id, name }) => [id, name]));
-    const scopes = KEY_SCOPES.filter((scope) => visit.principal.scopes.has(scope));
-    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+    const scopes = KEY_SCOPES.filter((scope) => request.principal.scopes.has(scope));
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Your keys</h2>
         <p>
@@ -70,16 +70,16 @@ export function mountKeys(serve: Serve, people: People): void {
           keys.length === 0
             ? html`<p class="empty">There is none yet.</p>`
             : html`<ul class="list">
-                ${keys.map((key) => keyItem(visit, key, names))}
+                ${keys.map((key) => keyItem(request, key, names))}
               </ul>`
         }
       </section>
-      ${keyForm(visit, { draft, scopes, servers })}`;
-    return profilePage(visit, 'API keys', main, draft.problem);
+      ${keyForm(request, { draft, scopes, servers })}`;
+    return profilePage(request, 'API keys', main, draft.problem);
   }
 }
 
-function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMap<string, string>): Html {
+function keyItem({ csrf, now }: SignedInRequest, key: ApiKeyRow, names: ReadonlyMap<string, string>): Html {
   const { id, name, last4, createdAt, lastUsedAt, expiresAt, scopes, serverIds } = key;
   const called = plainName(name) || 'Unnamed';
   const over = expiresAt !== null && expiresAt <= now;
@@ -118,7 +118,7 @@ function keyItem({ csrf, now }: SignedInVisit, key: ApiKeyRow, names: ReadonlyMa
   </li>`;
 }
 
-function newKeyPage(visit: SignedInVisit, { key, name }: NewKey): Page {
+function newKeyPage(request: SignedInRequest, { key, name }: NewKey): Page {
   const main = html`<section class="card">
     <h2>Your new key “<bdi>${plainName(name)}</bdi>”</h2>
     <p class="note warn">
@@ -136,5 +136,5 @@ ${key}</textarea>
     <p>Keep it where passwords are kept: never in a chat, an issue or a repository.</p>
     <p><a class="button" href="/profile/keys">I have copied it</a></p>
   </section>`;
-  return profilePage(visit, 'New API key', main);
+  return profilePage(request, 'New API key', main);
 }

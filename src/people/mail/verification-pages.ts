@@ -2,17 +2,17 @@ import { csrfField, hidden, problemNote } from '../../web/form.ts';
 import { html } from '../../web/html.ts';
 import { type Problem, problemOf, withProblem } from '../../web/problem.ts';
 import type { Serve } from '../../web/serve.ts';
-import type { Page, Visit } from '../../web/visit.ts';
+import type { Page, PageRequest } from '../../web/page-request.ts';
 import type { People } from '../people.ts';
 import { verifyEmail } from './verification.ts';
 
 /** Where links in letters lead. They ask for one more press, as mail programs open links on their own. */
 export function mountVerifyEmail(serve: Serve, people: People): void {
-  serve.open('/verify-email', (visit) => askPage(visit, visit.query.get('token') ?? ''));
+  serve.open('/verify-email', (request) => askPage(request, request.query.get('token') ?? ''));
 
-  serve.submit('/verify-email', async (visit, form) => {
+  serve.submit('/verify-email', async (request, form) => {
     try {
-      await verifyEmail(people, form.get('token') ?? '', visit.visitor);
+      await verifyEmail(people, form.get('token') ?? '', request.visitor);
       return { to: '/verify-email/done' };
     } catch (error) {
       return failedPage(problemOf(error));
@@ -29,12 +29,12 @@ export function mountVerifyEmail(serve: Serve, people: People): void {
   }));
 }
 
-function askPage(visit: Visit, token: string): Page {
+function askPage(request: PageRequest, token: string): Page {
   const main = html`<section class="card narrow">
     <h1>Confirm your address</h1>
     <p>One press, and we know that mail to this address reaches you.</p>
     <form method="post" action="/verify-email">
-      ${csrfField(visit.csrf)}${hidden('token', token)}
+      ${csrfField(request.csrf)}${hidden('token', token)}
       <button type="submit">Confirm my address</button>
     </form>
   </section>`;

@@ -2,7 +2,7 @@ import { csrfField, doneNote, hidden } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Serve } from '../../web/serve.ts';
 import { dateText, plainName } from '../../web/text.ts';
-import type { SignedInVisit } from '../../web/visit.ts';
+import type { SignedInRequest } from '../../web/page-request.ts';
 import { profilePage } from '../profile-frame.ts';
 import { acceptInvitation, declineInvitation, invitationsOf } from './invitations.ts';
 import type { MemberServices } from './members.ts';
@@ -24,13 +24,13 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
   // The address that letters name.
   serve.open('/invitations', () => ({ to: '/profile/invitations' }));
 
-  serve.signedIn('/profile/invitations', async (visit) => {
-    const invitations = await invitationsOf(services.store, visit.principal);
-    const main = html`${doneNote(DONE[visit.query.get('done') ?? ''])}
+  serve.signedIn('/profile/invitations', async (request) => {
+    const invitations = await invitationsOf(services.store, request.principal);
+    const main = html`${doneNote(DONE[request.query.get('done') ?? ''])}
       <section class="card">
         <h2>Invitations to you</h2>
         ${
-          !visit.principal.emailVerified &&
+          !request.principal.emailVerified &&
           html`<p class="note warn">
             Invitations show up once your address is confirmed. <a href="/profile">Have a letter sent</a>.
           </p>`
@@ -39,25 +39,25 @@ export function mountInvitations(serve: Serve, services: MemberServices): void {
           invitations.length === 0
             ? html`<p class="empty">There is none at the moment.</p>`
             : html`<ul class="list">
-                ${invitations.map((invitation) => invitationItem(visit, invitation))}
+                ${invitations.map((invitation) => invitationItem(request, invitation))}
               </ul>`
         }
       </section>`;
-    return profilePage(visit, 'Invitations', main);
+    return profilePage(request, 'Invitations', main);
   });
 
-  serve.submitSignedIn('/profile/invitations', async (visit, form) => {
+  serve.submitSignedIn('/profile/invitations', async (request, form) => {
     const id = form.get('invitation') ?? '';
     if (form.get('decision') === 'accept') {
-      await acceptInvitation(services, visit.principal, id);
+      await acceptInvitation(services, request.principal, id);
       return { to: '/profile/invitations?done=accepted' };
     }
-    await declineInvitation(services, visit.principal, id);
+    await declineInvitation(services, request.principal, id);
     return { to: '/profile/invitations?done=declined' };
   });
 }
 
-function invitationItem({ csrf }: SignedInVisit, { id, serverName, serverId, role, createdAt }: Invitation): Html {
+function invitationItem({ csrf }: SignedInRequest, { id, serverName, serverId, role, createdAt }: Invitation): Html {
   const name = plainName(serverName) || serverId;
   return html`<li>
     <h3><bdi>${name}</bdi> <code>${serverId}</code></h3>

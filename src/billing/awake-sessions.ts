@@ -12,13 +12,13 @@ import { chargeFlat } from './flat.ts';
 import { type Prices, monthOf } from './prices.ts';
 import {
   type AwakeSessionRow,
-  endSession,
-  insertSession,
+  endAwakeSession,
+  insertAwakeSession,
   markBillable,
   markReady,
-  openSession,
-  proveSession,
-} from './session-rows.ts';
+  openAwakeSession,
+  proveAwakeSession,
+} from './awake-session-rows.ts';
 import { chargeNext } from './tick-rows.ts';
 import { insertWallet } from './wallet-rows.ts';
 import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
@@ -27,7 +27,7 @@ import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
 
 /** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
-export interface Sessions {
+export interface AwakeSessions {
   /** To be run in the write of every step of every server. */
   onStep: (tx: Tx, now: ServerNow, step: Step) => Promise<void>;
   /** Begins the session of a server that was found running without one. */
@@ -40,14 +40,14 @@ export interface Sessions {
   outOfSight: () => void;
 }
 
-export interface SessionsOptions {
+export interface AwakeSessionsOptions {
   clock: Clock;
   steady: Pick<SteadyClock, 'now' | 'ofPast'>;
   prices: Prices;
   record: RecordWriteOff;
 }
 
-export function createSessions({ clock, steady, prices, record }: SessionsOptions): Sessions {
+export function createAwakeSessions({ clock, steady, prices, record }: AwakeSessionsOptions): AwakeSessions {
   /** When a game ended, where the engine saw it. */
   const exits = new Map<string, number>();
   /** Until then a game whose end was not reported was up, on the steady clock; null: nobody has looked yet. */
@@ -100,14 +100,14 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
       amountMicros: 0,
       serverCreatedAt: row.createdAt,
     };
-    await insertSession(tx, session);
+    await insertAwakeSession(tx, session);
     return session;
   }
 
   async function ready(tx: Tx, { row, context }: ServerNow, at: number): Promise<void> {
     const readyAt = context.readyAt ?? at;
     exits.delete(row.id);
-    if ((await openSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
+    if ((await openAwakeSession(tx, row.id)) === undefined) await begin(tx, row, context.cause, readyAt);
     await markReady(tx, row.id, readyAt, steady.ofPast(readyAt));
     if (context.played) await markBillable(tx, row.id);
     await payFlat(tx, row.id);
@@ -119,28 +119,28 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
 
   /** What cannot be paid now is found by the next round of the meter. */
   async function payFlat(tx: Tx, id: string): Promise<void> {
-    await chargeFlat(tx, await openSession(tx, id), prices, clock.now());
+    await chargeFlat(tx, await openAwakeSession(tx, id), prices, clock.now());
   }
 
   async function end(tx: Tx, { row: { id }, context }: ServerNow, step: Step): Promise<void> {
-    const session = await openSession(tx, id);
+    const session = await openAwakeSession(tx, id);
     if (session === undefined) return;
     const exit = exits.get(id);
     exits.delete(id);
     const now = clock.now();
     const silentSince = step.from === 'running' ? (context.live.silentSince ?? null) : null;
     if (silentSince !== null) {
-      await proveSession(tx, session.id, steady.ofPast(silentSince));
+      await proveAwakeSession(tx, session.id, steady.ofPast(silentSince));
       await recordWriteOff(record, tx, session, { lostMs: step.at - silentSince, at: now, why: SILENT });
     } else {
       const until = exit === undefined ? provenUntil(id, step) : steady.ofPast(exit);
-      if (until !== undefined) await proveSession(tx, session.id, until);
+      if (until !== undefined) await proveAwakeSession(tx, session.id, until);
       const lostMs = steady.ofPast(step.at) - Math.max(session.provenAt, until ?? 0);
       const isUnseen = exit === undefined && session.readyAt !== null;
       if (isUnseen) await recordWriteOff(record, tx, session, { lostMs, at: now });
     }
     while ((await chargeNext(tx, now, monthOf(now), session.id)) > 0);
-    await endSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
+    await endAwakeSession(tx, session.id, Math.max(step.at, session.readyAt ?? session.startedAt), endingOf(step));
   }
 
   /** Until when a game whose end nobody saw is known to have been up; undefined: no longer than was known before. */
@@ -150,7 +150,7 @@ export function createSessions({ clock, steady, prices, record }: SessionsOption
   }
 
   async function adopt(tx: Tx, { row, context, state }: ServerNow): Promise<void> {
-    if (state !== 'running' || (await openSession(tx, row.id)) !== undefined) return;
+    if (state !== 'running' || (await openAwakeSession(tx, row.id)) !== undefined) return;
     await begin(tx, row, context.cause, clock.now());
     await markReady(tx, row.id, clock.now(), steady.now());
     if (context.played) await bill(tx, row.id);

@@ -6,9 +6,9 @@ import { type Reply, statusReply, versionReply } from './replies.ts';
 import { type Request, readInit, readRequest } from './requests.ts';
 import type { Status } from './wire.ts';
 
-/** One conversation in SFTP, with a client that has signed in. */
-export interface SessionOptions {
-  /** What the client says. */
+/** One SFTP session, with a client that has signed in. */
+export interface SftpSessionOptions {
+  /** The client's bytes. */
   channel: Readable;
   /** Resolves when more may be sent. */
   send: (reply: Reply) => Promise<void>;
@@ -26,7 +26,14 @@ export interface SessionOptions {
  * faster than it is answered, or does not fetch its answers, waits. Rejects with BadPacket where it speaks something else,
  * and with what `send` rejects with.
  */
-export async function serveSession({ channel, send, perform, onRequest, signal, log }: SessionOptions): Promise<void> {
+export async function serveSftpSession({
+  channel,
+  send,
+  perform,
+  onRequest,
+  signal,
+  log,
+}: SftpSessionOptions): Promise<void> {
   let greeted = false;
   for await (const packet of packetsOf(channel)) {
     if (signal.aborted) return;

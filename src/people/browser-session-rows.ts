@@ -4,7 +4,7 @@ import type { Sql, Tx } from '../store/writer.ts';
 import type { UserRow } from './rows.ts';
 
 /** A browser that somebody is signed in with. */
-export interface SessionRow {
+export interface BrowserSessionRow {
   /** SHA-256 of the cookie, hex. */
   id: string;
   userId: string;
@@ -17,7 +17,7 @@ export interface SessionRow {
   provedAt: number;
 }
 
-export const sessions = new EntitySchema<SessionRow>({
+export const browserSessions = new EntitySchema<BrowserSessionRow>({
   name: 'sessions',
   columns: {
     id,
@@ -33,17 +33,18 @@ export const sessions = new EntitySchema<SessionRow>({
   foreignKeys: [ofUser],
 });
 
-/** A session together with what its user is. */
-export type SessionOfUser = SessionRow & Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'>;
+/** A session together with its user. */
+export type BrowserSessionOfUser = BrowserSessionRow &
+  Pick<UserRow, 'email' | 'emailVerified' | 'accountId' | 'operator'>;
 
-export async function insertSession(tx: Tx, row: SessionRow): Promise<void> {
-  await tx.manager.insert(sessions, row);
+export async function insertBrowserSession(tx: Tx, row: BrowserSessionRow): Promise<void> {
+  await tx.manager.insert(browserSessions, row);
 }
 
 /** By the hash of the cookie. Expired ones too: the caller looks at the row. */
-export async function getSession(db: Sql, id: string): Promise<SessionOfUser | undefined> {
+export async function getBrowserSession(db: Sql, id: string): Promise<BrowserSessionOfUser | undefined> {
   type Flags = 'emailVerified' | 'operator';
-  type Stored = Omit<SessionOfUser, Flags> & Record<Flags, number | boolean>;
+  type Stored = Omit<BrowserSessionOfUser, Flags> & Record<Flags, number | boolean>;
   const [row] = await db.query<Stored>(
     `SELECT s.*, u."email", u."emailVerified", u."accountId", u."operator"
      FROM "sessions" s JOIN "users" u ON u."id" = s."userId" WHERE s."id" = $1`,
@@ -53,15 +54,15 @@ export async function getSession(db: Sql, id: string): Promise<SessionOfUser | u
 }
 
 /** A user's sessions that have not expired, the one seen last first. */
-export async function listSessions(db: Sql, userId: string, now: number): Promise<SessionRow[]> {
+export async function listBrowserSessions(db: Sql, userId: string, now: number): Promise<BrowserSessionRow[]> {
   const sql = 'SELECT * FROM "sessions" WHERE "userId" = $1 AND "expiresAt" > $2 ORDER BY "seenAt" DESC, "id"';
-  return db.query<SessionRow>(sql, [userId, now]);
+  return db.query<BrowserSessionRow>(sql, [userId, now]);
 }
 
 /** Notes a use, unless a later one than `unlessSince` has been noted. */
-export async function touchSession(
+export async function touchBrowserSession(
   tx: Tx,
-  { id, seenAt, expiresAt }: Pick<SessionRow, 'id' | 'seenAt' | 'expiresAt'>,
+  { id, seenAt, expiresAt }: Pick<BrowserSessionRow, 'id' | 'seenAt' | 'expiresAt'>,
   unlessSince: number,
 ): Promise<void> {
   const sql = 'UPDATE "sessions" SET "seenAt" = $1, "expiresAt" = $2 WHERE "id" = $3 AND "seenAt" <= $4';
@@ -69,22 +70,22 @@ export async function touchSession(
 }
 
 /** Notes that the session's user has given the password. */
-export async function proveSession(tx: Tx, id: string, provedAt: number): Promise<void> {
+export async function proveBrowserSession(tx: Tx, id: string, provedAt: number): Promise<void> {
   await tx.run('UPDATE "sessions" SET "provedAt" = $1 WHERE "id" = $2', [provedAt, id]);
 }
 
 /** Ends a session of the user; false where there is none of that id. */
-export async function deleteSession(tx: Tx, userId: string, id: string): Promise<boolean> {
+export async function deleteBrowserSession(tx: Tx, userId: string, id: string): Promise<boolean> {
   return (await tx.run('DELETE FROM "sessions" WHERE "id" = $1 AND "userId" = $2', [id, userId])) > 0;
 }
 
 /** Ends all sessions of the user but one, and says how many those were. */
-export async function deleteOtherSessions(tx: Tx, userId: string, keptId: string): Promise<number> {
+export async function deleteOtherBrowserSessions(tx: Tx, userId: string, keptId: string): Promise<number> {
   return tx.run('DELETE FROM "sessions" WHERE "userId" = $1 AND "id" <> $2', [userId, keptId]);
 }
 
 /** Everybody's expired sessions, and of this user's all but the newest `kept`. */
-export async function pruneSessions(tx: Tx, userId: string, kept: number, now: number): Promise<void> {
+export async function pruneBrowserSessions(tx: Tx, userId: string, kept: number, now: number): Promise<void> {
   await tx.run('DELETE FROM "sessions" WHERE "expiresAt" <= $1', [now]);
   await tx.run(
     `DELETE FROM "sessions" WHERE "userId" = $1 AND "id" NOT IN

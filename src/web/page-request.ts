@@ -10,8 +10,8 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
 
-/** Somebody asks for a page. */
-export interface Visit {
+/** A request for a page, or of a form on one. */
+export interface PageRequest {
   /** Undefined: nobody is signed in. */
   principal: SessionPrincipal | undefined;
   visitor: Visitor;
@@ -27,8 +27,8 @@ export interface Visit {
   csrfOwner: string;
 }
 
-/** The same by somebody who is signed in. */
-export interface SignedInVisit extends Visit {
+/** A page request of somebody who is signed in. */
+export interface SignedInRequest extends PageRequest {
   principal: SessionPrincipal;
 }
 
@@ -36,7 +36,7 @@ export interface SignedInVisit extends Visit {
 export interface Page {
   title: string;
   main: Html;
-  /** What it needs beyond the style of all pages: paths of ours. A page without a script may run none. */
+  /** A style sheet and a script beyond those of all pages, as paths of ours. A page without a script may run none. */
   style?: string;
   script?: string;
   /** Default 200. */
@@ -44,23 +44,23 @@ export interface Page {
   retryAfterSeconds?: number;
 }
 
-/** Another page to go to, as the answer to every form that did something. */
+/** Leads to another page: the answer to every form that did something. */
 export interface Redirect {
   to: string;
-  /** The token of the session that begins; null: the one there is ends. */
+  /** The token of the browser session that begins; null ends the present one. */
   session?: string | null;
-  /** What the browser keeps past sessions: the device of its `Visitor`. */
+  /** The device of the `Visitor`, which the browser keeps beyond its session. */
   device?: string;
 }
 
 export type Answer = Page | Redirect;
 
-/** Who is not signed in has a random cookie, only so that a form can be told from one that another site made. */
+/** A random cookie for browsers that are not signed in, only to tell our forms from those of other sites. */
 const VISITOR = createCookie('visitor');
 const VISITOR_ID = /^[\w-]{22}$/;
 
-/** What tells who asks for a page. */
-export interface VisitOptions {
+/** What is needed to tell whose a page request is. */
+export interface PageRequestOptions {
   config: {
     /** Where browsers find the pages. */
     baseUrl: string;
@@ -75,7 +75,7 @@ export interface VisitOptions {
   signInPath: (wanted: string) => string;
 }
 
-export async function visitOf(ctx: Context, options: VisitOptions): Promise<Visit> {
+export async function pageRequestOf(ctx: Context, options: PageRequestOptions): Promise<PageRequest> {
   const { clock, config, secret, clientAddress, findSession, signInPath } = options;
   const token = sessionToken(config.baseUrl, ctx.headers.cookie);
   const principal = token === undefined ? undefined : await findSession(token);

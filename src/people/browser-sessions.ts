@@ -10,28 +10,28 @@ import { DAY_MS, MINUTE_MS } from '../kernel/units.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { auditActorOf, recordAudit } from './audit/audit.ts';
 import {
-  type SessionRow,
-  deleteOtherSessions,
-  deleteSession,
-  getSession,
-  insertSession,
-  listSessions,
-  pruneSessions,
-  touchSession,
-} from './session-rows.ts';
+  type BrowserSessionRow,
+  deleteOtherBrowserSessions,
+  deleteBrowserSession,
+  getBrowserSession,
+  insertBrowserSession,
+  listBrowserSessions,
+  pruneBrowserSessions,
+  touchBrowserSession,
+} from './browser-session-rows.ts';
 
-/** A session ends when it has not been used for so long, */
+/** A browser session ends when it has not been used for so long. */
 export const SESSION_IDLE_MS = 14 * DAY_MS;
 const SEEN_NOTED_EVERY_MS = MINUTE_MS;
-/** Of one user at a time; the one unused longest makes room. */
+/** Most sessions of one user at a time; the one unused longest makes room. */
 const MOST_SESSIONS = 50;
 const USER_AGENT_CHARS = 256;
 const TOKEN = /^[\w-]{43}$/;
 
-/** Makes a session in the write of the sign-in, and gives its token, which is stored nowhere: it is the cookie's value. */
-export async function openSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
+/** Makes a session in the write of the sign-in. Returns its token, the cookie's value, which is stored nowhere. */
+export async function openBrowserSession(tx: Tx, userId: string, visitor: Visitor, now: number): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  await insertSession(tx, {
+  await insertBrowserSession(tx, {
     id: hashToken(token),
     userId,
     createdAt: now,
@@ -44,21 +44,25 @@ export async function openSession(tx: Tx, userId: string, visitor: Visitor, now:
       .slice(0, USER_AGENT_CHARS),
     provedAt: now,
   });
-  await pruneSessions(tx, userId, MOST_SESSIONS, now);
+  await pruneBrowserSessions(tx, userId, MOST_SESSIONS, now);
   return token;
 }
 
 /** Who is signed in with this token; undefined where it is malformed, unknown, ended or expired. */
-export async function findSession(store: Store, clock: Clock, token: string): Promise<SessionPrincipal | undefined> {
+export async function findBrowserSession(
+  store: Store,
+  clock: Clock,
+  token: string,
+): Promise<SessionPrincipal | undefined> {
   if (!TOKEN.test(token)) return undefined;
-  const row = await getSession(store, hashToken(token));
+  const row = await getBrowserSession(store, hashToken(token));
   const now = clock.now();
   if (!row || row.expiresAt <= now) return undefined;
   if (now - row.seenAt >= SEEN_NOTED_EVERY_MS) {
     const expiresAt = Math.min(now + SESSION_IDLE_MS, row.createdAt + SESSION_LIFE_MS);
-    // A call does not fail for it: the session then ends a little earlier.
+    // A failed write fails no call: the session then ends a little earlier.
     const seen = { id: row.id, seenAt: now, expiresAt };
-    store.write((tx) => touchSession(tx, seen, now - SEEN_NOTED_EVERY_MS)).catch(() => {});
+    store.write((tx) => touchBrowserSession(tx, seen, now - SEEN_NOTED_EVERY_MS)).catch(() => {});
   }
   return {
     kind: 'session',
@@ -75,25 +79,29 @@ export async function findSession(store: Store, clock: Clock, token: string): Pr
 }
 
 /** The caller's sessions, the one used last first. */
-export async function sessionsOf(store: Store, clock: Clock, { userId }: SessionPrincipal): Promise<SessionRow[]> {
-  return listSessions(store, userId, clock.now());
+export async function browserSessionsOf(
+  store: Store,
+  clock: Clock,
+  { userId }: SessionPrincipal,
+): Promise<BrowserSessionRow[]> {
+  return listBrowserSessions(store, userId, clock.now());
 }
 
 /** What ending a session needs. */
-export interface SessionServices {
+export interface BrowserSessionServices {
   store: Store;
   clock: Clock;
   accessChanges: AccessChanges;
 }
 
 /** Ends one of the caller's sessions, which may be the present one; false where there is none of that id. */
-export async function endSession(
-  { store, clock, accessChanges }: SessionServices,
+export async function endBrowserSession(
+  { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,
   sessionId: string,
 ): Promise<boolean> {
   const ended = await store.write(async (tx) => {
-    if (!(await deleteSession(tx, principal.userId, sessionId))) return false;
+    if (!(await deleteBrowserSession(tx, principal.userId, sessionId))) return false;
     const action = sessionId === principal.sessionId ? 'session.signOut' : 'session.end';
     await recordAudit(tx, auditActorOf(principal), { action, accountId: principal.accountId, at: clock.now() });
     return true;
@@ -103,13 +111,13 @@ export async function endSession(
 }
 
 /** Ends all of the caller's sessions but the present one, and says how many those were. */
-export async function endOtherSessions(
-  { store, clock, accessChanges }: SessionServices,
+export async function endOtherBrowserSessions(
+  { store, clock, accessChanges }: BrowserSessionServices,
   principal: SessionPrincipal,
 ): Promise<number> {
   const { userId, accountId, sessionId } = principal;
   const ended = await store.write(async (tx) => {
-    const others = await deleteOtherSessions(tx, userId, sessionId);
+    const others = await deleteOtherBrowserSessions(tx, userId, sessionId);
     const entry = { action: 'session.endOthers', accountId, detail: `${others} ended`, at: clock.now() };
     if (others > 0) await recordAudit(tx, auditActorOf(principal), entry);
     return others;

@@ -67,12 +67,12 @@ const METERED = `"endedAt" IS NULL AND "readyAt" IS NOT NULL`;
 /** More variables than this in one statement some databases refuse. */
 const CHUNK = 500;
 
-export async function insertSession(tx: Tx, row: AwakeSessionRow): Promise<void> {
+export async function insertAwakeSession(tx: Tx, row: AwakeSessionRow): Promise<void> {
   await tx.manager.insert(awakeSessions, row);
 }
 
 /** The session of a server that lasts; undefined while it sleeps. */
-export async function openSession(db: Sql, serverId: string): Promise<AwakeSessionRow | undefined> {
+export async function openAwakeSession(db: Sql, serverId: string): Promise<AwakeSessionRow | undefined> {
   const sql = 'SELECT * FROM "awake_sessions" WHERE "serverId" = $1 AND "endedAt" IS NULL';
   const [row] = await db.query<AwakeSessionRow>(sql, [serverId]);
   return row;
@@ -100,7 +100,7 @@ export async function markBillable(tx: Tx, serverId: string): Promise<boolean> {
 }
 
 /** Ends a session; what of its last usage entry is still open closes. */
-export async function endSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
+export async function endAwakeSession(tx: Tx, session: string, endedAt: number, ending: string): Promise<void> {
   await tx.run('UPDATE "awake_sessions" SET "endedAt" = $1, "ending" = $2 WHERE "id" = $3', [endedAt, ending, session]);
   const close = sql`UPDATE "ledger" SET "closedAt" = ${endedAt} WHERE "kind" = 'usage' AND "closedAt" IS NULL AND "ref" =
     (SELECT ${entryRef(sql`"id"`, sql`"ticks"`)} FROM "awake_sessions" WHERE "id" = ${session} AND "ticks" > 0)`;
@@ -108,12 +108,12 @@ export async function endSession(tx: Tx, session: string, endedAt: number, endin
 }
 
 /** The game of one session was up until this instant of the steady clock. */
-export async function proveSession(tx: Tx, session: string, until: number): Promise<void> {
+export async function proveAwakeSession(tx: Tx, session: string, until: number): Promise<void> {
   await tx.run(`${PROVE} AND "id" = $2`, [until, session]);
 }
 
 /** All metered games were up until this instant of the steady clock, but for these. */
-export async function proveSessions(tx: Tx, until: number, exceptServers: readonly string[]): Promise<void> {
+export async function proveAwakeSessions(tx: Tx, until: number, exceptServers: readonly string[]): Promise<void> {
   if (exceptServers.length <= CHUNK) {
     const names = exceptServers.map((_, index) => `$${index + 2}`).join(', ');
     const but = names === '' ? '' : ` AND "serverId" NOT IN (${names})`;
@@ -121,7 +121,8 @@ export async function proveSessions(tx: Tx, until: number, exceptServers: readon
     return;
   }
   const except = new Set(exceptServers);
-  for (const { id, serverId } of await listMetered(tx)) if (!except.has(serverId)) await proveSession(tx, id, until);
+  for (const { id, serverId } of await listMetered(tx))
+    if (!except.has(serverId)) await proveAwakeSession(tx, id, until);
 }
 
 const PROVE = `UPDATE "awake_sessions" SET "awakeMs" = "awakeMs" + ($1 - "provenAt"), "provenAt" = $1
@@ -152,7 +153,7 @@ export async function listFlatSessions(db: Sql): Promise<AwakeSessionRow[]> {
 }
 
 /** A server's sessions that touch a span of time, oldest first. */
-export async function listSessions(
+export async function listAwakeSessions(
   db: Sql,
   server: { id: string; accountId: string; createdAt: number },
   { from, to, limit }: { from: number; to: number; limit: number },
