@@ -32,6 +32,7 @@ export async function startService(core: number, dataDir: string): Promise<Servi
     DATA_DIR: dataDir,
     HTTP_PORT: '0',
     PROXY_HOST: '127.0.0.1',
+    PROXY: 'embedded',
     PROXY_PORT: '0',
     SFTP_PORT: '0',
     ENGINE: 'process',

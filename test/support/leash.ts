@@ -1,10 +1,11 @@
 /**
- * Loaded before a program that tests start: it ends, with the games it has started, once whoever holds the other end of its
+ * Loaded before a program that tests start: it ends, with the games and proxies it has started, once whoever holds the other end of its
  * standard input is gone. A thread of tests that is ended for taking too long runs no teardown.
  */
 import process from 'node:process';
 import { isMainThread } from 'node:worker_threads';
 import { runningGames } from './running-games.ts';
+import { runningProxies } from './running-proxies.ts';
 
 if (isMainThread) {
   process.stdin.resume().once('end', () => void end());
@@ -14,7 +15,8 @@ if (isMainThread) {
 async function end(): Promise<void> {
   const { DATA_DIR: dataDir } = process.env;
   const games = dataDir ? await runningGames({ dataDir }) : [];
-  for (const pid of [...games.map(({ pid }) => pid), process.pid]) {
+  const proxies = dataDir ? await runningProxies({ dataDir }) : [];
+  for (const pid of [...games.map(({ pid }) => pid), ...proxies, process.pid]) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {

@@ -10,6 +10,7 @@ import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
 import { fewAtATime } from './few.ts';
+import { endProxies } from './running-proxies.ts';
 
 /** A Server record as the API gives it; the fields that flows look at. */
 export interface ServerRecord {
@@ -42,8 +43,11 @@ export interface Service {
   kill(): Promise<void>;
   /** SIGTERM; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** Starts the process again on the same data and ports, with other settings if given; resolves when it listens. */
-  start(settings?: Record<string, string>): Promise<void>;
+  /**
+   * Starts the process again on the same data and ports, with other settings, or as another program, if given; resolves when it
+   * listens.
+   */
+  start(settings?: Record<string, string>, program?: string[]): Promise<void>;
 }
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -116,9 +120,9 @@ export async function startService(
       const [code] = (await once(child, 'exit')) as [number | null];
       return code;
     },
-    async start(settings = env) {
+    async start(settings = env, started = program) {
       if (over) throw new Error('the test is over');
-      child = spawn(process.execPath, ['--import', LEASH, ...program], {
+      child = spawn(process.execPath, ['--import', LEASH, ...started], {
         cwd: ROOT,
         env: {
           PATH: process.env['PATH'],
@@ -126,6 +130,8 @@ export async function startService(
           ...COMPILE_CACHE,
           DATA_DIR: dataDir,
           HTTP_PORT: String(httpPort),
+          // One process less; what it is like beside the service, tests of its own show.
+          PROXY: 'embedded',
           PROXY_PORT: String(playersPort),
           PROXY_HOST: '127.0.0.1',
           SFTP_PORT: String(sftpPort),
@@ -175,6 +181,7 @@ export async function startService(
     const late = setTimeout(() => void service.kill(), ENDING_MS);
     await service.stop();
     clearTimeout(late);
+    await endProxies(service);
     await rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
   });
   return service;

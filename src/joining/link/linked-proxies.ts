@@ -20,7 +20,7 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   presence: Presence;
   log: Log;
   logLevel: string;
-  /** Gathers changes for a moment; default: 20 ms. */
+  /** Gathers changes for a moment; default: those of one turn, as players may come for what has just been made. */
   later?: (run: () => void) => void;
   /** For how long a proxy whose connection has ended keeps its players; default: 15 s. */
   graceMs?: number;
@@ -30,7 +30,6 @@ export interface LinkedProxiesOptions extends Pick<TellerOptions, 'routes' | 'ba
   onChange?: () => void;
 }
 
-const GATHER_MS = 20;
 const GRACE_MS = 15_000;
 const MOST_PROXIES = 64;
 
@@ -128,7 +127,7 @@ export class LinkedProxies {
     if (known?.session) this.#end(known, known.session);
     clearTimeout(this.#graces.get(proxy));
     this.#graces.delete(proxy);
-    const { later = (run) => void setTimeout(run, GATHER_MS).unref(), routes, bans, logLevel } = this.#options;
+    const { later = (run) => void setImmediate(run), routes, bans, logLevel } = this.#options;
     const teller = new Teller(channel, { routes, bans, later });
     const session: Session = { channel, teller, wakes: new Map(), arriving: new Map() };
     proxy.session = session;

@@ -1,0 +1,160 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { pingStatus } from '../support/bot.ts';
+import { EchoPlayer } from '../support/echo-player.ts';
+import { otherRelease } from '../support/other-release.ts';
+import { runningProxies } from '../support/running-proxies.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const CORE = 'test/fixtures/echo-core/replace.ts';
+const ROOT = join(import.meta.dirname, '../..');
+const CHILD = { PROXY: 'child' };
+const HOST = 'echo.localhost';
+/** `npm run test:crash` asks for more of each. */
+const KILLS = Number(process.env['PROXY_KILLS'] ?? 3);
+const PLAYERS = Number(process.env['PROXY_PLAYERS'] ?? 30);
+const PATIENCE_MS = 120_000;
+
+/** The service as it lies in `folder`, with a game that gives every byte back. */
+const programIn = (folder: string) => ['--import', join(folder, CORE), join(folder, 'src/main.ts')];
+
+async function startEcho(t: ExecutionContext): Promise<Service> {
+  const service = await startService(t, CHILD, programIn(ROOT));
+  await create(service, 'echo');
+  return service;
+}
+
+/** Creates it, and waits for the proxy to know it, which is told a moment later than the caller. */
+async function create(service: Service, name: string): Promise<void> {
+  await service.create(name, '1.20.4');
+  const ping = { port: service.playersPort, fakeHost: `${name}.localhost`, timeoutMs: PATIENCE_MS };
+  await until('it is known', async () =>
+    pingStatus(ping).then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+async function enter(t: ExecutionContext, service: Service, names: string[]): Promise<EchoPlayer[]> {
+  const players = names.map((name) => new EchoPlayer(service.playersPort, HOST, name));
+  t.teardown(() => players.forEach((player) => player.leave()));
+  await Promise.all(players.map((player) => player.joined()));
+  return players;
+}
+
+const named = (count: number, prefix = 'Player') => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+async function online(service: Service): Promise<string[]> {
+  return (await service.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online.toSorted();
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await delay(50)) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+  }
+}
+
+/** Nobody was cut off, and what was sent has come back, each byte in its place. */
+async function unharmed(t: ExecutionContext, players: EchoPlayer[]): Promise<void> {
+  await Promise.all(players.map((player) => player.pause()));
+  t.deepEqual(
+    players.flatMap(({ failure }) => failure ?? []),
+    [],
+  );
+  for (const { sent, received } of players) t.true(sent > 0 && received === sent);
+  t.log({ players: players.length, worstMs: Math.round(Math.max(...players.map(({ worstMs }) => worstMs))) });
+}
+
+test.serial('players play on while the service is killed again and again, and lose no byte', async (t) => {
+  t.timeout(120_000 + KILLS * 60_000);
+  const service = await startEcho(t);
+  const players = await enter(t, service, named(PLAYERS));
+  for (const player of players) player.play();
+  for (let kill = 0; kill < KILLS; kill++) {
+    await service.kill();
+    await service.start();
+    t.is((await service.call('GET', '/v1/servers/echo')).state, 'running');
+    t.deepEqual(await online(service), named(PLAYERS).toSorted(), 'the new one knows who plays');
+  }
+  t.is((await runningProxies(service)).length, 1);
+  await unharmed(t, players);
+});
+
+test.serial(
+  'while the service is away, running games are joined, and those who have to wait get in when it is back',
+  async (t) => {
+    t.timeout(300_000);
+    const service = await startEcho(t);
+    await create(service, 'other');
+    const [first] = await enter(t, service, ['Steve']);
+    first?.play();
+    await service.kill();
+    const [second] = await enter(t, service, ['Alex']);
+    second?.play();
+
+    const waiting = named(20, 'Waits').map((name) => new EchoPlayer(service.playersPort, 'other.localhost', name));
+    t.teardown(() => waiting.forEach((player) => player.leave()));
+    for (let restart = 0; restart < 3; restart++) {
+      await service.start();
+      if (restart < 2) await service.kill();
+    }
+    await Promise.all(waiting.map((player) => player.joined()));
+    for (const player of waiting) player.play();
+    await unharmed(t, [first!, second!, ...waiting]);
+  },
+);
+
+test.serial(
+  'a newer release takes over without a cut: newcomers play through it, the others stay where they are',
+  async (t) => {
+    t.timeout(300_000);
+    const service = await startEcho(t);
+    const before = await enter(t, service, named(PLAYERS));
+    for (const player of before) player.play();
+    const [old] = await runningProxies(service);
+
+    const release = await otherRelease(t);
+    await service.kill();
+    await service.start(CHILD, programIn(release));
+    const noted = JSON.parse(await readFile(join(service.dataDir, 'proxy/proxy.json'), 'utf8')) as { pid: number };
+    t.not(noted.pid, old, 'players connect to the new one');
+    const after = await enter(t, service, named(PLAYERS, 'Newcomer'));
+    for (const player of after) player.play();
+    t.deepEqual(
+      await online(service),
+      [...named(PLAYERS), ...named(PLAYERS, 'Newcomer')].toSorted(),
+      'one list of all',
+    );
+    await unharmed(t, [...before, ...after]);
+
+    for (const player of before) player.leave();
+    await until('the old one ends with its last player', async () => (await runningProxies(service)).length === 1);
+    t.deepEqual(await runningProxies(service), [noted.pid]);
+    t.deepEqual(await online(service), named(PLAYERS, 'Newcomer').toSorted());
+    await unharmed(t, after);
+  },
+);
+
+test.serial('a proxy that is killed loses its own players alone, and is there again', async (t) => {
+  t.timeout(300_000);
+  const service = await startEcho(t);
+  const players = await enter(t, service, named(5));
+  await until('all are known', async () => (await online(service)).length === 5);
+  const [pid] = await runningProxies(service);
+  process.kill(pid!, 'SIGKILL');
+  const killedAt = performance.now();
+  await until('it listens again', async () => {
+    const player = new EchoPlayer(service.playersPort, HOST, 'Again');
+    return player.joined().then(
+      () => (player.leave(), true),
+      () => false,
+    );
+  });
+  t.log({ backAfterMs: Math.round(performance.now() - killedAt) });
+  t.true(players.every(({ failure }) => failure !== undefined));
+  await until('nobody is there any more', async () => (await online(service)).length === 0);
+  t.is((await service.call('GET', '/v1/servers/echo')).state, 'running', 'the game runs on');
+});

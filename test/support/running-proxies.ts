@@ -1,0 +1,26 @@
+import { readFile, readdir } from 'node:fs/promises';
+
+/** The proxies that a service has started as processes of their own. */
+export async function runningProxies({ dataDir }: { dataDir: string }): Promise<number[]> {
+  const found: number[] = [];
+  for (const entry of await readdir('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const environment = await readFile(`/proc/${entry}/environ`, 'utf8').catch(() => '');
+    if (environment.includes(`PROXY_LINK=${dataDir}/`)) found.push(Number(entry));
+  }
+  return found;
+}
+
+/** Ends them, whoever is still joined, and resolves when they are gone. */
+export async function endProxies(of: { dataDir: string }): Promise<void> {
+  for (let pids = await runningProxies(of); pids.length > 0; pids = await runningProxies(of)) {
+    for (const pid of pids) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
