@@ -23,6 +23,7 @@ const LONG = [
   'flows/operations',
   'files/extract',
   'flows/players',
+  'flows/proxy-outlives',
   'sftp/openssh',
   'flows/engine-away',
   'flows/backups',

@@ -10,7 +10,7 @@ export interface Environment {
   service: Service;
   /** Started by the service, which finds it again: it ends by itself when nobody needs it any more. */
   isChild: boolean;
-  /** Another proxy listens on the same port, and is to go. */
+  /** Another proxy may listen on the same port. */
   takesOver: boolean;
   name: string;
   /** As the service compares it. */
@@ -58,7 +58,8 @@ export function readEnvironment(env: NodeJS.Dict<string>): Environment {
     port,
     service: path ? { path } : remote(env),
     isChild: Boolean(path),
-    takesOver: env['PROXY_TAKES_OVER'] === 'true',
+    // Whoever starts several by hand knows what they share.
+    takesOver: !path || env['PROXY_TAKES_OVER'] === 'true',
     name: env['PROXY_NAME'] || hostname(),
     settings: env['PROXY_SETTINGS'] ?? '',
     sessionServerUrl: env['SESSION_SERVER_URL'] || undefined,

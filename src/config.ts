@@ -28,7 +28,7 @@ export const settings = {
   proxy: setting(
     'PROXY',
     kind.oneOf('child', 'embedded', 'external'),
-    'embedded',
+    'child',
     'Where players connect: a process of its own, which plays on while the service is away; this one; those of `npm run proxy`.',
   ),
   proxyToken: secret('PROXY_TOKEN', kind.text, 'What proxies started by hand prove themselves by. Empty: see README.'),

@@ -14,7 +14,14 @@ test('a first start whose output is no terminal says where the credentials are, 
   const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-first-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const { PATH, HOME } = process.env;
-  const ports = { HTTP_PORT: '0', PROXY: 'embedded', PROXY_PORT: '0', SFTP_PORT: '0', PROXY_HOST: '127.0.0.1', ENGINE: 'process' };
+  const ports = {
+    HTTP_PORT: '0',
+    PROXY: 'embedded',
+    PROXY_PORT: '0',
+    SFTP_PORT: '0',
+    PROXY_HOST: '127.0.0.1',
+    ENGINE: 'process',
+  };
   const child = spawn(process.execPath, ['src/main.ts'], {
     cwd: ROOT,
     env: { PATH, HOME, ...COMPILE_CACHE, DATA_DIR: dataDir, ...ports, LOG_LEVEL: 'trace' },

@@ -72,11 +72,9 @@ export class LinkedProxies {
     return [...this.#proxies.values()].filter(({ isOwn }) => isOwn);
   }
 
-  /** False where it is not there, or not connected. */
-  drain(id: string): boolean {
-    const proxy = this.#proxies.get(id);
-    proxy?.send({ type: 'drain' });
-    return proxy?.session !== undefined;
+  /** It is to take nobody new, and to end with its last player. */
+  drain(id: string): void {
+    this.#proxies.get(id)?.send({ type: 'drain' });
   }
 
   /** The process of this proxy has ended. */

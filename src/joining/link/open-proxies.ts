@@ -45,9 +45,14 @@ export interface OpenedProxies extends Proxies {
 /** After a start, proxies on other machines have so long to tell who plays. */
 const REPORT_MS = 10_000;
 
-/** Opens the players' side of the service; nobody is let in before `open`. */
+/**
+ * Opens the players' side of the service; nobody is let in before `open`. Windows has no sockets in the file system to link a child by:
+ * there it is embedded.
+ */
 export async function openProxies(options: OpenProxiesOptions): Promise<OpenedProxies> {
-  return options.settings.proxy === 'embedded' ? embedded(options) : linked(options);
+  const { proxy } = options.settings;
+  const isEmbedded = proxy === 'embedded' || (proxy === 'child' && process.platform === 'win32');
+  return isEmbedded ? embedded(options) : linked(options);
 }
 
 /** In this process: ends with it. */
@@ -69,7 +74,6 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
       const state = { draining: false, connected: true, lagMs: 0 };
       return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
     },
-    drain: () => false,
     farewell: () => '',
     shut: () => proxy.close(),
     close: () => proxy.close(),
@@ -116,7 +120,6 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     stats: () => proxies.stats(),
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
-    drain: (id) => proxies.drain(id),
     farewell() {
       if (!keeper) return '';
       const players = proxies.stats().piped;

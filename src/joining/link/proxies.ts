@@ -30,8 +30,6 @@ export interface Proxies {
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];
-  /** False for one that is not there. */
-  drain(id: string): boolean;
   /** A sentence for whoever ends the service at a terminal, on what lives on; '' for nothing. */
   farewell(): string;
   /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
