@@ -39,7 +39,7 @@ const Backup = z
   })
   .meta({ id: 'Backup' });
 
-export const BackupParams = message({
+const BackupParams = message({
   id: ServerId.describe('Server id.'),
   backupId: z
     .string()

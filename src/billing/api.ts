@@ -3,18 +3,17 @@ import { int32, int64, message, reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
-import { StatusError } from '../kernel/status.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { ownAccount, requireWholeAccount } from '../people/caller.ts';
+import { wholeAccount } from '../people/caller.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
-import { type LedgerRow, listLedger } from './ledger-rows.ts';
-import { balance, openWallet, unbalanced } from './ledger.ts';
+import { listLedger } from './ledger-rows.ts';
+import { balance, openWallet } from './ledger.ts';
 import { logUnbalanced } from './meter.ts';
 import type { Prices } from './prices.ts';
 import { type Spending, spendingOf } from './spend-cap.ts';
-import { setSpendCap } from './wallet-rows.ts';
+import { listUnbalanced, setSpendCap } from './wallet-rows.ts';
 
 /** What these operations work with. */
 interface Needs {
@@ -43,8 +42,7 @@ const getWallet = ({ store }: Needs) =>
       .object({ accountId: reply.text, balanceMicros: reply.int64.describe('Millionths of the currency.') })
       .meta({ id: 'Wallet' }),
     async run({ params, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       return { accountId, balanceMicros: await balance(store, accountId) };
     },
   });
@@ -75,10 +73,9 @@ const listLedgerOperation = ({ store }: Needs) =>
     query: message({ limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`) }),
     reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
     async run({ params, query, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
-      return { entries: (await listLedger(store, accountId, limit)).map(entryView) };
+      return { entries: await listLedger(store, accountId, limit) };
     },
   });
 
@@ -103,8 +100,7 @@ const getSpendCap = (needs: Needs) =>
     description: 'What may be spent, what has been, and how long the wallet lasts.',
     reply: SpendCap,
     async run({ params, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       return spending(accountId, needs);
     },
   });
@@ -127,8 +123,7 @@ const setSpendCapOperation = (needs: Needs) =>
     reply: SpendCap,
     example: { monthlyMicros: '5000000', action: 'notify' },
     async run({ params, body, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       const at = needs.clock.now();
       await needs.store.write(async (tx) => {
         await openWallet(tx, accountId, at, 0);
@@ -157,11 +152,8 @@ const reconcileLedger = ({ store, log }: Needs) =>
           .default([]),
       })
       .meta({ id: 'ReconcileLedgerResponse' }),
-    async run({ principal }) {
-      if (!principal.operator) {
-        throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
-      }
-      const mismatches = await unbalanced(store);
+    async run() {
+      const mismatches = await listUnbalanced(store);
       for (const each of mismatches) logUnbalanced(log, each);
       return { mismatches };
     },
@@ -181,9 +173,4 @@ export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconci
 
 function spending(accountId: string, { store, servers, prices, clock }: Needs): Promise<Spending> {
   return spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
-}
-
-function entryView(row: LedgerRow): z.input<typeof LedgerEntry> {
-  const { id, accountId, serverId, kind, amountMicros, note, ts } = row;
-  return { id, accountId, serverId, kind, amountMicros, note, ts };
 }

@@ -6,7 +6,7 @@ import { type PublicOperation, publicOperation } from '../http/public-operation.
 import { KIB } from '../kernel/units.ts';
 import { AccountParams } from '../people/account-params.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
-import { ownAccount, requireWholeAccount } from '../people/caller.ts';
+import { wholeAccount } from '../people/caller.ts';
 import type { Checkouts } from './checkout.ts';
 
 /** What these operations work with. */
@@ -35,8 +35,7 @@ const createCheckoutLink = ({ checkouts }: Needs) =>
     example: { amountUsd: 10 },
     reply: z.object({ checkoutUrl: reply.text }).meta({ id: 'CreateCheckoutLinkResponse' }),
     async run({ params, body, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       const checkoutUrl = await checkouts.create(accountId, body.amountUsd, (tx, entry) =>
         recordAudit(tx, auditActorOf(principal), entry),
       );

@@ -51,7 +51,7 @@ export interface FundsOptions {
 }
 
 /** From the warning in chat to the stop. */
-export const GRACE_MS = MINUTE_MS;
+const GRACE_MS = MINUTE_MS;
 
 const WARNINGS: Record<End, string> = {
   funds: 'This server has run out of money. It saves and goes to sleep in 60 seconds.',

@@ -2,7 +2,7 @@ import { StatusError, preconditionFailure } from '../kernel/status.ts';
 import type { Sql, Tx } from '../store/store.ts';
 import { type LedgerKind, insertEntry } from './ledger-rows.ts';
 import { monthOf } from './prices.ts';
-import { addToBalance, addToSpent, getWallet, insertWallet, listUnbalanced } from './wallet-rows.ts';
+import { addToBalance, addToSpent, getWallet, insertWallet } from './wallet-rows.ts';
 
 /** A movement of money. */
 export interface Posting {
@@ -50,18 +50,6 @@ export async function openWallet(tx: Tx, accountId: string, at: number, signupCr
     await post(tx, { accountId, kind: 'credit', amountMicros, note: 'Welcome', ref: `signup/${accountId}`, at });
   }
   return true;
-}
-
-/** An account whose wallet is not the sum of its ledger. */
-export interface Unbalanced {
-  accountId: string;
-  balanceMicros: number;
-  ledgerMicros: number;
-}
-
-/** Holds every wallet against its ledger and gives those that differ: none, unless somebody wrote to the database by hand. */
-export async function unbalanced(db: Sql): Promise<Unbalanced[]> {
-  return listUnbalanced(db);
 }
 
 /** FAILED_PRECONDITION INSUFFICIENT_FUNDS: what everything that must be paid for is refused with. */

@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { LiveServers } from '../servers/live.ts';
 import type { Store, Tx } from '../store/store.ts';
 import { type UnpaidFlat, chargeAllFlat } from './flat.ts';
-import { type Unbalanced, unbalanced } from './ledger.ts';
+import { type Unbalanced, listUnbalanced } from './wallet-rows.ts';
 import { type Prices, TICK_MS, monthOf } from './prices.ts';
 import {
   type MeteredSession,
@@ -173,7 +173,7 @@ export async function startMeter(options: MeterOptions): Promise<Meter> {
   }
 
   async function hourly(): Promise<void> {
-    for (const account of await unbalanced(store)) logUnbalanced(log, account);
+    for (const account of await listUnbalanced(store)) logUnbalanced(log, account);
     const before = clock.now() - DAY_MS;
     while ((await store.write((tx) => purgeTicks(tx, before, PURGED_AT_ONCE))) === PURGED_AT_ONCE);
   }

@@ -89,10 +89,15 @@ export async function listSpentWallets(db: Sql, month: string): Promise<SpentWal
   return db.query<SpentWallet>(sql, [month]);
 }
 
-/** Wallets that are not the sum of their account's ledger; there are none. */
-export async function listUnbalanced(
-  db: Sql,
-): Promise<{ accountId: string; balanceMicros: number; ledgerMicros: number }[]> {
+/** An account whose wallet is not the sum of its ledger. */
+export interface Unbalanced {
+  accountId: string;
+  balanceMicros: number;
+  ledgerMicros: number;
+}
+
+/** Holds every wallet against its ledger and gives those that differ: none, unless somebody wrote to the database by hand. */
+export async function listUnbalanced(db: Sql): Promise<Unbalanced[]> {
   // Summed by account first: an account without a wallet must not escape.
   return db.query(
     `SELECT a."id" AS "accountId", COALESCE(w."balanceMicros", 0) AS "balanceMicros",

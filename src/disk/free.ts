@@ -6,7 +6,7 @@ import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 
 /** What this service leaves free of a disk, whatever is to be put on it: games have to save their worlds. */
-export const LEAST_FREE_BYTES = 256 * MIB;
+const LEAST_FREE_BYTES = 256 * MIB;
 
 /** A look at a disk holds so long, less what was granted since. */
 const LOOK_MS = 1_000;
@@ -146,7 +146,7 @@ async function lookAt(path: string): Promise<DiskLook> {
   }
 }
 
-export function diskFull(): StatusError {
+function diskFull(): StatusError {
   const sentence = "The machine's disk has no room for this. Its operator has to make some.";
   return new StatusError('RESOURCE_EXHAUSTED', 'DISK_FULL', sentence);
 }

@@ -25,7 +25,7 @@ export interface DiskGuardOptions extends LastCallOptions {
 }
 
 /** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
-export const DISK_GRACE_MS = 10_000;
+const DISK_GRACE_MS = 10_000;
 /** So far above the quota nobody is given time any more, */
 const HURRY = { share: 0.05, bytes: 64 * MIB };
 /** and here a stop that goes on writing is a kill. */

@@ -45,7 +45,7 @@ export const RCON_PORT = 25_575;
 export const MANAGEMENT_PORT = 25_585;
 
 /** Seconds the image waits for the game after SIGTERM before it kills it; an engine's grace must be longer. */
-export const STOP_SECONDS = 90;
+const STOP_SECONDS = 90;
 
 /** The part of a server's row that a specification is made of. */
 export type GameRow = OwnerSettings & { id: string };

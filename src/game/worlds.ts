@@ -80,7 +80,7 @@ export async function worldsIn(jail: Jail | undefined, active: string): Promise<
 }
 
 /** Where a world of this name lies, or would. */
-export function foldersOf(name: string): string[] {
+function foldersOf(name: string): string[] {
   return [name, ...DIMENSIONS.map((ending) => name + ending)];
 }
 

@@ -13,7 +13,7 @@ import {
 import { reply } from './fields.ts';
 
 /** The `domain` of every ErrorInfo (AIP-193): reasons are unique within it. */
-export const ERROR_DOMAIN = 'dormouse';
+const ERROR_DOMAIN = 'dormouse';
 
 /** The body of every error, google.rpc.Status (AIP-193): `code` is the number of the google.rpc.Code. */
 export const ErrorStatus = z

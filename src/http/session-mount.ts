@@ -36,13 +36,13 @@ export function mountSession(
 }
 
 /** Who is signed in with the browser that asks; undefined: nobody. */
-export async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
+async function signedInWith(ctx: Context, browsers: Browsers): Promise<SessionPrincipal | undefined> {
   const token = sessionToken(browsers.config.baseUrl, ctx.headers.cookie);
   return token === undefined ? undefined : browsers.findSession(token);
 }
 
 /** The browser that asks. */
-export function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
+function browserOf(ctx: Context, { config, clientAddress }: Browsers): Browser {
   return {
     address: clientAddress(ctx.req),
     userAgent: ctx.get('user-agent'),

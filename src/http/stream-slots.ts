@@ -8,7 +8,7 @@ export interface StreamLimits {
   perAccount: number;
 }
 
-export const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
+const STREAM_LIMITS: StreamLimits = { perKey: 3, perAccount: 10 };
 /** File managers move several files at once. */
 export const TRANSFER_LIMITS: StreamLimits = { perKey: 8, perAccount: 16 };
 

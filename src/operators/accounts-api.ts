@@ -3,7 +3,6 @@ import type { AccountLimits } from '../billing/account-limits.ts';
 import { type Posting, post } from '../billing/ledger.ts';
 import { int32, int64, line, message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
-import type { Principal } from '../http/principal.ts';
 import { randomBase62 } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -68,8 +67,7 @@ const listAccountsOperation = (needs: Needs) =>
       after: text(64).default('').describe('The last id of the page before.'),
     }),
     reply: z.object({ accounts: z.array(Account).default([]) }).meta({ id: 'ListAccountsResponse' }),
-    async run({ principal, query }) {
-      requireOperator(principal);
+    async run({ query }) {
       const rows = await listAccounts(needs.store, query.after, Math.min(query.limit || DEFAULT_LIMIT, MOST));
       return { accounts: rows.map((row) => accountView(row, needs)) };
     },
@@ -91,7 +89,6 @@ const inviteAccount = (needs: Needs) =>
       .object({ link: reply.text.describe('For this address alone.'), expiresAt: reply.timestamp })
       .meta({ id: 'InviteAccountResponse' }),
     async run({ principal, body: { email } }) {
-      requireOperator(principal);
       return inviteToSignUp(needs, principal, email);
     },
   });
@@ -116,7 +113,6 @@ const creditAccount = (needs: Needs) =>
     example: { amountMicros: '5000000', kind: 'credit', note: 'Sorry for the outage' },
     reply: Account,
     async run({ principal, params, body }) {
-      requireOperator(principal);
       const { accountId } = params;
       const { amountMicros, kind, note } = body;
       const at = needs.clock.now();
@@ -148,7 +144,6 @@ const setAccountLimits = (needs: Needs) =>
     example: { maxRamMb: 32_768, maxServers: 20 },
     reply: Account,
     async run({ principal, params, body }) {
-      requireOperator(principal);
       const { accountLimits } = needs;
       const { accountId } = params;
       await knownAccount(needs.store, accountId);
@@ -179,12 +174,6 @@ export const accountOperations = (needs: Needs): readonly Operation[] => [
 
 function inherited(asked: number | undefined, now: number | null): number | null {
   return asked === undefined ? now : asked === INHERITED ? null : asked;
-}
-
-/** A key keeps its scopes when its user is no operator any more. */
-function requireOperator({ operator }: Principal): void {
-  if (operator) return;
-  throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
 }
 
 async function posted(tx: Tx, posting: Posting): Promise<boolean> {

@@ -7,6 +7,7 @@ import { MACHINE_EVENTS } from '../insight/event-schemas.ts';
 import { StatusError } from '../kernel/status.ts';
 import { auditActorOf } from '../people/audit/audit.ts';
 import { operatorCause } from '../people/caller.ts';
+import { Cause, Transition } from '../servers/api/machine.ts';
 import { OPERATOR_EVENTS } from '../servers/operator-events.ts';
 import type { Machines } from './machines.ts';
 
@@ -17,20 +18,6 @@ interface Needs {
 
 const DEFAULT_LIMIT = 50;
 const MOST = 200;
-
-const Cause = z.object({
-  kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
-  id: reply.text,
-  note: reply.text,
-});
-
-const Transition = z.object({
-  at: reply.timestamp,
-  event: reply.text,
-  from: reply.text,
-  to: reply.text,
-  cause: Cause,
-});
 
 const summary = {
   id: reply.text,

@@ -16,6 +16,13 @@ export function requireWholeAccount({ serverIds }: Principal): void {
   throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
 }
 
+/** Both: whoever asks about a whole account asks for their own. */
+export function wholeAccount(principal: Principal, accountId: string): string {
+  const own = ownAccount(principal, accountId);
+  requireWholeAccount(principal);
+  return own;
+}
+
 /** The caller, as the cause of what it asked for. */
 export function causeOf(principal: Principal): Cause {
   return principal.kind === 'key'

@@ -9,7 +9,7 @@ const PAGES: ReadonlySet<string> = new Set(
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;
 
 /** Where a sign-in leads when nothing else was asked for. */
-export const AFTER_SIGN_IN = '/profile';
+const AFTER_SIGN_IN = '/profile';
 
 /** The page to go on to, if it is one of ours that may be gone on to: anything else a link brought along is ignored. */
 export function nextPage(wanted: string | null): string {

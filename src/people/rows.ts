@@ -48,11 +48,6 @@ export async function insertAccount(tx: Tx, row: AccountRow): Promise<void> {
   await tx.manager.insert(accounts, row);
 }
 
-export async function getAccount(db: Sql, id: string): Promise<AccountRow | undefined> {
-  const [row] = await db.query<AccountRow>('SELECT * FROM "accounts" WHERE "id" = $1', [id]);
-  return row;
-}
-
 /** The e-mail address is kept in lower case, as it is looked up. ALREADY_EXISTS where another user has it. */
 export async function insertUser(tx: Tx, row: UserRow): Promise<void> {
   try {

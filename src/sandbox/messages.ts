@@ -5,7 +5,7 @@ import type { Protocol } from './protocol.ts';
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** Text as the packets of a version carry it: NBT since 1.20.3, JSON before. */
-export function component(protocol: Protocol, text: string): unknown {
+function component(protocol: Protocol, text: string): unknown {
   return protocol.supports('chatPacketsUseNbtComponents')
     ? nbt.comp({ text: nbt.string(text) })
     : JSON.stringify({ text });

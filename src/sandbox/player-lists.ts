@@ -145,7 +145,7 @@ export function vanillaDate(at: number): string {
 }
 
 /** Epoch ms of a vanilla date; undefined for `forever` and for what is no date. */
-export function parseVanillaDate(text: string): number | undefined {
+function parseVanillaDate(text: string): number | undefined {
   // Files come from elsewhere too: `exec` takes what is no text as text.
   const match = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d) ([+-]\d\d):?(\d\d)$/.exec(text);
   const at = match ? Date.parse(`${match[1]}T${match[2]}${match[3]}:${match[4]}`) : Number.NaN;

@@ -9,7 +9,7 @@ import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 
 /** What is stored of a server's run, whichever version stored it, in the wall's time. */
-export function storedSnapshot(row: ServerRow): ServerSnapshot {
+function storedSnapshot(row: ServerRow): ServerSnapshot {
   const snapshot = JSON.parse(row.snapshot) as ServerSnapshot;
   return { ...snapshot, context: { ...GAINED, ...snapshot.context } satisfies ServerContext };
 }

@@ -72,8 +72,6 @@ export const servers = new EntitySchema<ServerRow>({
 /** What an owner or a run may change of a server; `saveSnapshot` alone writes the rest. */
 export type ServerPatch = Partial<Omit<ServerRow, 'id' | 'accountId' | 'createdAt' | 'snapshot' | 'state'>>;
 
-const COLD_STARTS = 10;
-
 /** ALREADY_EXISTS where another server has the id or the host name. */
 export async function insertServer(tx: Tx, row: ServerRow): Promise<void> {
   try {
@@ -121,15 +119,6 @@ export async function patchServer(tx: Tx, id: string, fields: ServerPatch): Prom
   if (Object.keys(fields).length === 0) return;
   const { affected } = await tx.manager.update(servers, { id }, fields);
   if (affected !== 1) throw serverNotFound(id);
-}
-
-/** Adds the duration of a cold start in ms; the last ten are kept. Nothing happens for an unknown server. */
-export async function appendColdStart(tx: Tx, id: string, durationMs: number): Promise<void> {
-  const rows = await tx.query<{ coldStartsMs: string }>('SELECT "coldStartsMs" FROM "servers" WHERE "id" = $1', [id]);
-  for (const row of rows) {
-    const coldStartsMs = [...(JSON.parse(row.coldStartsMs) as number[]), durationMs].slice(-COLD_STARTS);
-    await tx.manager.update(servers, { id }, { coldStartsMs });
-  }
 }
 
 /** Removes the row and its transitions; nothing happens for an unknown server. */

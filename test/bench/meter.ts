@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { unbalanced } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { SERVERS, START, chargeDue, fillAwake } from '../support/many-awake.ts';
@@ -31,7 +31,7 @@ export async function run(report: Report): Promise<void> {
           wallMs.push(performance.now() - begun);
         }
       }
-      if ((await unbalanced(store)).length > 0) throw new Error('wallets differ from the ledger');
+      if ((await listUnbalanced(store)).length > 0) throw new Error('wallets differ from the ledger');
       const note = 'one write; promised: 250 ms';
       report.row({ figure: `a minute of ${SERVERS} awake servers, CPU`, value: median(cpuMs), unit: 'ms', note });
       report.row({ figure: `a minute of ${SERVERS} awake servers, elapsed`, value: median(wallMs), unit: 'ms' });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import test, { type ExecutionContext } from 'ava';
 import * as fc from '../support/property.ts';
 import { type Checkouts, createCheckouts } from '../../src/billing/checkout.ts';
-import { balance, unbalanced } from '../../src/billing/ledger.ts';
+import { balance } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import type { Checkout } from '../../src/billing/payments.ts';
 import type { CheckoutEntry } from '../../src/billing/settlement.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
@@ -162,7 +163,7 @@ test('B-07: events twice, late, in any order, all at once or about another sessi
   );
   t.is((await topups(store)).length, 2);
   t.deepEqual(await store.query('SELECT "state" FROM "checkouts"'), [{ state: 'paid' }, { state: 'paid' }]);
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
 });
 
 test('refunds and disputes at Stripe take from the wallet what went back, once, in any order of the events', async (t) => {
@@ -209,7 +210,7 @@ test('refunds and disputes at Stripe take from the wallet what went back, once, 
     assert.equal(await balance(store, 'acc_test'), expected * 10_000);
   });
   await t.notThrowsAsync(fc.assert(property, { numRuns: 60, includeErrorInReport: true }));
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
   const kinds = await store.query<{ kind: string; note: string }>('SELECT DISTINCT "kind", "note" FROM "ledger"');
   t.deepEqual(kinds.map(({ kind, note }) => `${kind}: ${note}`).toSorted(), [
     'adjustment: Disputed payment of 5.00 USD returned',

@@ -1,10 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { lastFlatEntry } from '../../src/billing/ledger-rows.ts';
-import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { post } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, hourlyMicros } from '../../src/billing/prices.ts';
 import { listAwakeSessions } from '../../src/billing/awake-session-rows.ts';
 import { spendingOf } from '../../src/billing/spend-cap.ts';
-import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { listUnbalanced, type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import type { StatusError } from '../../src/kernel/status.ts';
 import { listAccountAudit } from '../../src/people/audit/rows.ts';
 import { KEY, STEVE } from '../support/world.ts';
@@ -55,7 +55,7 @@ test('a flat server pays once for 30 days, at its first start, and more for more
   await it.wake('abc');
   const after = await it.balance();
   t.true(after < credit - 4_400_000 && after >= credit - 4_500_000, String(after));
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
 });
 
 test('a clock set back behind the creation of a flat server charges its month once, and hides no session', async (t) => {
@@ -85,7 +85,7 @@ test('a flat server that never sleeps begins its next period within a minute, on
   await it.restart();
   await it.minutes(2);
   t.is(await it.balance(), MONTH);
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
 });
 
 test('B-05: a flat server whose next period cannot be paid is warned of, saved and stopped, and nothing is charged', async (t) => {

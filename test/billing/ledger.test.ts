@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import * as fc from '../support/property.ts';
 import { listLedger, refundedMicros } from '../../src/billing/ledger-rows.ts';
-import { openWallet, post, unbalanced } from '../../src/billing/ledger.ts';
+import { openWallet, post } from '../../src/billing/ledger.ts';
 import { PERIOD_MS, chargeOf, hourlyMicros, monthOf } from '../../src/billing/prices.ts';
 import {
   type AwakeSessionRow,
@@ -14,7 +14,13 @@ import {
 } from '../../src/billing/awake-session-rows.ts';
 import { runwayMinutes } from '../../src/billing/spend-cap.ts';
 import { chargeNext, purgeTicks } from '../../src/billing/tick-rows.ts';
-import { getWallet, listSpentWallets, markCapNotified, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import {
+  listUnbalanced,
+  getWallet,
+  listSpentWallets,
+  markCapNotified,
+  setSpendCap,
+} from '../../src/billing/wallet-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { postgresUrl } from '../store/postgres.ts';
 import { freshStore, awakeSessionRow } from '../support/store.ts';
@@ -146,7 +152,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     t.is(typeof first?.closedAt, 'number');
     const spent = chargeOf(61, 9_973, 700);
     t.like(await getWallet(store, 'acc_test'), { balanceMicros: 1_000_000 - spent, spentMicros: spent });
-    t.deepEqual(await unbalanced(store), []);
+    t.deepEqual(await listUnbalanced(store), []);
     t.deepEqual(await listSpentWallets(store, month), []);
     await store.write((tx) => setSpendCap(tx, 'acc_test', spent, 'notify'));
     t.is((await listSpentWallets(store, month)).length, 1);
@@ -167,7 +173,7 @@ for (const dialect of ['sqlite', 'postgres'] as const) {
     t.is(await refundedMicros(store, 'acc_test', 'chk_1/'), 50);
     t.is(await refundedMicros(store, 'acc_test', 'chk_2/'), 0);
     await store.write(async (tx) => void (await tx.run('UPDATE "wallets" SET "balanceMicros" = 1')));
-    t.deepEqual(await unbalanced(store), [
+    t.deepEqual(await listUnbalanced(store), [
       { accountId: 'acc_test', balanceMicros: 1, ledgerMicros: 1_000_000 - spent - 55 },
     ]);
   });

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
-import { unbalanced } from '../../src/billing/ledger.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
-import { getWallet } from '../../src/billing/wallet-rows.ts';
+import { listUnbalanced, getWallet } from '../../src/billing/wallet-rows.ts';
 import { openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { CREDIT, RATE, SERVERS, START, chargeDue, fillAwake } from '../support/many-awake.ts';
@@ -33,7 +32,7 @@ test('a minute of ten thousand awake servers is charged in one transaction and i
   // The ten servers of an account are all of one size.
   const spent = 10 * chargeOf(2, RATE, 512 * (1 + (7 % 8)));
   t.like(await getWallet(store, 'acc_7'), { balanceMicros: CREDIT - spent, spentMicros: spent });
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
   const [{ ticks, entries } = { ticks: 0, entries: 0 }] = await store.query<{ ticks: number; entries: number }>(
     `SELECT (SELECT COUNT(*) FROM "ticks") AS "ticks", (SELECT COUNT(*) FROM "ledger" WHERE "kind" = 'usage') AS "entries"`,
   );
@@ -53,5 +52,5 @@ test('a minute that cannot be stored in full is not charged at all', async (t) =
   const [ticks] = await store.query<{ count: number }>('SELECT COUNT(*) AS "count" FROM "ticks"');
   t.is(ticks?.count, 0);
   t.is((await getWallet(store, 'acc_7'))?.balanceMicros, CREDIT);
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
 });

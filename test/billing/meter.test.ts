@@ -1,8 +1,8 @@
 import test from 'ava';
-import { post, unbalanced } from '../../src/billing/ledger.ts';
+import { post } from '../../src/billing/ledger.ts';
 import { requireTimely } from '../../src/billing/meter.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
-import { type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
+import { listUnbalanced, type SpendCapAction, setSpendCap } from '../../src/billing/wallet-rows.ts';
 import { createRouting } from '../../src/joining/routing.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { type AuditRow, listAccountAudit } from '../../src/people/audit/rows.ts';
@@ -82,7 +82,7 @@ test('B-02: each minute is charged once, whatever restarts and however the clock
   }
   await it.minutes(2);
   t.is(await it.balance(), CREDIT - cost(5));
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
 });
 
 for (const boot of ['this boot', '']) {
@@ -102,7 +102,7 @@ for (const boot of ['this boot', '']) {
     }
     t.is((await it.sessions()).length, 1);
     t.deepEqual(await writtenOff(it), []);
-    t.deepEqual(await unbalanced(it.store), []);
+    t.deepEqual(await listUnbalanced(it.store), []);
   });
 }
 
@@ -137,7 +137,7 @@ for (const seed of [1, 2, 7, 8]) {
       const proven = (await it.sessions()).reduce((sum, { awakeMs }) => sum + awakeMs, 0);
       t.true(Math.abs(proven - it.awakeMs()) < 70_000, `${proven}, not ${it.awakeMs()}, after ${did.join(', ')}`);
     }
-    t.deepEqual(await unbalanced(it.store), []);
+    t.deepEqual(await listUnbalanced(it.store), []);
   });
 }
 
@@ -180,7 +180,7 @@ test('B-04: the wallet is the sum of the ledger at every moment, in entries of a
   t.like(second, { closedAt: null });
   await t.throwsAsync(() => topUp(it, Number.MAX_SAFE_INTEGER), { instanceOf: RangeError });
   await t.throwsAsync(() => topUp(it, 2 ** 53 + 2), { instanceOf: RangeError });
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
 });
 
 test('the highest price and the largest server there can be are charged to the micro, on either plan', async (t) => {
@@ -197,7 +197,7 @@ test('the highest price and the largest server there can be are charged to the m
     (await it.sessions()).find(({ serverId }) => serverId === 'abc')?.amountMicros,
     chargeOf(3, highest, largest - 1),
   );
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
 });
 
 test('B-05: an empty wallet warns in chat, waits a minute, saves and stops; no more than one tick below zero', async (t) => {
@@ -293,7 +293,7 @@ test('B-09: minutes in which the meter was dead are charged for games that laste
   const sessions = await it.sessions();
   const ticks = Object.fromEntries(sessions.filter(({ ticks: n }) => n > 0).map((each) => [each.serverId, each.ticks]));
   t.deepEqual(ticks, { lasted: 22, ended: 7, anew: 2 });
-  t.deepEqual(await unbalanced(it.store), []);
+  t.deepEqual(await listUnbalanced(it.store), []);
   t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
 });
 

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { balance, unbalanced } from '../../src/billing/ledger.ts';
+import { balance } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { type MoneyUnderTest, moneySite } from '../support/money.ts';
@@ -148,7 +149,7 @@ test("Stripe's webhook over HTTP: the raw body decides, and providers that are n
   const answers = await Promise.all(Array.from({ length: 12 }, () => hook(raw, signature)));
   t.true(answers.every(({ status, json }) => status === 200 && Object.keys(json).length === 0));
   t.is(await balance(store, 'acc_test'), 12_000_000);
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
 });
 
 test('with checkout off no link is made, and nobody may report payments', async (t) => {
@@ -241,7 +242,7 @@ test('operators credit, refund and adjust with a note, once for a reference, and
   t.is(audit.length, 4);
   t.is(audit[0]?.userId, 'usr_test');
   t.regex(audit[0]?.detail ?? '', /^key key_\w+; credit 5000000 micros: Sorry for the outage$/);
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
 
   const refused: [string, object, number, string][] = [
     ['acc_none', { amountMicros: 1, note }, 404, 'ACCOUNT_NOT_FOUND'],
@@ -259,7 +260,7 @@ test('operators credit, refund and adjust with a note, once for a reference, and
   for (let nth = 0; nth < 9; nth++) t.is((await credit('acc_other', { amountMicros: 1e15, note })).status, 200);
   const over = await credit('acc_other', { amountMicros: 1e15, note });
   t.deepEqual([over.status, over.reason], [400, 'BALANCE_OUT_OF_RANGE']);
-  t.deepEqual(await unbalanced(store), []);
+  t.deepEqual(await listUnbalanced(store), []);
 });
 
 test("operators set an account's limits, in force at once, field by field", async (t) => {

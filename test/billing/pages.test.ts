@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { balance, unbalanced } from '../../src/billing/ledger.ts';
+import { balance } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
 import { type MoneyUnderTest, moneySite } from '../support/money.ts';
@@ -37,7 +38,7 @@ test('a test payment in a browser, without scripts and without signing in: paid 
   t.is(await balance(it.api.store, 'acc_test'), 12_000_000);
   t.deepEqual(complaints, []);
   t.true(asked.every((each) => each.startsWith(`${it.origin}/`)));
-  t.deepEqual(await unbalanced(it.api.store), []);
+  t.deepEqual(await listUnbalanced(it.api.store), []);
 });
 
 test('a test payment is cancelled, and stays so', async (t) => {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { unbalanced } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { runningGames } from '../support/running-games.ts';
@@ -22,7 +22,7 @@ async function money(store: Store): Promise<string[]> {
   const broken: string[] = [];
   const check = await store.query<object>('PRAGMA integrity_check');
   if (JSON.stringify(check) !== '[{"integrity_check":"ok"}]') broken.push(`the database: ${JSON.stringify(check)}`);
-  for (const account of await unbalanced(store))
+  for (const account of await listUnbalanced(store))
     broken.push(`a wallet that is not its ledger: ${JSON.stringify(account)}`);
   const odd = await store.query<object>(
     `SELECT s."id", s."ticks", s."awakeMs", s."amountMicros", COUNT(t."n") AS "charged", SUM(t."amountMicros") AS "micros"

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { CheckoutRow } from '../../src/billing/checkout-rows.ts';
 import type { LedgerRow } from '../../src/billing/ledger-rows.ts';
-import { unbalanced } from '../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
 import { chargeOf } from '../../src/billing/prices.ts';
 import type { AwakeSessionRow } from '../../src/billing/awake-session-rows.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
@@ -57,7 +57,7 @@ async function examine(t: ExecutionContext, { dataDir }: Service, books: Books):
     const store = await openStore(`sqlite:${join(folder, 'dormouse.db')}`, TABLES);
     try {
       t.deepEqual(await store.query('PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
-      t.deepEqual(await unbalanced(store), []);
+      t.deepEqual(await listUnbalanced(store), []);
       const entries = await store.query<LedgerRow>('SELECT * FROM "ledger" ORDER BY "id"');
       examineClosed(t, entries, books);
       await examineIncome(t, store, entries, books);

@@ -41,6 +41,17 @@ test('a start makes the data root ready, boots once, and keeps who asked', async
   t.deepEqual(view?.allowedEvents, ['START', 'STOP', 'RESTART', 'KILL', 'JOIN', 'KEEP_AWAKE', 'DELETE']);
 });
 
+test('the last ten cold starts are remembered', async (t) => {
+  const w = await world(t);
+  await w.create('lobby', { coldStartsMs: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  const remembered = async () => (await w.servers.get('lobby'))?.row.coldStartsMs ?? [];
+  await w.until(async () => (await remembered())[0] === 2);
+  t.deepEqual((await remembered()).slice(0, 9), [2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  t.is((await remembered()).length, 10);
+});
+
 test('fifty joins of a sleeping server are one start', async (t) => {
   const w = await world(t);
   await w.create('lobby');

@@ -40,7 +40,7 @@ const INIT_FORM = /^\[init\] (?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\S{0,6} )?(.*)$/;
 const HELPER_FORM = /^\[mc-image-helper\] [\d:.]{5,16} (TRACE|DEBUG|INFO|WARN|ERROR)\s{0,4}: (.*)$/;
 
 /** Leaves of a line what a person may read: no terminal sequences, no control or direction characters, at most {@link MAX_LINE_CHARS}. */
-export function plainText(line: string): string {
+function plainText(line: string): string {
   const short = line.length > MAX_LINE_CHARS ? line.slice(0, MAX_LINE_CHARS) : line;
   return short.replaceAll(TERMINAL_SEQUENCE, '').replaceAll(INVISIBLE, '').toWellFormed().trimEnd();
 }

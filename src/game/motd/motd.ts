@@ -3,7 +3,7 @@ import { FORMATS, FORMAT_CODES, type MotdSpan, type MotdStyle } from './style.ts
 import { parseTags } from './tags.ts';
 
 /** More than the server list has room for. */
-export const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as const;
+const MOTD_LIMITS = { characters: 1_024, lines: 2, lineCharacters: 128 } as const;
 
 /**
  * A description as an owner writes it: plain, with `§` codes (`§x§r§r§g§g§b§b` for any colour), with MiniMessage tags

@@ -105,7 +105,7 @@ export function unreadable(file: string, sentence: string, cause?: unknown): Sta
 }
 
 /** A date as the game writes it: `2026-01-31 18:05:09 +0000`. */
-export function gameDate(at: number): string {
+function gameDate(at: number): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} +0000`;
 }
 

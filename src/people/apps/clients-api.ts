@@ -2,10 +2,8 @@ import { z } from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { HTTPS_URL, line, message, reply, text } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
-import type { Principal } from '../../http/principal.ts';
 import { APP_SCOPES } from '../../http/scopes.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import { StatusError } from '../../kernel/status.ts';
 import type { Store } from '../../store/store.ts';
 import { type ClientRow, listClients } from './client-rows.ts';
 import { disableClient, enableClient, registerClient } from './clients.ts';
@@ -57,8 +55,7 @@ const listClientsOperation = ({ store }: Needs) =>
     summary: 'List apps',
     description: 'The registered third-party apps, oldest first, disabled ones too.',
     reply: z.object({ clients: z.array(Client).default([]) }).meta({ id: 'ListClientsResponse' }),
-    async run({ principal }) {
-      requireOperator(principal);
+    async run() {
       return { clients: (await listClients(store)).map(clientView) };
     },
   });
@@ -83,7 +80,6 @@ const registerClientOperation = (needs: Needs) =>
     reply: Client,
     example: { name: 'Launcher', homepage: 'https://launcher.example', scopes: ['servers:list'] },
     async run({ principal, body }) {
-      requireOperator(principal);
       const { name, homepage, scopes } = body;
       const wanted = { name, homepage: new URL(homepage).href, scopes: [...new Set(scopes)] };
       return clientView(await registerClient(needs, principal, wanted));
@@ -102,7 +98,6 @@ const disableClientOperation = (needs: Needs) =>
     params: ClientParams,
     reply: Client,
     async run({ principal, params }) {
-      requireOperator(principal);
       const client = await disableClient(needs, principal, params.clientId);
       needs.accessChanges.announce({ clientId: params.clientId });
       return clientView(client);
@@ -121,7 +116,6 @@ const enableClientOperation = (needs: Needs) =>
     params: ClientParams,
     reply: Client,
     async run({ principal, params }) {
-      requireOperator(principal);
       return clientView(await enableClient(needs, principal, params.clientId));
     },
   });
@@ -133,12 +127,6 @@ export const clientOperations = (needs: Needs): readonly Operation[] => [
   disableClientOperation(needs),
   enableClientOperation(needs),
 ];
-
-/** A key keeps its scopes when its user is no operator any more. */
-function requireOperator({ operator }: Principal): void {
-  if (operator) return;
-  throw new StatusError('PERMISSION_DENIED', 'NOT_OPERATOR', 'Only operators of this installation may do this.');
-}
 
 function clientView({ id, ...client }: ClientRow): z.input<typeof Client> {
   return { clientId: id, ...client };

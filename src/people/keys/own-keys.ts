@@ -13,7 +13,7 @@ import { mintKey, revokeKey } from './keys.ts';
 import { type ApiKeyRow, insertKey, listKeys } from './rows.ts';
 
 /** Of one account, not counting revoked and expired ones. */
-export const MOST_KEYS = 50;
+const MOST_KEYS = 50;
 
 /** What somebody wants a key of theirs to be. */
 export interface WantedKey {
@@ -62,7 +62,7 @@ export async function mintOwnKey(
 }
 
 /** Stores a new key unless its account has too many. RESOURCE_EXHAUSTED MAX_KEYS. */
-export async function addKey(tx: Tx, row: ApiKeyRow): Promise<void> {
+async function addKey(tx: Tx, row: ApiKeyRow): Promise<void> {
   await requireRoomForKey(tx, row.accountId, row.createdAt);
   await insertKey(tx, row);
 }

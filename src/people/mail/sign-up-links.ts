@@ -11,7 +11,7 @@ import { getUserByEmail } from '../rows.ts';
 import { normalizeEmail } from './address.ts';
 
 /** How long a link works. */
-export const SIGN_UP_LINK_MS = 7 * DAY_MS;
+const SIGN_UP_LINK_MS = 7 * DAY_MS;
 
 const TOKEN = /^(\d{1,15})\.([\w-]{1,400})\.([\w-]{43})$/;
 

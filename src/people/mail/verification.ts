@@ -12,7 +12,7 @@ import { type UserRow, getUser, markEmailVerified } from '../rows.ts';
 import { deleteEmailTokens, getEmailToken, insertEmailToken } from './token-rows.ts';
 
 /** How long a link works. */
-export const VERIFICATION_MS = DAY_MS;
+const VERIFICATION_MS = DAY_MS;
 /** Of one user at a time: of several letters, any may be the one that arrived. */
 const MOST_TOKENS = 5;
 const TOKEN = /^[\w-]{43}$/;

@@ -22,7 +22,7 @@ import {
 } from './rows.ts';
 
 /** Of one server, invitations included. */
-export const MOST_MEMBERS = 100;
+const MOST_MEMBERS = 100;
 
 /**
  * What the caller is on a server; undefined: nothing, and the server is not there for them. The one place that decides:

@@ -3,7 +3,7 @@ import { int32, message, reply, rfc3339 } from '../../http/fields.ts';
 import { type Operation, operation } from '../../http/operation.ts';
 import { AccountParams } from '../../people/account-params.ts';
 import { type AuditRow, listAccountAudit, listServerAudit } from '../../people/audit/rows.ts';
-import { ownAccount, requireWholeAccount } from '../../people/caller.ts';
+import { wholeAccount } from '../../people/caller.ts';
 import type { Store } from '../../store/store.ts';
 import { ServerParams } from './messages.ts';
 import type { ServerOperation } from './operation.ts';
@@ -46,8 +46,7 @@ const listAccountAuditOperation = ({ store }: Needs) =>
     query: AuditQuery,
     reply: z.object({ entries: z.array(AuditEntry).default([]) }).meta({ id: 'AccountAuditList' }),
     async run({ params, query, principal }) {
-      const accountId = ownAccount(principal, params.accountId);
-      requireWholeAccount(principal);
+      const accountId = wholeAccount(principal, params.accountId);
       return { entries: (await listAccountAudit(store, accountId, limitOf(query))).map(entryView) };
     },
   });

@@ -1,7 +1,7 @@
 import { type Operation, operation } from '../../http/operation.ts';
 import type { Principal } from '../../http/principal.ts';
 import type { WithKeyLock } from '../../kernel/mutex.ts';
-import { causeOf, ownAccount, requireWholeAccount } from '../../people/caller.ts';
+import { causeOf, wholeAccount } from '../../people/caller.ts';
 import { type Creation, createNewServer } from '../creation.ts';
 import type { ServerNow } from '../server-now.ts';
 import { type CompleteRequest, CreateServerRequest, type RequestDefaults, complete } from './create-request.ts';
@@ -42,8 +42,7 @@ export async function createServerFor(
   needs: CreationNeeds,
   body: CompleteRequest,
 ): Promise<ServerNow> {
-  const accountId = ownAccount(principal, body.accountId);
-  requireWholeAccount(principal);
+  const accountId = wholeAccount(principal, body.accountId);
   const request = complete({ ...body, accountId }, needs);
   return createNewServer({ ...needs, withAccountLock: needs.withLock }, request, causeOf(principal));
 }

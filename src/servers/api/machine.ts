@@ -13,13 +13,15 @@ interface Needs {
   servers: Servers;
 }
 
-const Cause = z.object({
+/** Who or what led to something. */
+export const Cause = z.object({
   kind: reply.text.describe('`key`, `user`, `player`, `schedule`, `operator` or `system`.'),
   id: reply.text,
   note: reply.text,
 });
 
-const Transition = z.object({
+/** One step of a machine. */
+export const Transition = z.object({
   at: reply.timestamp,
   event: reply.text,
   from: reply.text,
