@@ -23,6 +23,7 @@ import { SshKeys1796698800000 } from './1796698800000-ssh-keys.ts';
 import { ConsoleSalts1796700600000 } from './1796700600000-console-salts.ts';
 import { SealedTokens1796702400000 } from './1796702400000-sealed-tokens.ts';
 import { ScheduleAuthors1796704200000 } from './1796704200000-schedule-authors.ts';
+import { WaitingRooms1796706000000 } from './1796706000000-waiting-rooms.ts';
 
 /** All migrations, oldest first. One that has been released never changes. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   ConsoleSalts1796700600000,
   SealedTokens1796702400000,
   ScheduleAuthors1796704200000,
+  WaitingRooms1796706000000,
 ];

@@ -5,6 +5,7 @@ import type { Pipe } from './pipe.ts';
 import type { Log, Player, Routes, Wake } from './ports.ts';
 import type { Limits, Timings } from './settings.ts';
 import type { StatusResponder } from './status.ts';
+import type { WaitingList } from './waiting/waiting-list.ts';
 
 /** Why a join was not served. */
 export type KickRule =
@@ -17,6 +18,7 @@ export type KickRule =
   | 'unreachable'
   | 'failed'
   | 'closing'
+  | 'left'
   | 'refused'
   | 'unverified'
   | 'verified';
@@ -46,6 +48,7 @@ export interface Context {
   /** Whether connections from this address say in a PROXY header whose they are. */
   isBalancer: (ip: string) => boolean;
   accounts: Accounts;
+  waitingList: WaitingList;
   deadlines: Deadlines;
   statuses: StatusResponder;
   counters: Counters;

@@ -11,8 +11,12 @@ export const PROTOCOL = {
   V1_20_2: 764,
   V1_20_5: 766,
   V1_21_2: 768,
+  V1_21_6: 771,
   V26_2: 776,
 } as const;
+
+/** The newest protocol whose login and configuration are known. */
+export const NEWEST_KNOWN = 777;
 
 /** What the client wants next. `transfer` since 1.20.5: a login sent here by another server. */
 export type Intent = 'status' | 'login' | 'transfer';

@@ -29,8 +29,12 @@ export class Hold {
     this.#connection = connection;
     this.#player = player;
     this.#context = context;
-    connection.onClosing = () => this.#leave(new Kick('closing'));
+    connection.onClosing = () => this.leave(new Kick('closing'));
     if (context.closing.aborted) connection.onClosing();
+  }
+
+  get isOver(): boolean {
+    return this.#reason !== undefined;
   }
 
   /** Throws the reason if the waiting is over. */
@@ -38,22 +42,18 @@ export class Hold {
     if (this.#reason !== undefined) throw this.#reason;
   }
 
-  /** Asks the service, once the player has shown that it can wait, and waits for the game. */
-  async wake(route: Route): Promise<Address> {
+  /**
+   * Asks the service, once `begin` has shown that the player can wait and keeps it from giving up, and waits for the
+   * game. By default that is done by beats.
+   */
+  async wake(route: Route, begin = (): Promise<void> => this.#beginBeats(route)): Promise<Address> {
     const { limiter, timings, wake, counters } = this.#context;
     if (!LEGAL_NAME.test(this.#player.name)) throw new Kick('badName');
     this.#release = limiter.hold(this.#connection.ip, route.serverId);
     if (!this.#release) throw new Kick('busy');
     counters.held++;
-    this.#timers.push(setTimeout(() => this.#leave(new Kick('tooLong')), timings.maxHoldMs));
-    const beats = this.#kept();
-    if (beats.kind === 'none') {
-      // The player is told to come back, so the service is not told that it has gone.
-      this.#timers.push(setTimeout(() => this.#stop(new Kick('comeBack')), timings.silentHoldMs));
-    }
-    beats.listen();
-    await this.#plausible(route, beats);
-    beats.start();
+    this.#timers.push(setTimeout(() => this.leave(new Kick('tooLong')), timings.maxHoldMs));
+    await begin();
     this.throwIfOver();
     this.#playerGone = new AbortController();
     try {
@@ -99,6 +99,18 @@ export class Hold {
     if (!served && !comesBack) this.#playerGone?.abort(reason ?? new PeerGone());
   }
 
+  async #beginBeats(route: Route): Promise<void> {
+    const beats = this.#kept();
+    if (beats.kind === 'none') {
+      // The player is told to come back, so the service is not told that it has gone.
+      const { silentHoldMs } = this.#context.timings;
+      this.#timers.push(setTimeout(() => this.#stop(new Kick('comeBack')), silentHoldMs));
+    }
+    beats.listen();
+    await this.#plausible(route, beats);
+    beats.start();
+  }
+
   /**
    * Tells players from scanners, which send a Login Start and move on: a player's client answers, or at least stays.
    */
@@ -112,10 +124,11 @@ export class Hold {
     const { socket, inbox } = this.#connection;
     const { protocol } = this.#player;
     const { timings } = this.#context;
-    return (this.#beats ??= new Beats({ socket, inbox, protocol, timings, onGone: (reason) => this.#leave(reason) }));
+    return (this.#beats ??= new Beats({ socket, inbox, protocol, timings, onGone: (reason) => this.leave(reason) }));
   }
 
-  #leave(reason: unknown): void {
+  /** The player has gone, or must go. */
+  leave(reason: unknown): void {
     this.#stop(reason);
     this.#playerGone?.abort(reason);
   }

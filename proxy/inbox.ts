@@ -17,7 +17,7 @@ const NOTHING = Buffer.alloc(0);
  */
 export class Inbox {
   readonly #socket: Socket;
-  readonly #limitBytes: number;
+  #limitBytes: number;
   #bytes: Buffer = NOTHING;
   #received = 0;
   #failure: Error | undefined;
@@ -33,6 +33,11 @@ export class Inbox {
   /** Bytes received so far. */
   get received(): number {
     return this.#received;
+  }
+
+  /** From now on so many bytes are taken in all. */
+  raiseLimit(limitBytes: number): void {
+    this.#limitBytes = limitBytes;
   }
 
   /** Received and not taken yet. */

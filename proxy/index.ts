@@ -10,6 +10,7 @@ import type { Address, Log, Player, Presence, Routes, Wake } from './ports.ts';
 import { DEFAULT_LIMITS, DEFAULT_TIMINGS, type Limits, type Timings } from './settings.ts';
 import { StatusResponder } from './status.ts';
 import type { ClientConnection } from './client-connection.ts';
+import { WaitingList } from './waiting/waiting-list.ts';
 
 export interface ProxyOptions {
   routes: Routes;
@@ -106,6 +107,7 @@ export function createProxy(options: ProxyOptions): Proxy {
       now: elapsed,
       onVerified: options.onVerified,
     }),
+    waitingList: new WaitingList({ returnMs: timings.returnMs, now: elapsed }),
     deadlines,
     counters,
     statuses: new StatusResponder(timings, elapsed),
@@ -180,6 +182,7 @@ function noCounts(): Counters {
     unreachable: 0,
     failed: 0,
     closing: 0,
+    left: 0,
     refused: 0,
     unverified: 0,
     verified: 0,

@@ -3,14 +3,12 @@ import type { Context } from './context.ts';
 import { GameSocket } from './game-socket.ts';
 import { type Handshake, type LoginStart, asLogin, readLoginStart } from './handshake.ts';
 import { Hold, LEGAL_NAME } from './hold.ts';
-import { Kick, disconnectFrame } from './kick.ts';
+import { Kick, disconnectFrame, noteKick } from './kick.ts';
 import { Pipe } from './pipe.ts';
 import { type Address, JoinRefused, type Player, type Route } from './ports.ts';
 import { verify } from './verify.ts';
 import type { ClientConnection } from './client-connection.ts';
-
-/** Kicks that scanners cause all day. */
-const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
+import { isForWaitingRoom, waitInRoom } from './waiting/wait.ts';
 
 /**
  * Serves a login for the server that `host` means: wakes it if need be, holds the player as long as that takes, and
@@ -33,9 +31,18 @@ export async function join(
   const hold = new Hold(connection, player, context);
   let served = false;
   try {
-    if (!limiter.login(connection.ip)) throw new Kick('tooFast');
-    if (context.routes.lookup(host)?.verifies && !player.verified) {
+    // Sent on from the waiting room, the player has been counted there, and may wait here now.
+    const comesBack = handshake.intent === 'transfer' && context.waitingList.takeBack(host, player);
+    if (!comesBack && !limiter.login(connection.ip)) throw new Kick('tooFast');
+    const route = context.routes.lookup(host);
+    if (route?.verifies && !player.verified) {
       await verifyOnce(connection, player, { handshake, host }, context);
+      return;
+    }
+    const arrival = { connection, handshake, host, player };
+    if (!comesBack && isForWaitingRoom(route, arrival)) {
+      await admit(route, player, context);
+      served = await waitInRoom(hold, route, arrival, context);
       return;
     }
     const opening = Buffer.concat([asLogin(handshake), login.raw]);
@@ -52,9 +59,7 @@ export async function join(
     log.debug({ server: serverId, player: player.name, protocol }, 'player joined');
   } catch (error) {
     if (!(error instanceof Kick)) throw error;
-    counters.kicks[error.rule]++;
-    const level = NOISE.has(error.rule) ? 'debug' : 'info';
-    log[level]({ host, player: player.name, protocol, rule: error.rule, err: error.cause }, 'join not served');
+    noteKick(error, { host, player }, context);
     connection.sendAndClose(disconnectFrame(error.text, protocol));
   } finally {
     hold.end(served);

@@ -1,9 +1,12 @@
 import { encodeFrame, encodeString } from './codec.ts';
-import type { KickRule } from './context.ts';
+import type { Context, KickRule } from './context.ts';
+import type { Player } from './ports.ts';
 import { cleanText, toComponent } from './text.ts';
 import { TEXTS } from './texts.ts';
 
 const TEXT_UNITS = 2048;
+/** Kicks that scanners cause all day. */
+const NOISE: ReadonlySet<string> = new Set(['badName', 'tooFast']);
 
 /** The player is told why it cannot go on. */
 export class Kick extends Error {
@@ -17,6 +20,15 @@ export class Kick extends Error {
     this.rule = rule;
     this.text = options.text ?? (rule === 'refused' ? '' : TEXTS[rule]);
   }
+}
+
+/** Counts and logs a kick. */
+export function noteKick(kick: Kick, { host, player }: { host: string; player: Player }, context: Context): void {
+  const { counters, log } = context;
+  counters.kicks[kick.rule]++;
+  const level = NOISE.has(kick.rule) ? 'debug' : 'info';
+  const { name, protocol } = player;
+  log[level]({ host, player: name, protocol, rule: kick.rule, err: kick.cause }, 'join not served');
 }
 
 /** Disconnect in the login state is JSON in every version. */

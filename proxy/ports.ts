@@ -20,6 +20,8 @@ export type RouteState =
 /** A snapshot of one server as players may see it. Replaced whole whenever something in it changes. */
 export interface Route {
   serverId: string;
+  /** What its owner calls it. */
+  name: string;
   state: RouteState;
   /** Where the game listens; null unless `state` is `running`. */
   address: Address | null;
@@ -44,6 +46,8 @@ export interface Route {
   refusal: string;
   /** Only a player who has proved an account may wake it. */
   verifies: boolean;
+  /** Clients that can are shown its start while they wait. */
+  waitingRoom: boolean;
 }
 
 export interface Routes {

@@ -35,6 +35,12 @@ export interface Timings {
   verifyMs: number;
   /** For how long a checked account may wake servers without another check. */
   verifiedMs: number;
+  /** In the waiting room: what is shown is looked at this often, and replaced where it has changed. */
+  dialogMs: number;
+  /** How long a player may read there why they cannot join. */
+  explainMs: number;
+  /** How long a player who was sent on from there may take to come back. */
+  returnMs: number;
   dialMs: number;
   /** Between two attempts to hand a player over. */
   redialMs: number;
@@ -65,6 +71,9 @@ export const DEFAULT_TIMINGS: Timings = {
   maxHoldMs: 15 * 60_000,
   verifyMs: 15_000,
   verifiedMs: 10 * 60_000,
+  dialogMs: 1_000,
+  explainMs: 60_000,
+  returnMs: 60_000,
   dialMs: 3_000,
   redialMs: 4_000,
   youngMs: 60_000,

@@ -10,6 +10,7 @@ export const TEXTS = {
   failed: 'The server could not be woken just now. Please try again in a few minutes.',
   away: 'Dormouse is away for longer than usual. Please try again in a few minutes.',
   closing: 'Dormouse is restarting. Please join again in a moment.',
+  left: 'You are no longer waiting for this server. Join again whenever you like.',
   unverified:
     'This server wakes for players with a Minecraft account only, and yours could not be verified. Please try again in a minute.',
   verified: 'You are verified. Please join again within the next minutes: that wakes the server.',

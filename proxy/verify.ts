@@ -2,20 +2,17 @@ import { constants, createCipheriv, createDecipheriv, privateDecrypt, randomByte
 import type { ServerKey } from './accounts.ts';
 import { FrameReader, ProtocolError, encodeFrame, encodeString, encodeVarInt, readFrame } from './codec.ts';
 import type { Context } from './context.ts';
-import { type Handshake, PROTOCOL } from './handshake.ts';
+import { type Handshake, NEWEST_KNOWN, PROTOCOL } from './handshake.ts';
 import { PeerGone } from './inbox.ts';
 import { Kick, disconnectFrame } from './kick.ts';
 import type { Player } from './ports.ts';
 import type { ClientConnection } from './client-connection.ts';
+import { isAcknowledgement, loginSuccess, transfer } from './waiting/packets.ts';
 
 /** Secret and token, each 128 bytes under the key, with their lengths; a signature of some clients is longer. */
 const RESPONSE_BYTES = 1024;
 const SECRET_BYTES = 16;
 const TOKEN_BYTES = 4;
-const LOGIN_ACKNOWLEDGED = 0x03;
-const TRANSFER = 0x0b;
-/** The newest protocol whose Login Success is known; clients beyond it are asked to come back by themselves. */
-const NEWEST = 777;
 
 /**
  * Has the client prove its account, as an online game would, and sends it back to join again: clients since 1.20.5 by
@@ -44,14 +41,13 @@ export async function verify(
   counters.kicks[rule]++;
   log.info({ host, player: player.name, protocol, rule }, 'account checked');
   if (isVerified) accounts.remember(player);
-  if (!isVerified || protocol < PROTOCOL.V1_20_5 || protocol > NEWEST || player.uuid === null) {
+  if (!isVerified || protocol < PROTOCOL.V1_20_5 || protocol > NEWEST_KNOWN || player.uuid === null) {
     connection.sendAndClose(cipher.update(disconnectFrame(new Kick(rule).text, protocol)));
     return;
   }
   connection.socket.write(cipher.update(loginSuccess(player.uuid, player.name, protocol)));
   await acknowledged(connection, secret, context.timings.verifyMs);
-  const target = [encodeString(host), encodeVarInt(handshake.serverPort)];
-  connection.sendAndAwaitEnd(cipher.update(encodeFrame(TRANSFER, ...target)));
+  connection.sendAndAwaitEnd(cipher.update(transfer(host, handshake.serverPort)));
 }
 
 /** Asks for a secret and gives it. */
@@ -93,13 +89,6 @@ function readResponse(body: Buffer, protocol: number): { secret: Buffer; token: 
   return { secret, token: isSigned ? undefined : reader.byteArray(RESPONSE_BYTES) };
 }
 
-function loginSuccess(uuid: string, name: string, protocol: number): Buffer {
-  const fields = [Buffer.from(uuid.replaceAll('-', ''), 'hex'), encodeString(name), encodeVarInt(0)];
-  if (protocol < PROTOCOL.V1_21_2) fields.push(Buffer.from([0]));
-  if (protocol >= PROTOCOL.V26_2) fields.push(randomBytes(16));
-  return encodeFrame(0x02, ...fields);
-}
-
 /** The client takes the packets of the configuration state only after it has said so. */
 async function acknowledged({ inbox }: ClientConnection, secret: Buffer, withinMs: number): Promise<void> {
   const decipher = createDecipheriv('aes-128-cfb8', secret, secret);
@@ -111,7 +100,7 @@ async function acknowledged({ inbox }: ClientConnection, secret: Buffer, withinM
     plain = Buffer.concat([plain, decipher.update(bytes)]);
     const frame = readFrame(plain, RESPONSE_BYTES);
     if (!frame) continue;
-    if (frame.value[0] !== LOGIN_ACKNOWLEDGED) throw new ProtocolError('not an acknowledgement');
+    if (!isAcknowledgement(frame.value)) throw new ProtocolError('not an acknowledgement');
     return;
   }
 }

@@ -513,8 +513,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Change name, RAM or plan
-         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.
+         * Change name, RAM, plan or waiting room
+         * @description What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With `waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a window, with who else waits and a button to leave, and join by themselves once it is ready. Older clients, and those of Forge and NeoForge, wait as ever.
          *
          *     Needs the scope `servers:write`. On the server, needs the role `member`.
          */
@@ -3614,6 +3614,11 @@ export interface components {
             publicShowAddress: boolean;
             /** @default  */
             publicSlug: string;
+            /**
+             * @description Experimental: players are shown its start while they wait.
+             * @default false
+             */
+            waitingRoom: boolean;
         };
         PortMapping: {
             /**
@@ -3758,6 +3763,8 @@ export interface components {
             ramMb?: number;
             /** @description `metered` or `flat`. */
             plan?: string;
+            /** @description Experimental. */
+            waitingRoom?: boolean;
         };
         SetWakePolicyRequest: {
             /**

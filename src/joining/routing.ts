@@ -25,6 +25,8 @@ export interface RoutingOptions {
 }
 
 const DEFAULT_MAX_PLAYERS = 20;
+/** Made of Forge or NeoForge, whose mods the client has to have too. */
+const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
 /** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */
 const SILENT_MS = 25_000;
 
@@ -166,6 +168,7 @@ function isSame(one: Route, other: Route): boolean {
 function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
   return {
     serverId: sleeper.id,
+    name: sleeper.name,
     state: sleeper.state as Route['state'],
     address: null,
     readyAt: null,
@@ -177,6 +180,7 @@ function sleepingRoute(sleeper: RouteRow, policy: WakePolicy): Route {
     etaSeconds: null,
     lastStatus: sleeper.lastStatus === '' ? null : sleeper.lastStatus,
     refusal: '',
+    waitingRoom: hasWaitingRoom(sleeper),
     ...asleep(policy, sleeper.state),
   };
 }
@@ -187,6 +191,7 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
   const preparing = isTagged(state, 'preparing');
   return {
     serverId: row.id,
+    name: row.name,
     state,
     address: context.address,
     readyAt: context.readyAt,
@@ -198,6 +203,7 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: refusalText(now, at),
+    waitingRoom: hasWaitingRoom(row),
     ...asleep(policy, state),
   };
 }
@@ -211,6 +217,11 @@ function asleep(policy: WakePolicy, state: string): Pick<Route, 'asleepMotd' | '
     asleepLine: codes(maintenanceText).split('\n', 1)[0] || (mode === 'nobody' ? '§7Asleep' : ''),
     verifies: mode === 'verified' && !isClosed && !isTagged(state, 'awake'),
   };
+}
+
+/** Clients with mods of their own agree on them with the game, on a connection that nobody else has answered. */
+function hasWaitingRoom({ waitingRoom, type }: Pick<RouteRow, 'waitingRoom' | 'type'>): boolean {
+  return waitingRoom && !NEED_CLIENT_MODS.has(type);
 }
 
 function codes(motd: string): string {

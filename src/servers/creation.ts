@@ -106,6 +106,7 @@ function newRow(wanted: NewServer, names: Names, at: number): ServerRow {
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
     sftpEnabled: false,
+    waitingRoom: false,
     modpackPlatform,
     modpackRef,
     modpackVersion,

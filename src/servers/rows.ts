@@ -18,6 +18,7 @@ export interface ServerRow extends OwnerSettings {
   idleTimeoutMinutes: number;
   alertWebhookUrl: string;
   sftpEnabled: boolean;
+  waitingRoom: boolean;
   createdAt: number;
   updatedAt: number;
   /** Durations of the last ten cold starts, in ms, newest last. */
@@ -33,7 +34,17 @@ export interface ServerRow extends OwnerSettings {
 /** What players may see of a server without its snapshot being read: enough to route to ten thousand at boot. */
 export type RouteRow = Pick<
   ServerRow,
-  'id' | 'hostname' | 'state' | 'motd' | 'version' | 'properties' | 'lastStatus' | 'createdAt'
+  | 'id'
+  | 'name'
+  | 'hostname'
+  | 'state'
+  | 'type'
+  | 'motd'
+  | 'version'
+  | 'properties'
+  | 'waitingRoom'
+  | 'lastStatus'
+  | 'createdAt'
 >;
 
 export const servers = new EntitySchema<ServerRow>({
@@ -55,6 +66,7 @@ export const servers = new EntitySchema<ServerRow>({
     idleTimeoutMinutes: integer,
     alertWebhookUrl: text,
     sftpEnabled: { ...boolean, default: false },
+    waitingRoom: { ...boolean, default: false },
     modpackPlatform: text,
     modpackRef: text,
     modpackVersion: text,
@@ -104,7 +116,8 @@ export async function listServersByAccount(db: Sql, accountId: string): Promise<
 /** All servers, as far as players may see them. */
 export async function listRoutes(db: Sql): Promise<RouteRow[]> {
   const rows = await db.query<StoredRoute>(
-    'SELECT "id", "hostname", "state", "motd", "version", "properties", "lastStatus", "createdAt" FROM "servers"',
+    `SELECT "id", "name", "hostname", "state", "type", "motd", "version", "properties", "waitingRoom", "lastStatus",
+      "createdAt" FROM "servers"`,
   );
   return rows.map(routeRow);
 }
@@ -133,20 +146,21 @@ export function serverNotFound(id: string): StatusError {
 /** A row as raw SQL gives it: JSON is still text. */
 type Stored<Row, Json extends keyof Row> = Omit<Row, Json> & Record<Json, string>;
 
-type StoredServer = Stored<Omit<ServerRow, 'sftpEnabled'>, 'properties' | 'coldStartsMs'> & {
-  /** SQLite has no booleans. */
-  sftpEnabled: boolean | number;
-};
+/** SQLite has no booleans. */
+type StoredFlags<Row, Flags extends keyof Row> = Omit<Row, Flags> & Record<Flags, boolean | number>;
 
-type StoredRoute = Stored<RouteRow, 'properties'>;
+type StoredServer = StoredFlags<Stored<ServerRow, 'properties' | 'coldStartsMs'>, 'sftpEnabled' | 'waitingRoom'>;
+
+type StoredRoute = StoredFlags<Stored<RouteRow, 'properties'>, 'waitingRoom'>;
 
 function serverRow(row: StoredServer): ServerRow {
   const coldStartsMs = JSON.parse(row.coldStartsMs) as number[];
-  return { ...row, properties: properties(row.properties), coldStartsMs, sftpEnabled: Boolean(row.sftpEnabled) };
+  const flags = { sftpEnabled: Boolean(row.sftpEnabled), waitingRoom: Boolean(row.waitingRoom) };
+  return { ...row, ...flags, properties: properties(row.properties), coldStartsMs };
 }
 
 function routeRow(row: StoredRoute): RouteRow {
-  return { ...row, properties: properties(row.properties) };
+  return { ...row, properties: properties(row.properties), waitingRoom: Boolean(row.waitingRoom) };
 }
 
 function properties(json: string): Record<string, string> {

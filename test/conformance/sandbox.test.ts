@@ -54,6 +54,7 @@ const row: ServerRow = {
   idleTimeoutMinutes: 0,
   alertWebhookUrl: '',
   sftpEnabled: false,
+  waitingRoom: false,
   modpackPlatform: '',
   modpackRef: '',
   modpackVersion: '',

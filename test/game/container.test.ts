@@ -28,6 +28,7 @@ function row(fields: Partial<ServerRow> = {}): ServerRow {
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
     sftpEnabled: false,
+    waitingRoom: false,
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

@@ -7,8 +7,10 @@ import { openSteadyClock } from '../../src/billing/steady-clock.ts';
 import { createPlayerFiles } from '../../src/game/players/files.ts';
 import { createJoinPolicy } from '../../src/joining/join-policy.ts';
 import { createRouting } from '../../src/joining/routing.ts';
+import { listRoutes } from '../../src/servers/rows.ts';
 import { type WakePolicy, openWakePolicies } from '../../src/joining/wake-policies.ts';
 import { createLog } from '../../src/kernel/log.ts';
+import { OPEN_POLICY } from '../support/join-policy.ts';
 import { type WorldOptions, world } from '../support/world.ts';
 
 const UUID = '069a79f4-44e9-4726-a5be-fca90e38aaf5';
@@ -143,6 +145,28 @@ test('lists that are no lists keep nobody in and nobody out', async (t) => {
   await writeFile(join(it.dataDir, 'secret.json'), JSON.stringify([{ uuid: UUID, name: 'Steve' }]));
   await symlink(join(it.dataDir, 'secret.json'), join(it.root, 'whitelist.json'));
   t.regex(await it.knock(), /whitelist/, 'a link is not followed');
+});
+
+test('the proxy learns the name of a server, and whether its players wait in a waiting room: never for mods of Forge', async (t) => {
+  const it = await joinPolicy(t);
+  t.like(it.route(), { name: 'Castle', waitingRoom: false });
+  await it.servers.patch('abc', { waitingRoom: true });
+  for (const [type, waitingRoom] of [
+    ['paper', true],
+    ['fabric', true],
+    ['neoforge', false],
+    ['arclight', false],
+    ['forge', false],
+  ] as const) {
+    await it.servers.patch('abc', { type });
+    t.is(it.route().waitingRoom, waitingRoom, type);
+    const log = createLog({ level: 'silent' });
+    const { servers, clock, store } = it;
+    const options = { servers, clock, log, publicHost: 'play.example', sleepers: await listRoutes(store) };
+    const restarted = createRouting({ ...options, joinPolicy: OPEN_POLICY });
+    t.is(restarted.lookup('abc.play.example')?.waitingRoom, waitingRoom, `${type}, as it is stored`);
+    restarted.close();
+  }
 });
 
 test('verified: only who has proved an account', async (t) => {

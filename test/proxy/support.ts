@@ -11,6 +11,7 @@ export const HOST = 'play.example.com';
 export function route(change: Partial<Route> = {}): Route {
   return {
     serverId: 'one',
+    name: 'Castle',
     state: 'hibernated',
     address: null,
     readyAt: null,
@@ -25,6 +26,7 @@ export function route(change: Partial<Route> = {}): Route {
     asleepLine: '',
     refusal: '',
     verifies: false,
+    waitingRoom: false,
     ...change,
   };
 }

@@ -11,7 +11,8 @@ const SERVER_FIELDS = `id name hostname accountId addr container state type vers
   properties idleTimeoutMinutes alertWebhookUrl bakedAt createdAt updatedAt lastActiveAt ports modpackPlatform modpackRef
   modpackVersion installError installErrorCode installErrorSummary installErrorSuggestion startError startErrorCode
   startErrorSummary startErrorSuggestion startupPhase startupPercent diskUsageMb diskUsageKnown diskQuotaOverrideMb
-  diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug`.split(/\s+/);
+  diskQuotaEffectiveMb quotaExceeded sftpEnabled publicStatusEnabled publicShowAddress publicSlug
+  waitingRoom`.split(/\s+/);
 
 const SMALL = { name: 'My World', ramMb: 256 };
 
@@ -284,6 +285,19 @@ test('a deleted server is gone at once, from reads and from commands', async (t)
     t.is((await call(method, `/v1/servers/my-world${path}`)).reason, 'SERVER_NOT_FOUND', method + path);
   }
   t.deepEqual(await ok('GET', '/v1/servers'), { servers: [] });
+});
+
+test('a waiting room is off until its owner wants it, and changes at any time', async (t) => {
+  const { ok, call, reach } = await api(t);
+  t.like(await ok('POST', '/v1/servers', SMALL), { waitingRoom: false });
+  const path = '/v1/servers/my-world:update';
+  t.like(await ok('POST', path, { waitingRoom: true }), { name: 'My World', waitingRoom: true });
+  await ok('POST', '/v1/servers/my-world:start');
+  await reach('my-world', 'running');
+  t.like(await ok('POST', path, { name: 'Other' }), { name: 'Other', waitingRoom: true });
+  t.like(await ok('POST', path, { waitingRoom: false }), { name: 'Other', waitingRoom: false });
+  t.is((await call('POST', path, { body: { waitingRoom: 'yes' } })).reason, 'INVALID_FIELD');
+  t.like(await ok('GET', '/v1/servers/my-world'), { waitingRoom: false });
 });
 
 test('name at any time, RAM and plan only while stopped', async (t) => {

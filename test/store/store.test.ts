@@ -187,8 +187,10 @@ onEachStore('servers: stored whole, found, listed, patched, removed', async (t, 
     lastStatus: 'x'.repeat(100_000),
   });
   await store.write((tx) => rows.insertServer(tx, row));
-  await store.write((tx) => rows.insertServer(tx, serverRow('birch')));
+  const waiting = serverRow('birch', { waitingRoom: true });
+  await store.write((tx) => rows.insertServer(tx, waiting));
   t.deepEqual(await rows.getServer(store, 'amber'), row);
+  t.deepEqual(await rows.getServer(store, 'birch'), waiting);
   t.is(await rows.getServer(store, 'Amber'), undefined);
   t.deepEqual(
     (await rows.listServersByAccount(store, 'acc_test')).map(({ id }) => id),
@@ -205,8 +207,8 @@ onEachStore('servers: stored whole, found, listed, patched, removed', async (t, 
   );
   const routes = await rows.listRoutes(store);
   t.is(routes.length, 2);
-  const { id, hostname, state, motd, version, properties, lastStatus, createdAt } = serverRow('birch');
-  const birch = { id, hostname, state, motd, version, properties, lastStatus, createdAt };
+  const { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt } = waiting;
+  const birch = { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt };
   t.deepEqual(
     routes.find((route) => route.id === 'birch'),
     birch,

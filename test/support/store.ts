@@ -91,6 +91,7 @@ export function serverRow(id: string, fields: Partial<ServerRow> = {}): ServerRo
     idleTimeoutMinutes: 0,
     alertWebhookUrl: '',
     sftpEnabled: false,
+    waitingRoom: false,
     modpackPlatform: '',
     modpackRef: '',
     modpackVersion: '',

@@ -71,5 +71,6 @@ export const Server = z
     publicStatusEnabled: reply.flag,
     publicShowAddress: reply.flag,
     publicSlug: reply.text,
+    waitingRoom: reply.flag.describe('Experimental: players are shown its start while they wait.'),
   })
   .meta({ id: 'Server' });

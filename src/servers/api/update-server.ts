@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { invalidFields } from '../../http/errors.ts';
 import { int32, message } from '../../http/fields.ts';
 import type { Operation } from '../../http/operation.ts';
@@ -25,15 +26,19 @@ const updateServer = (needs: Needs) =>
     scope: 'servers:write',
     role: 'member',
     tag: 'control',
-    summary: 'Change name, RAM or plan',
+    summary: 'Change name, RAM, plan or waiting room',
     description:
-      'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner.',
+      'What is absent stays as it is. RAM and plan change only while the server is stopped, the plan only by its owner. With ' +
+      '`waitingRoom`, which is experimental, players of Minecraft 1.21.6 and newer who wake the server see its start in a ' +
+      'window, with who else waits and a button to leave, and join by themselves once it is ready. Older clients, and those ' +
+      'of Forge and NeoForge, wait as ever.',
     precondition: 'for RAM and plan, the server must be stopped.',
     params: ServerParams,
     body: message({
       name: ServerName.optional(),
       ramMb: int32({ min: 1 }).meta({ minimum: LEAST_RAM_MB.sandbox }).optional(),
       plan: PlanName.optional().describe('`metered` or `flat`.'),
+      waitingRoom: z.boolean('must be true or false').optional().describe('Experimental.'),
     }).meta({ id: 'UpdateServerRequest' }),
     reply: Server,
     async run({ server: now, role, body, principal }) {
@@ -47,12 +52,11 @@ const updateServer = (needs: Needs) =>
       const entry = { action: 'server.update', detail: Object.keys(body).join(', '), at: needs.clock.now() };
       const record = recordOnServer(principal, now.row, entry);
       const { id } = now.row;
-      const { name } = body;
+      const { name, waitingRoom } = body;
+      const anytime = { ...(name !== undefined && { name }), ...(waitingRoom !== undefined && { waitingRoom }) };
       const sameRun = ramMb === now.row.ramMb && plan === now.row.plan;
       // Nothing but what was asked for: somebody else may be changing the rest.
-      const updated = sameRun
-        ? needs.servers.patch(id, name === undefined ? {} : { name }, record)
-        : needs.servers.patchAtRest(id, body, record);
+      const updated = sameRun ? needs.servers.patch(id, anytime, record) : needs.servers.patchAtRest(id, body, record);
       return needs.serverView(await updated);
     },
   });

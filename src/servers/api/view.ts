@@ -80,6 +80,7 @@ function view({ row, state, context }: ServerNow, parts: ServerViewParts): z.inp
     publicStatusEnabled: publicStatus.enabled,
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
+    waitingRoom: row.waitingRoom,
   };
 }
 

@@ -1,0 +1,104 @@
+import { PROTOCOL } from '../handshake.ts';
+import type { Route } from '../ports.ts';
+import { cleanText, plainText, toComponent } from '../text.ts';
+import type { NbtCompound } from './nbt.ts';
+import { componentNbt } from './packets.ts';
+
+/** What a waiting player sees. */
+export interface WaitingView {
+  route: Route;
+  /** Seconds left of the usual start; null where that is not known, or over. */
+  leftSeconds: number | null;
+  waitedSeconds: number;
+  /** Names of others who wait for the same server, the first to come first, and how many more there are. */
+  others: { names: readonly string[]; more: number };
+}
+
+/** What the button of each dialog says when it is pressed. */
+export const LEAVE = 'dormouse:leave';
+
+const NAME_UNITS = 64;
+const MOTD_UNITS = 2_048;
+const TEXT_UNITS = 2_048;
+const PHASE_UNITS = 40;
+const BODY_WIDTH = 300;
+const BAR_PARTS = 40;
+const PHASES = new Map([
+  ['starting', 'Starting'],
+  ['loading_mods', 'Loading its mods'],
+  ['generating_world', 'Preparing its world'],
+  ['ready', 'Almost ready'],
+]);
+
+/** The server's name and description, how far its start is, and who else waits for it. */
+export function waitingDialog(view: WaitingView): NbtCompound {
+  const { route, others } = view;
+  return dialog(route.name, 'Leave', [
+    cleanText(route.motd, MOTD_UNITS),
+    [`§f${stateOf(route)}`, bar(view), timeLeft(view)].filter(Boolean).join('\n'),
+    others.names.length === 0 ? '' : `§7Also waiting: ${others.names.join(', ')}${moreOf(others.more)}`,
+    '§7You join by yourself as soon as the server is ready.',
+  ]);
+}
+
+/** Why the server cannot be joined, and what to do. */
+export function failureDialog(route: Route, text: string): NbtCompound {
+  return dialog(route.name, 'Back to the server list', [cleanText(text, TEXT_UNITS)]);
+}
+
+/** A dialog of one button, which stays open until another takes its place (since 1.21.6: Dialog description format). */
+function dialog(title: string, button: string, paragraphs: readonly string[]): NbtCompound {
+  const body = paragraphs
+    .filter((text) => text !== '')
+    .map((text) => ({ type: 'minecraft:plain_message', contents: component(text), width: BODY_WIDTH }));
+  return {
+    type: 'minecraft:notice',
+    title: { text: plainText(cleanText(title, NAME_UNITS)) },
+    body,
+    can_close_with_escape: false,
+    pause: false,
+    after_action: 'none',
+    action: { label: { text: button }, action: { type: 'minecraft:custom', id: LEAVE } },
+  };
+}
+
+function component(text: string): NbtCompound {
+  return componentNbt(toComponent(text, PROTOCOL.V1_21_6));
+}
+
+function stateOf({ state, phase }: Route): string {
+  switch (state) {
+    case 'starting':
+      return PHASES.get(phase) ?? (plainText(cleanText(phase, PHASE_UNITS)) || 'Starting');
+    case 'running':
+      return 'Almost ready';
+    case 'stopping':
+      return 'Saving its world, to start again right after';
+    case 'installing':
+      return 'Being set up';
+    case 'hibernated':
+    case 'install_failed':
+    case 'start_failed':
+      return 'Waking up';
+    default:
+      return state satisfies never;
+  }
+}
+
+/** How much of the whole wait is over, or of the preparation of the world; '' where neither is known (a percent below 0). */
+function bar({ route, leftSeconds, waitedSeconds }: WaitingView): string {
+  const done = leftSeconds === null ? route.percent / 100 : waitedSeconds / (waitedSeconds + leftSeconds);
+  if (!(done > 0)) return '';
+  const parts = Math.round(Math.min(1, done) * BAR_PARTS);
+  return `§a${'|'.repeat(parts)}§8${'|'.repeat(BAR_PARTS - parts)}`;
+}
+
+function timeLeft({ route, leftSeconds }: WaitingView): string {
+  if (leftSeconds === null)
+    return route.percent > 0 && route.state === 'starting' ? `§7${Math.round(route.percent)} %` : '';
+  return leftSeconds < 120 ? `§7About ${leftSeconds} s` : `§7About ${Math.round(leftSeconds / 60)} min`;
+}
+
+function moreOf(count: number): string {
+  return count === 0 ? '' : ` and ${count} more`;
+}

@@ -1,0 +1,69 @@
+import { prefixesOf } from '../limits.ts';
+import type { Player } from '../ports.ts';
+
+export interface WaitingListOptions {
+  /** How long a player who was sent on may take to come back, in ms. */
+  returnMs: number;
+  /** Monotonic ms. */
+  now: () => number;
+}
+
+const MOST_NAMES = 5;
+const MOST_EXPECTED = 10_000;
+
+/** Who waits for which server, and who has been sent on to one that is ready and is about to come back. */
+export class WaitingList {
+  readonly #returnMs: number;
+  readonly #now: () => number;
+  /** By server; insertion order is the order in which they came. */
+  readonly #waiting = new Map<string, Set<Player>>();
+  /** Until when; insertion order is the order of expiry. */
+  readonly #expected = new Map<string, number>();
+
+  constructor({ returnMs, now }: WaitingListOptions) {
+    this.#returnMs = returnMs;
+    this.#now = now;
+  }
+
+  /** The player waits until the function that is returned is called. */
+  add(serverId: string, player: Player): () => void {
+    const players = this.#waiting.get(serverId) ?? new Set();
+    this.#waiting.set(serverId, players.add(player));
+    return () => {
+      players.delete(player);
+      if (players.size === 0) this.#waiting.delete(serverId);
+    };
+  }
+
+  /** Who waits beside `player`. */
+  others(serverId: string, player: Player): { names: string[]; more: number } {
+    const names: string[] = [];
+    const players = this.#waiting.get(serverId);
+    for (const other of players ?? []) {
+      if (other !== player) names.push(other.name);
+      if (names.length === MOST_NAMES) break;
+    }
+    const others = (players?.size ?? 0) - (players?.has(player) ? 1 : 0);
+    return { names, more: others - names.length };
+  }
+
+  /** The player is to come back to `host` in a moment. */
+  expect(host: string, player: Player): void {
+    const key = keyOf(host, player);
+    this.#expected.delete(key);
+    this.#expected.set(key, this.#now() + this.#returnMs);
+    if (this.#expected.size > MOST_EXPECTED) this.#expected.delete(this.#expected.keys().next().value ?? '');
+  }
+
+  /** Whether this is a player who was expected; once for each time. */
+  takeBack(host: string, player: Player): boolean {
+    const key = keyOf(host, player);
+    const until = this.#expected.get(key);
+    this.#expected.delete(key);
+    return until !== undefined && this.#now() < until;
+  }
+}
+
+function keyOf(host: string, { ip, name }: Player): string {
+  return `${prefixesOf(ip)[0]} ${name} ${host}`;
+}

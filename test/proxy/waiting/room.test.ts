@@ -1,0 +1,364 @@
+import test, { type ExecutionContext } from 'ava';
+import { type FrameReader, encodeFrame, encodeString } from '../../../proxy/codec.ts';
+import { JoinRefused, type Route } from '../../../proxy/ports.ts';
+import {
+  EVER_MS,
+  HOST,
+  RawClient,
+  type TestProxy,
+  type Wish,
+  handshake,
+  loginStart,
+  pluginAnswer,
+  route,
+  running,
+  startGame,
+  startProxy,
+  until,
+} from '../support.ts';
+
+const ROOM = route({ waitingRoom: true, motd: 'Build with us' });
+const SENT = { success: 2, brand: 1, disconnect: 2, keepAlive: 4, transfer: 0x0b, clear: 0x11, dialog: 0x12 } as const;
+const ACKNOWLEDGED = encodeFrame(0x03);
+const LEAVE = encodeFrame(0x08, encodeString('dormouse:leave'), Buffer.from([0]));
+/** A dialog is looked at often; keep-alives come only where a test is about them. */
+const TIMINGS = { dialogMs: 20, beatMs: EVER_MS, explainMs: EVER_MS };
+
+async function start(t: ExecutionContext, options: Parameters<typeof startProxy>[1] = {}): Promise<TestProxy> {
+  const it = await startProxy(t, { ...options, timings: { ...TIMINGS, ...options.timings } });
+  it.routes.set(HOST, ROOM);
+  return it;
+}
+
+/** A client of 1.21.11 unless told otherwise, let in and in the configuration state. */
+async function enter(t: ExecutionContext, { port }: TestProxy, name = 'Steve', protocol = 774): Promise<RawClient> {
+  const client = await RawClient.open(t, port);
+  client.send(handshake(protocol, 'login'), loginStart(name));
+  const { id, reader } = await client.packet();
+  t.is(id, SENT.success);
+  t.is(reader.uuid(), '07070707-0707-0707-0707-070707070707');
+  t.is(reader.string(16), name);
+  client.send(ACKNOWLEDGED, encodeFrame(0x02, encodeString('minecraft:brand'), encodeString('vanilla')));
+  const brand = await client.packet();
+  t.is(brand.id, SENT.brand);
+  t.is(brand.reader.string(100), 'minecraft:brand');
+  t.is(brand.reader.string(100), 'Dormouse');
+  return client;
+}
+
+async function wish({ wishes }: TestProxy, index = 0): Promise<Wish> {
+  await until(() => wishes.length > index);
+  const found = wishes[index];
+  if (!found) throw new Error('nobody is asked for');
+  return found;
+}
+
+/** What the next packet with this id holds; those before it are dropped, but for keep-alives, which are answered. */
+async function next(client: RawClient, id: number): Promise<FrameReader> {
+  for (;;) {
+    const packet = await client.packet();
+    if (packet.id === id) return packet.reader;
+    if (packet.id === SENT.keepAlive) client.send(encodeFrame(0x04, packet.reader.bytes(8)));
+  }
+}
+
+/** The next dialog in whose text all of this stands. */
+async function dialog(client: RawClient, ...parts: string[]): Promise<string> {
+  for (;;) {
+    const reader = await next(client, SENT.dialog);
+    const text = reader.bytes(reader.remaining).toString('utf8');
+    if (parts.every((part) => text.includes(part))) return text;
+  }
+}
+
+async function farewell(client: RawClient): Promise<string> {
+  const reader = await next(client, SENT.disconnect);
+  const text = reader.bytes(reader.remaining).toString('utf8');
+  await client.gone();
+  return text;
+}
+
+async function empty({ proxy }: TestProxy): Promise<void> {
+  await until(() => proxy.stats().held === 0 && proxy.stats().unrouted === 0);
+}
+
+for (const protocol of [771, 772, 773, 774, 775]) {
+  test(`protocol ${protocol}: shown the start as it goes, sent on when ready, and joined by raw bytes`, async (t) => {
+    const heard: Buffer[] = [];
+    const game = await startGame(t, (socket) => {
+      socket.on('data', (chunk) => heard.push(chunk)).once('data', () => socket.write('greeting'));
+      socket.once('end', () => socket.end());
+    });
+    const it = await start(t);
+    const client = await enter(t, it, 'Steve', protocol);
+    await dialog(client, 'Castle', 'Build with us', 'Waking up', 'dormouse:leave');
+    const { ready, player } = await wish(it);
+    t.like(player, { name: 'Steve', ip: '127.0.0.1', protocol });
+    it.routes.set(HOST, { ...ROOM, state: 'starting', phase: 'generating_world', percent: 7 });
+    await dialog(client, 'Preparing its world', '7 %');
+    it.routes.set(HOST, running(game, { waitingRoom: true }));
+    await dialog(client, 'Almost ready');
+    ready(game);
+    t.is((await next(client, SENT.clear)).remaining, 0);
+    const { id, reader } = await client.packet();
+    t.is(id, SENT.transfer);
+    t.is(reader.string(255), HOST);
+    t.is(reader.varInt(), 0x63dd, 'the port of the handshake');
+    client.socket.end();
+    await client.gone();
+
+    const again = await RawClient.open(t, it.port);
+    again.send(handshake(protocol, 'transfer'), loginStart('Steve'));
+    await until(() => again.received.includes('greeting'));
+    const login = Buffer.concat([handshake(protocol, 'login'), loginStart('Steve')]);
+    await until(() => Buffer.concat(heard).length >= login.length);
+    t.deepEqual(Buffer.concat(heard), login, 'games refuse transfers by default: they see a login');
+    t.is(again.received.toString(), 'greeting');
+    t.is(it.proxy.connections('one'), 1);
+    t.is(it.wishes.length, 1);
+    again.socket.destroy();
+    await empty(it);
+    t.deepEqual(it.proxy.stats().joins, 1);
+  });
+}
+
+test('who comes back is neither counted as another login nor shown the room again', async (t) => {
+  const game = await startGame(t, (socket) => socket.once('data', () => socket.write('greeting')));
+  const it = await start(t, { limits: { exempt: [], logins: { burst: 1, perSecond: 0.000_1 } } });
+  const client = await enter(t, it);
+  (await wish(it)).ready(game);
+  await next(client, SENT.transfer);
+  client.socket.end();
+  // It went to sleep again meanwhile: the player is held as those are whom no room is shown.
+  const back = await RawClient.open(t, it.port);
+  back.send(handshake(774, 'transfer'), loginStart('Steve'));
+  const { id, reader } = await back.packet();
+  t.is(id, 4);
+  back.send(pluginAnswer(reader.varInt()));
+  it.routes.set(HOST, running(game));
+  (await wish(it, 1)).ready(game);
+  await until(() => back.received.includes('greeting'));
+  const other = await RawClient.open(t, it.port);
+  other.send(handshake(774, 'transfer'), loginStart('Steve'));
+  t.regex(await other.kickText(), /a lot of joining/, 'expected once');
+});
+
+test('the seconds left count down, and a dialog is sent only when it has changed', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  await dialog(client, 'Waking up');
+  it.routes.set(HOST, { ...ROOM, state: 'starting', phase: 'starting', etaSeconds: 60 });
+  await dialog(client, 'About 60 s');
+  await dialog(client, 'About 59 s');
+  const left = await dialog(client, 'About 58 s');
+  t.regex(left, /\|/);
+  it.routes.set(HOST, ROOM);
+  await dialog(client, 'Waking up');
+  const before = client.socket.bytesRead;
+  // Looked at again some times, as another player's room shows.
+  const other = await enter(t, it, 'Alex');
+  it.routes.set(HOST, { ...ROOM, motd: 'New' });
+  await dialog(other, 'New', 'Also waiting: Steve');
+  const news = await dialog(client, 'New', 'Also waiting: Alex');
+  t.true(client.socket.bytesRead - before <= 3 * (news.length + 8), 'for the motd, for Alex, or for both at once');
+});
+
+test('players read who else waits, and no longer when those have gone', async (t) => {
+  const it = await start(t);
+  const steve = await enter(t, it);
+  const alex = await enter(t, it, 'Alex');
+  await dialog(steve, 'Also waiting: Alex');
+  await dialog(alex, 'Also waiting: Steve');
+  alex.socket.destroy();
+  const text = await dialog(steve, 'Waking up');
+  t.false(text.includes('Alex'));
+});
+
+test('a start that fails shows why, until the player has read it and leaves', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  const { refuse, signal } = await wish(it);
+  refuse(new JoinRefused('Castle could not start.\n§cOut of memory\nIts owner can see why.'));
+  await dialog(client, 'Castle could not start.', 'Out of memory', 'Back to the server list');
+  t.false(client.closed);
+  client.send(LEAVE);
+  t.regex(await farewell(client), /Out of memory/);
+  t.true(signal.aborted);
+  await empty(it);
+  t.like(it.proxy.stats().kicks, { refused: 1, left: 0 });
+  t.is(it.log.filter(({ message }) => message === 'join not served').length, 1);
+});
+
+test('a player who does not leave by themselves reads it for a while', async (t) => {
+  const it = await start(t, { timings: { explainMs: 200 } });
+  const client = await enter(t, it);
+  (await wish(it)).refuse(new Error('secret at 10.0.0.7'));
+  t.regex(await dialog(client, 'could not be woken'), /^(?!.*10\.0\.0\.7)/s);
+  t.regex(await farewell(client), /could not be woken/);
+  await empty(it);
+  t.is(it.proxy.stats().kicks.failed, 1);
+});
+
+test('a player who goes while reading why leaves nothing behind', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  (await wish(it)).refuse(new JoinRefused('No'));
+  await dialog(client, 'Back to the server list');
+  client.socket.destroy();
+  await empty(it);
+});
+
+test('the button leaves: the service is told, and the player reads so', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  const { signal } = await wish(it);
+  client.send(encodeFrame(0x08, encodeString('other:button'), Buffer.from([0])));
+  client.send(LEAVE);
+  t.regex(await farewell(client), /no longer waiting/);
+  t.true(signal.aborted);
+  await empty(it);
+  t.is(it.proxy.stats().kicks.left, 1);
+});
+
+test('a player who goes is noticed at once, whether before or after the acknowledgement', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  const { signal } = await wish(it);
+  for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
+    const early = await RawClient.open(t, it.port);
+    early.send(handshake(774, 'login'), loginStart('Alex'));
+    await early.packet();
+    early.socket[leave]();
+  }
+  client.socket.resetAndDestroy();
+  await until(() => signal.aborted);
+  await empty(it);
+  t.is(it.wishes.length, 1, 'who does not acknowledge wakes nobody');
+});
+
+test('a client that answers no keep-alive has gone; one that does stays', async (t) => {
+  const it = await start(t, { timings: { beatMs: 30, answerMs: 3_000 } });
+  const client = await enter(t, it);
+  const { signal } = await wish(it);
+  for (let count = 0; count < 5; count++) {
+    const id = (await next(client, SENT.keepAlive)).bytes(8);
+    client.send(encodeFrame(0x04, id));
+  }
+  t.false(signal.aborted);
+  await client.gone();
+  t.true(signal.aborted);
+  await empty(it);
+});
+
+test('a client that does not acknowledge its login is given up', async (t) => {
+  const it = await start(t, { timings: { answerMs: 200 } });
+  const client = await RawClient.open(t, it.port);
+  client.send(handshake(774, 'login'), loginStart('Steve'));
+  await client.packet();
+  await client.gone();
+  await empty(it);
+  t.deepEqual(it.wishes, []);
+});
+
+for (const [what, bytes] of [
+  ['an answer nobody asked for', encodeFrame(0x04, Buffer.alloc(8, 9))],
+  ['half an answer', encodeFrame(0x04, Buffer.alloc(3))],
+  ['too long a packet', Buffer.from('ffff7f', 'hex')],
+  ['too many packets', Buffer.concat(Array.from({ length: 70 }, () => encodeFrame(0x02, Buffer.alloc(1_000))))],
+  ['no packet', Buffer.from('00', 'hex')],
+] as const) {
+  test(`${what} ends the wait`, async (t) => {
+    const it = await start(t);
+    const client = await enter(t, it);
+    const { signal } = await wish(it);
+    client.send(bytes);
+    await client.gone();
+    await until(() => signal.aborted);
+    await empty(it);
+  });
+}
+
+test('whatever else a client sends, byte by byte, is passed over', async (t) => {
+  const it = await start(t);
+  const client = await enter(t, it);
+  const { signal } = await wish(it);
+  const packets = [0x00, 0x01, 0x02, 0x03, 0x05, 0x06, 0x07, 0x09, 0x7f].map((id) => encodeFrame(id, Buffer.alloc(20)));
+  for (const byte of Buffer.concat(packets)) client.send(Buffer.from([byte]));
+  it.routes.set(HOST, { ...ROOM, motd: 'New' });
+  await dialog(client, 'New');
+  t.false(signal.aborted);
+});
+
+test('a closing proxy tells who waits, and who reads why they cannot join', async (t) => {
+  const it = await start(t);
+  const waiting = await enter(t, it);
+  await wish(it);
+  const reading = await enter(t, it, 'Alex');
+  (await wish(it, 1)).refuse(new JoinRefused('No'));
+  await dialog(reading, 'Back to the server list');
+  const entering = await RawClient.open(t, it.port);
+  entering.send(handshake(774, 'login'), loginStart('Sam'));
+  await entering.packet();
+  const stopped = it.stop();
+  t.regex(await farewell(waiting), /restarting/);
+  t.regex(await farewell(reading), /No/);
+  t.regex(await farewell(entering), /restarting/);
+  await stopped;
+});
+
+test('the wait ends in time, with a text', async (t) => {
+  const it = await start(t, { timings: { maxHoldMs: 2_000 } });
+  const client = await enter(t, it);
+  t.regex(await farewell(client), /still not up/);
+  await empty(it);
+});
+
+test('who is refused before the room, or finds it full, reads so while logging in', async (t) => {
+  const it = await start(t, {
+    limits: { exempt: [], holdsPerAddress: 1 },
+    wake: {
+      admit: (_serverId, { name }) => (name === 'Eve' ? Promise.reject(new JoinRefused('Banned')) : Promise.resolve()),
+      wake: () => new Promise(() => undefined),
+    },
+  });
+  const refused = async (name: string): Promise<string> => {
+    const client = await RawClient.open(t, it.port);
+    client.send(handshake(774, 'login'), loginStart(name));
+    return client.kickText();
+  };
+  t.regex(await refused('Eve'), /Banned/);
+  t.regex(await refused('a b'), /ordinary name/);
+  await enter(t, it);
+  t.regex(await refused('Alex'), /Many players/);
+});
+
+const HELD: [what: string, change: Partial<Route>, protocol: number, host: string][] = [
+  ['whose server has no waiting room', { waitingRoom: false }, 774, HOST],
+  ['older than 1.21.6', {}, 770, HOST],
+  ['newer than what is known', {}, 778, HOST],
+  ['with mods of Forge', {}, 774, `${HOST}\0FORGE`],
+  ['behind another proxy', {}, 774, `${HOST}\u0000203.0.113.9\u0000069a79f444e94726a5befca90e38aaf5`],
+];
+for (const [what, change, protocol, host] of HELD) {
+  test(`a client ${what} is held as ever`, async (t) => {
+    const it = await start(t);
+    it.routes.set(HOST, { ...ROOM, ...change });
+    const client = await RawClient.open(t, it.port);
+    client.send(handshake(protocol, 'login', host), loginStart('Steve'));
+    const { id, reader } = await client.packet();
+    t.is(id, 4);
+    client.send(pluginAnswer(reader.varInt()));
+    (await wish(it)).refuse(new JoinRefused('No'));
+    t.regex(await client.kickText(), /No/);
+  });
+}
+
+test('a server that is up shows no room', async (t) => {
+  const game = await startGame(t, (socket) => socket.once('data', () => socket.write('greeting')));
+  const it = await start(t);
+  it.routes.set(HOST, running(game, { waitingRoom: true }));
+  const client = await RawClient.open(t, it.port);
+  client.send(handshake(774, 'login'), loginStart('Steve'));
+  await until(() => client.received.includes('greeting'));
+  t.is(client.received.toString(), 'greeting');
+});
