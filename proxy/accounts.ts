@@ -59,6 +59,7 @@ export class Accounts {
 
   /** Whether a player of this name, from the same address, has been verified lately. */
   knows(player: Player): boolean {
+    if (this.#verified.size === 0) return false;
     const key = keyOf(player);
     const until = this.#verified.get(key);
     if (until === undefined || until > this.#now()) return until !== undefined;

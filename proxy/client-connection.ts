@@ -50,7 +50,7 @@ export class ClientConnection implements Watched {
   /** Calls `left` once, when the socket is closed or joined to a game. */
   onceOver(left: () => void): void {
     this.#left = left;
-    this.socket.once('close', () => this.over());
+    this.socket.on('close', () => this.over());
   }
 
   /** To be called when a pipe takes the socket over: deadline and place among the unrouted end here. */

@@ -75,32 +75,37 @@ export class FrameReader {
   }
 
   bytes(count: number): Buffer {
-    if (count < 0 || count > this.remaining) throw new ProtocolError('field reaches beyond its frame');
-    this.#offset += count;
-    return this.#bytes.subarray(this.#offset - count, this.#offset);
+    const at = this.#pass(count);
+    return this.#bytes.subarray(at, at + count);
+  }
+
+  byte(): number {
+    return this.#bytes[this.#pass(1)] ?? 0;
   }
 
   boolean(): boolean {
-    return this.bytes(1)[0] !== 0;
+    return this.byte() !== 0;
   }
 
   unsignedShort(): number {
-    return this.bytes(2).readUInt16BE();
+    return this.#bytes.readUInt16BE(this.#pass(2));
   }
 
   /** At most `maxUnits` UTF-16 units, which are at most three bytes each in UTF-8. */
   string(maxUnits: number): string {
     const length = this.varInt();
     if (length < 0 || length > maxUnits * 3) throw new ProtocolError(`string of ${length} bytes`);
-    const text = this.bytes(length).toString('utf8');
+    const at = this.#pass(length);
+    const text = this.#bytes.toString('utf8', at, at + length);
     if (text.length > maxUnits) throw new ProtocolError(`string of ${text.length} characters`);
     return text;
   }
 
   /** In the form 8-4-4-4-12, lower case. */
   uuid(): string {
-    const hex = this.bytes(16).toString('hex');
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    const at = this.#pass(16);
+    const hex = this.#bytes.toString('hex', at, at + 16);
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
   }
 
   /** A byte array with its length in front, of at most `maxBytes`. */
@@ -108,6 +113,13 @@ export class FrameReader {
     const length = this.varInt();
     if (length > maxBytes) throw new ProtocolError(`byte array of ${length} bytes`);
     return this.bytes(length);
+  }
+
+  /** Where the next `count` bytes begin; they count as read. */
+  #pass(count: number): number {
+    if (count < 0 || count > this.remaining) throw new ProtocolError('field reaches beyond its frame');
+    this.#offset += count;
+    return this.#offset - count;
   }
 }
 
@@ -131,6 +143,8 @@ export function encodeString(text: string): Buffer {
 
 /** A whole frame: length, packet id, fields. */
 export function encodeFrame(packetId: number, ...fields: Buffer[]): Buffer {
-  const body = Buffer.concat([encodeVarInt(packetId), ...fields]);
-  return Buffer.concat([encodeVarInt(body.length), body]);
+  const id = encodeVarInt(packetId);
+  let length = id.length;
+  for (const field of fields) length += field.length;
+  return Buffer.concat([encodeVarInt(length), id, ...fields]);
 }

@@ -13,12 +13,14 @@ import { ClientConnection } from './client-connection.ts';
 /** The host looked up for clients before 1.6, which name none: a server may be reachable without a name. */
 const THIS_MACHINE = 'localhost';
 
+const ignore = (): void => undefined;
+
 /**
  * Serves one accepted socket: opening, host, then status, legacy ping or login. Settles when the socket is closed, has
  * been given to a pipe, or has its last message under way. Never rejects. A socket that is not served gets no byte.
  */
 export async function serve(socket: Socket, context: Context, connections: Set<ClientConnection>): Promise<void> {
-  socket.on('error', () => undefined);
+  socket.on('error', ignore);
   // Reset before it was accepted: it has no address any more.
   if (!socket.remoteAddress) {
     socket.destroy();
@@ -88,17 +90,17 @@ async function answerStatus(
   connection.allow(context.timings.statusMs);
   if (!context.limiter.status(connection.ip)) throw new Error('too many status requests');
   for (let packets = 0; packets < 2; packets++) {
-    const packet = await inbox.take(readStatusPacket);
+    const packet = inbox.ready(readStatusPacket) ?? (await inbox.take(readStatusPacket));
     if (packet.kind === 'ping') {
-      // The socket is destroyed without a shutdown first: the client has what it came for, and each system call counts
-      // here. It is destroyed in the tick after the callback, since destroying it inside raises an error that nobody
-      // could handle.
-      socket.write(encodeFrame(0x01, packet.payload), () => process.nextTick(() => socket.destroy()));
+      // Destroyed without a shutdown first: the client has what it came for, and each system call counts here.
+      if (socket.write(encodeFrame(0x01, packet.payload))) socket.destroy();
+      else socket.once('drain', () => socket.destroy());
       return;
     }
     const route = context.routes.lookup(host);
     if (!route) throw new Error('unknown host');
-    socket.write(await context.statuses.frame(route, host, handshake.protocol));
+    const { protocol } = handshake;
+    socket.write(context.statuses.ready(route, protocol) ?? (await context.statuses.frame(route, host, protocol)));
     context.counters.statusAnswers++;
   }
   throw new Error('status asked for twice');

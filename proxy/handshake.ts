@@ -73,7 +73,7 @@ function parseHandshake(body: Buffer, raw: Buffer): Handshake {
   const serverAddress = reader.string(SERVER_ADDRESS_UNITS);
   const serverPort = reader.unsignedShort();
   // One byte even where a VarInt may be longer: `asLogin` rewrites it in place.
-  const intent = INTENTS[reader.bytes(1)[0] ?? 0];
+  const intent = INTENTS[reader.byte()];
   if (!intent || reader.remaining > 0) throw new ProtocolError('handshake without a known intent');
   return { kind: 'handshake', protocol, serverAddress, serverPort, intent, raw };
 }

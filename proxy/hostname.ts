@@ -1,9 +1,13 @@
+/** Host names as nearly all clients send them. */
+const PLAIN = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*$/;
+
 /**
  * The name to look a server up by, from the server address of a handshake: lower case, without port and trailing dot,
  * and without what mod loaders (`\0FML2\0`), forwarding proxies (`host\0ip\0uuid`) and filters (`host///ip`,
  * `host\\ip`) append to it. For routing only: the game gets the address as the client sent it.
  */
 export function lookupKey(serverAddress: string): string {
+  if (PLAIN.test(serverAddress)) return serverAddress;
   const [host = ''] = serverAddress.split(/\0|\/\/\/|\\/, 1);
   return withoutPort(host).replace(/\.$/, '').toLowerCase();
 }

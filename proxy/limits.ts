@@ -10,6 +10,21 @@ interface Bucket {
   rate: Rate;
 }
 
+/** What an address means to the limits. */
+interface Origin {
+  isExempt: boolean;
+  /** Its /32 and /24, or /64 and /48. */
+  address: string;
+  network: string;
+}
+
+interface Cap {
+  key: string;
+  max: number;
+}
+
+/** Most addresses remembered: those who come again, as players and server lists do, are looked up once. */
+const MAX_ORIGINS = 4_096;
 /** Most buckets kept: beyond this the oldest is forgotten, so that a flood costs bounded memory. */
 const MAX_BUCKETS = 65_536;
 
@@ -23,6 +38,7 @@ export class Limiter {
   readonly #exempt: BlockList;
   readonly #buckets = new Map<string, Bucket>();
   readonly #counts = new Map<string, number>();
+  readonly #origins = new Map<string, Origin>();
 
   constructor(limits: Limits, now: () => number) {
     this.#limits = limits;
@@ -33,13 +49,13 @@ export class Limiter {
   /** A place for a new socket, until it is joined to a game or closed; undefined where a limit is reached. */
   enter(ip: string): Release | undefined {
     if (!this.#take('connections', ip)) return undefined;
-    const { unrouted, unroutedPerAddress } = this.#limits;
-    return this.#count([['unrouted', unrouted], ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
+    const { unrouted: max, unroutedPerAddress } = this.#limits;
+    return this.#count([{ key: 'unrouted', max }, ...this.#perAddress('unrouted', ip, unroutedPerAddress)]);
   }
 
   /** The same for a load balancer's socket, as long as it has not said whose it is. */
   enterUnnamed(): Release | undefined {
-    return this.#count([['unrouted', this.#limits.unrouted]]);
+    return this.#count([{ key: 'unrouted', max: this.#limits.unrouted }]);
   }
 
   status(ip: string): boolean {
@@ -52,8 +68,8 @@ export class Limiter {
 
   /** A place to wait for `serverId`; undefined where a limit is reached. */
   hold(ip: string, serverId: string): Release | undefined {
-    const { holdsPerServer, holdsPerAddress } = this.#limits;
-    return this.#count([[`server ${serverId}`, holdsPerServer], ...this.#perAddress('hold', ip, holdsPerAddress)]);
+    const { holdsPerServer: max, holdsPerAddress } = this.#limits;
+    return this.#count([{ key: `server ${serverId}`, max }, ...this.#perAddress('hold', ip, holdsPerAddress)]);
   }
 
   /** Forgets full buckets; to be called about once a second. */
@@ -65,27 +81,33 @@ export class Limiter {
     }
   }
 
-  #isExempt(ip: string): boolean {
-    return isListed(this.#exempt, ip);
+  #origin(ip: string): Origin {
+    const known = this.#origins.get(ip);
+    if (known) return known;
+    const [address, network] = prefixesOf(ip);
+    const origin = { isExempt: isListed(this.#exempt, ip), address, network };
+    if (this.#origins.size >= MAX_ORIGINS) this.#origins.clear();
+    this.#origins.set(ip, origin);
+    return origin;
   }
 
-  #perAddress(kind: string, ip: string, max: number): [string, number][] {
-    if (this.#isExempt(ip)) return [];
-    const [address, network] = prefixesOf(ip);
+  #perAddress(kind: string, ip: string, max: number): Cap[] {
+    const { isExempt, address, network } = this.#origin(ip);
+    if (isExempt) return [];
     return [
-      [`${kind} ${address}`, max],
-      [`${kind} ${network}`, max * this.#limits.networkFactor],
+      { key: `${kind} ${address}`, max },
+      { key: `${kind} ${network}`, max: max * this.#limits.networkFactor },
     ];
   }
 
-  #count(caps: [string, number][]): Release | undefined {
-    if (caps.some(([key, max]) => (this.#counts.get(key) ?? 0) >= max)) return undefined;
-    for (const [key] of caps) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  #count(caps: Cap[]): Release | undefined {
+    if (caps.some(({ key, max }) => (this.#counts.get(key) ?? 0) >= max)) return undefined;
+    for (const { key } of caps) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      for (const [key] of caps) {
+      for (const { key } of caps) {
         const left = (this.#counts.get(key) ?? 0) - 1;
         if (left > 0) this.#counts.set(key, left);
         else this.#counts.delete(key);
@@ -94,10 +116,10 @@ export class Limiter {
   }
 
   #take(kind: 'connections' | 'status' | 'logins', ip: string): boolean {
-    if (this.#isExempt(ip)) return true;
+    const { isExempt, address, network } = this.#origin(ip);
+    if (isExempt) return true;
     const { burst, perSecond } = this.#limits[kind];
     const factor = this.#limits.networkFactor;
-    const [address, network] = prefixesOf(ip);
     // The network comes first: once its share is used up, its addresses add no buckets.
     return (
       this.#spend(`${kind} ${network}`, { burst: burst * factor, perSecond: perSecond * factor }) &&
@@ -135,7 +157,8 @@ export function prefixesOf(ip: string): [address: string, network: string] {
 
 /** IPv4 addresses that came in over an IPv6 socket, in their own form. */
 export function plainAddress(remoteAddress: string | undefined): string {
-  return (remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/, '');
+  if (!remoteAddress?.startsWith('::ffff:')) return remoteAddress ?? '';
+  return remoteAddress.replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 /** Whether an address is in one of the list's networks. */

@@ -23,6 +23,7 @@ export class StatusResponder {
   readonly #timings: Timings;
   readonly #live: LiveStatus;
   readonly #frames = new WeakMap<Route, Map<number, Buffer>>();
+  readonly #liveFrames = new WeakMap<StatusAnswer, Buffer>();
 
   constructor(timings: Timings, now: () => number) {
     this.#timings = timings;
@@ -30,10 +31,18 @@ export class StatusResponder {
     this.#live = new LiveStatus({ freshMs, staleMs, maxEntries: MAX_LIVE_ANSWERS, now });
   }
 
+  /** The response frame for a client of `protocol`, unless the game must be asked for it. */
+  ready(route: Route, protocol: number): Buffer | undefined {
+    return route.state === 'running' ? undefined : this.#asleepFrame(route, protocol);
+  }
+
   /** The response frame for a client of `protocol` that asked by the name `host`. Never rejects. */
   async frame(route: Route, host: string, protocol: number): Promise<Buffer> {
     const live = route.state === 'running' ? await this.#ask(route, host, protocol) : undefined;
-    return live ? encodeFrame(0, encodeString(live.raw)) : this.#asleepFrame(route, protocol);
+    if (!live) return this.#asleepFrame(route, protocol);
+    const frame = this.#liveFrames.get(live) ?? encodeFrame(0, encodeString(live.raw));
+    this.#liveFrames.set(live, frame);
+    return frame;
   }
 
   /** The same for clients before 1.7. Never rejects. */
