@@ -105,7 +105,7 @@ export class FrameReader {
   uuid(): string {
     const at = this.#pass(16);
     const hex = this.#bytes.toString('hex', at, at + 16);
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
   }
 
   /** A byte array with its length in front, of at most `maxBytes`. */

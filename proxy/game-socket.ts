@@ -9,9 +9,11 @@ export type Consumer = (chunk: Buffer) => boolean;
 export type FirstPacket = 'disconnect' | 'other' | 'closed' | 'none';
 
 const NOTHING = Buffer.alloc(0);
-const SMALL_BYTES = 8 * 1024;
-const LARGE_BYTES = 256 * 1024;
-/** Reads that fill the small buffer in a row before it is exchanged; reads that would fit it before it comes back. */
+/** Sizes of the buffer. Most of what a game sends to one player in a tick fits the first, the terrain around them the second. */
+const SIZES = [2 * 1024, 16 * 1024, 256 * 1024] as const;
+const LARGE = 2;
+type Level = 0 | 1 | typeof LARGE;
+/** Reads in a row that fill a buffer before the next size is taken; reads in a row that would fit the size before. */
 const READS_TO_GROW = 2;
 const READS_TO_SHRINK = 16;
 const MAX_LARGE_BUFFERS = 64;
@@ -27,12 +29,14 @@ const idleLargeBuffers: Buffer[] = [];
 let largeBuffers = 0;
 
 /**
- * The connection to a game. It reads into one buffer of its own, which becomes large while the game keeps filling it
- * (chunks, resource packs) and small again afterwards: bulk at few system calls, without 256 KiB for every player.
+ * The connection to a game. It reads into one buffer of its own, which grows while the game keeps filling it (terrain,
+ * resource packs) and shrinks afterwards: bulk at few system calls, without 256 KiB for every player.
  */
 export class GameSocket {
   readonly socket: Socket;
-  #buffer: Buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
+  #level: Level = 0;
+  #buffer: Buffer = Buffer.allocUnsafeSlow(SIZES[0]);
+  /** Above 0: reads in a row that filled the buffer. Below: reads in a row that a smaller one would hold. */
   #streak = 0;
   #inUse = false;
   #early: Buffer = NOTHING;
@@ -99,11 +103,7 @@ export class GameSocket {
   consume(consumer: Consumer): void {
     const early = this.#early;
     this.#early = NOTHING;
-    this.#consumer = (chunk) => {
-      const consumed = consumer(chunk);
-      this.#inUse = !consumed;
-      return consumed;
-    };
+    this.#consumer = consumer;
     // These bytes are a copy: the consumer may keep them, and reading need not wait for it.
     if (early.length === 0 || consumer(early)) this.socket.resume();
   }
@@ -112,6 +112,7 @@ export class GameSocket {
     const chunk = this.#buffer.subarray(0, count);
     if (this.#consumer) {
       const goOn = this.#consumer(chunk);
+      this.#inUse = !goOn;
       if (goOn) this.#adapt(count);
       return goOn;
     }
@@ -121,20 +122,30 @@ export class GameSocket {
   }
 
   #adapt(count: number): void {
-    const isLarge = this.#buffer.length === LARGE_BYTES;
-    this.#streak = (isLarge ? count <= SMALL_BYTES : count === SMALL_BYTES) ? this.#streak + 1 : 0;
-    if (this.#streak < (isLarge ? READS_TO_SHRINK : READS_TO_GROW)) return;
+    const level = this.#level;
+    if (count === SIZES[level]) this.#streak = Math.max(this.#streak, 0) + 1;
+    else if (level > 0 && count <= (SIZES[level - 1] ?? 0)) this.#streak = Math.min(this.#streak, 0) - 1;
+    else this.#streak = 0;
+    if (level < LARGE && this.#streak >= READS_TO_GROW) this.#resize(level === 0 ? 1 : LARGE);
+    else if (level > 0 && this.#streak <= -READS_TO_SHRINK) this.#resize(level === LARGE ? 1 : 0);
+  }
+
+  #resize(level: Level): void {
+    const buffer = level === LARGE ? takeLargeBuffer() : Buffer.allocUnsafeSlow(SIZES[level]);
     this.#streak = 0;
-    if (isLarge) this.#giveBack();
-    else this.#buffer = takeLargeBuffer() ?? this.#buffer;
+    if (!buffer) return;
+    this.#giveBack();
+    this.#level = level;
+    this.#buffer = buffer;
   }
 
   #giveBack(): void {
-    if (this.#buffer.length !== LARGE_BYTES) return;
+    if (this.#level !== LARGE) return;
     // A buffer that a write may still read from is left to the garbage collector.
     if (this.#inUse) largeBuffers--;
     else idleLargeBuffers.push(this.#buffer);
-    this.#buffer = Buffer.allocUnsafeSlow(SMALL_BYTES);
+    this.#level = 0;
+    this.#buffer = NOTHING;
   }
 }
 
@@ -142,7 +153,7 @@ function takeLargeBuffer(): Buffer | undefined {
   const idle = idleLargeBuffers.pop();
   if (idle || largeBuffers >= MAX_LARGE_BUFFERS) return idle;
   largeBuffers++;
-  return Buffer.allocUnsafeSlow(LARGE_BYTES);
+  return Buffer.allocUnsafeSlow(SIZES[LARGE]);
 }
 
 /**
