@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import test, { type ExecutionContext } from 'ava';
+import { fewAtATime } from '../support/few.ts';
 import { plant, treeOf } from '../support/tree.ts';
 import { headless } from './headless.ts';
 
 const run = promisify(execFile);
 const CHILD = join(import.meta.dirname, 'killed-child.ts');
+/** Each is a process or two: all at once they would be late together. */
+const inTurn = fewAtATime(3);
 
 const child = (...given: string[]) => run(process.execPath, [CHILD, ...given], { timeout: 180_000 });
 /** Drafts of files are leftovers only to a process that began after them. */
@@ -40,6 +43,8 @@ test.after.always(async () => {
 });
 
 async function copy(t: ExecutionContext, from = made): Promise<{ folder: string; saved: object; played: object }> {
+  await inTurn(t);
+  t.timeout(300_000);
   const { folder: original, saved, played } = await from;
   const folder = await mkdtemp(join(tmpdir(), 'dormouse-killed-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
@@ -64,7 +69,6 @@ async function tidy(t: ExecutionContext, folder: string, ...siblings: string[]):
 
 for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of a restore: exactly restored by the next start, and what was there is kept`, async (t) => {
-    t.timeout(300_000);
     const { folder, saved, played } = await copy(t);
     await killed(t, folder, 'restore', step);
     const said = await headless(folder, 'look');
@@ -80,7 +84,6 @@ for (const step of ['asked', 'extracting', 'extracted', 'staged', 'aside', 'swap
 
 for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
   test(`R-01 killed at ${step} of an undo: exactly what was there before the restore`, async (t) => {
-    t.timeout(300_000);
     const { folder, played } = await copy(t, restored);
     await killed(t, folder, 'undo', step);
     const said = await headless(folder, 'look');
@@ -95,7 +98,6 @@ for (const step of ['staged', 'aside', 'swapped', 'noted', 'cleaned'])
 
 for (const step of ['asked', 'kept', 'removed', 'cleaned'])
   test(`R-01 killed at ${step} of a world's reset: a backup, and the world is gone`, async (t) => {
-    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'reset', step);
     const said = await headless(folder, 'look');
@@ -106,7 +108,6 @@ for (const step of ['asked', 'kept', 'removed', 'cleaned'])
 
 for (const step of ['stopping', 'stopped', 'swapped'])
   test(`R-01 killed at ${step} of a restore for which a running server is stopped: restored by the next start, and awake again`, async (t) => {
-    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'restore-running', step);
     const said = await headless(folder, 'look');
@@ -117,7 +118,6 @@ for (const step of ['stopping', 'stopped', 'swapped'])
 
 for (const step of ['kept', 'swapped'])
   test(`R-01 killed at ${step} of a second restore: what was changed since the first is a backup, what was put aside stays`, async (t) => {
-    t.timeout(300_000);
     const { folder, saved, played } = await copy(t, restored);
     await plant(rootOf(folder), { 'world/level.dat': 'mended' });
     await killed(t, folder, 'restore', step);
@@ -134,7 +134,6 @@ for (const step of ['kept', 'swapped'])
 
 for (const step of ['asked', 'removed', 'cleaned'])
   test(`R-01 killed at ${step} of a world's deletion: the world is gone whole, and nothing else is`, async (t) => {
-    t.timeout(300_000);
     const { folder } = await copy(t);
     await killed(t, folder, 'delete', step);
     const said = await headless(folder, 'look');
@@ -145,7 +144,6 @@ for (const step of ['asked', 'removed', 'cleaned'])
 
 for (const step of ['begun', 'saved', 'archiving', 'archived'])
   test(`R-03 killed at ${step} of a backup: it has failed and says why, the server is as it was`, async (t) => {
-    t.timeout(300_000);
     const { folder, played } = await copy(t);
     await killed(t, folder, 'backup', step);
     const said = await headless(folder, 'look');
@@ -161,7 +159,6 @@ for (const step of ['begun', 'saved', 'archiving', 'archived'])
   });
 
 test('R-01 what kills have left in and beside the folders of servers goes at the next start, also where nobody asks for a file', async (t) => {
-  t.timeout(300_000);
   const { folder, played } = await copy(t, restored);
   const left = { '.dormouse-tmp/0123456789ab-upload': 'half', '.dormouse-tmp/0123456789ab-tree/world/r.mca': 'half' };
   await plant(rootOf(folder), left);

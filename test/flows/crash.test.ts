@@ -8,8 +8,8 @@ import { SEED } from '../support/random.ts';
 import { type Service, startService } from '../support/service.ts';
 
 /** `npm run test:crash` asks for more. */
-const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 20);
-const SECONDS = Number(process.env['CRASH_SECONDS'] ?? 90);
+const ROUNDS = Number(process.env['CRASH_ROUNDS'] ?? 10);
+const SECONDS = Number(process.env['CRASH_SECONDS'] ?? 60);
 /** On a machine that others keep busy, too. */
 const FEWEST = 3;
 
