@@ -15,7 +15,6 @@ import { jobStatus } from './job-failure.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
 import * as rows from './rows.ts';
-import { type BackupKind, type BackupRow, PREVIOUS, type Retention, emptyBackup } from './rows.ts';
 import { type BackupParts, createBackupRun } from './run.ts';
 
 /** On this machine; further requests are refused. */
@@ -35,27 +34,27 @@ export type Owned = Pick<ServerRow, 'id' | 'accountId'>;
 /** Who asks for a backup, and why. */
 export interface Asked {
   actor: AuditActor;
-  kind: Exclude<BackupKind, 'previous'>;
+  kind: Exclude<rows.BackupKind, 'previous'>;
 }
 
 /** All servers' backups. Rejects with StatusError; BACKUP_NOT_FOUND for ids of other servers too. */
 export interface Backups {
   /** Newest first. */
-  list(serverId: string): Promise<BackupRow[]>;
+  list(serverId: string): Promise<rows.BackupRow[]>;
   /**
    * Puts a backup into the queue, where it stays over restarts. ABORTED OPERATION_IN_PROGRESS while another of the server is
    * in it, RESOURCE_EXHAUSTED BACKUP_QUEUE_FULL.
    */
-  create(server: Owned, asked: Asked): Promise<BackupRow>;
+  create(server: Owned, asked: Asked): Promise<rows.BackupRow>;
   /** Resolves with the backup once it is `ready` or `failed`; rejects when `signal` fires, or with BACKUP_NOT_FOUND. */
-  finished(ref: Ref, signal: AbortSignal): Promise<BackupRow>;
+  finished(ref: Ref, signal: AbortSignal): Promise<rows.BackupRow>;
   /** Removes a backup, even one in the making or one whose files are gone or out of reach. BACKUP_LOCKED. */
   remove(server: Owned, id: string, actor: AuditActor): Promise<void>;
-  setLocked(server: Owned, id: string, locked: boolean, actor: AuditActor): Promise<BackupRow>;
+  setLocked(server: Owned, id: string, locked: boolean, actor: AuditActor): Promise<rows.BackupRow>;
   /** Fields left out stay as they are. Holds from the next backup on. */
-  setRetention(server: Owned, fields: Partial<Retention>, actor: AuditActor): Promise<Retention>;
+  setRetention(server: Owned, fields: Partial<rows.Retention>, actor: AuditActor): Promise<rows.Retention>;
   /** A finished backup and its archive. BACKUP_NOT_READY, BACKUP_FILE_MISSING. */
-  archive(serverId: string, id: string): Promise<{ backup: BackupRow; path: string }>;
+  archive(serverId: string, id: string): Promise<{ backup: rows.BackupRow; path: string }>;
   /**
    * Puts a backup in place of the server's files, the server being stopped for it and started again if it ran. Resolves when
    * that is done; after a rejection everything is as it was, unless it is `signal` that fired: then it goes on by itself.
@@ -83,7 +82,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   const { drop } = removal;
   const run = createBackupRun({ ...options, switchOn, prune: removal.prune });
 
-  function begin(row: BackupRow): void {
+  function begin(row: rows.BackupRow): void {
     const call = new AbortController();
     const signal = AbortSignal.any([call.signal, closing.signal]);
     const key = keyOf(row);
@@ -110,24 +109,24 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     }
   }
 
-  async function ready(serverId: string, id: string): Promise<BackupRow> {
+  async function ready(serverId: string, id: string): Promise<rows.BackupRow> {
     const row = await rows.getBackup(store, serverId, id);
     if (row === undefined || row.state === 'dropping') throw notFound(id);
     if (row.state === 'ready') return row;
     throw notReady(row);
   }
 
-  async function requireFiles({ serverId, id, sizeBytes }: BackupRow): Promise<void> {
+  async function requireFiles({ serverId, id, sizeBytes }: rows.BackupRow): Promise<void> {
     const { previous } = siblingsOf(dataDir, serverId);
     const path = archivePath(dataDir, serverId, id);
-    if (id === PREVIOUS ? await exists(previous) : (await sizeOf(path)) === sizeBytes) return;
+    if (id === rows.PREVIOUS ? await exists(previous) : (await sizeOf(path)) === sizeBytes) return;
     throw filesMissing(id);
   }
 
   /** Removes the replaced folder once a boot has succeeded, as nobody needs it any more. */
   async function proven(now: ServerNow): Promise<void> {
     const { id } = now.row;
-    const row = await rows.getBackup(store, id, PREVIOUS);
+    const row = await rows.getBackup(store, id, rows.PREVIOUS);
     if (row === undefined) return;
     if (row.createdAt <= (now.context.readyAt ?? 0)) await drop(row);
     else withPrevious.add(id);
@@ -167,7 +166,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     list: (serverId) => rows.listBackups(store, serverId),
     async create(server, { actor, kind }) {
       const at = clock.now();
-      const row = { ...emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
+      const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };
       await store.write(async (tx) => {
         const waiting = [...(await rows.listBackupsIn(tx, 'queued')), ...(await rows.listBackupsIn(tx, 'running'))];
         if (waiting.some(({ serverId }) => serverId === server.id)) throw inProgress(server.id, 'the backup under way');
@@ -204,7 +203,7 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async setLocked(server, id, lock, actor) {
       const row = await ready(server.id, id);
-      if (id === PREVIOUS) throw noArchive();
+      if (id === rows.PREVIOUS) throw noArchive();
       await store.write(async (tx) => {
         if (!(await rows.patchBackup(tx, row, { locked: lock }, ['ready']))) throw notFound(id);
         const action = lock ? 'backup.lock' : 'backup.unlock';
@@ -226,14 +225,14 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
     },
     async archive(serverId, id) {
       const backup = await ready(serverId, id);
-      if (id === PREVIOUS) throw noArchive();
+      if (id === rows.PREVIOUS) throw noArchive();
       await requireFiles(backup);
       return { backup, path: archivePath(dataDir, serverId, id) };
     },
     async restore(serverId, id, cause, signal) {
       const backup = await ready(serverId, id);
       // The replaced folder goes with the first start: undone later, the restore would take what was played since.
-      if (id === PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
+      if (id === rows.PREVIOUS && (await hasRunSince(store, serverId, backup.createdAt))) throw notFound(id);
       await requireFiles(backup);
       await maintain(serverId, { kind: 'backup.restore', target: id }, cause, signal);
     },

@@ -8,7 +8,6 @@ import { type Orphan, archivePath, discard, siblingsOf, sweepArchives } from './
 import { getMaintenance } from '../servers/maintenance-rows.ts';
 import { DEFAULT_RETENTION, expired } from './retention.ts';
 import * as rows from './rows.ts';
-import { type BackupRow, PREVIOUS } from './rows.ts';
 
 export interface BackupRemovalOptions {
   store: Store;
@@ -21,7 +20,7 @@ export interface BackupRemovalOptions {
 /** Removes backups. */
 export interface BackupRemoval {
   /** Out of the list in one write (with `also`), then off the disk, then out of the database. */
-  drop: (row: BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
+  drop: (row: rows.BackupRow, also?: (tx: Tx) => Promise<void>) => Promise<void>;
   /** Removes what the server's rules keep no longer. */
   prune: (serverId: string) => Promise<void>;
   /** Finishes removals that the previous process began, and looks for archives that belong to no backup. */
@@ -49,7 +48,7 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
   }
 
   /** Out of the list in one write, then off the disk, then out of the database. */
-  async function drop(row: BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
+  async function drop(row: rows.BackupRow, also: (tx: Tx) => Promise<void> = async () => {}): Promise<void> {
     await store.write(async (tx) => {
       if (!(await rows.patchBackup(tx, row, { state: 'dropping' }, ['queued', 'running', 'ready', 'failed']))) return;
       await also(tx);
@@ -57,10 +56,10 @@ export function createBackupRemoval({ store, archives, clock, log, dataDir }: Ba
     await finishDrop(row);
   }
 
-  async function finishDrop(row: BackupRow): Promise<void> {
+  async function finishDrop(row: rows.BackupRow): Promise<void> {
     const { serverId, id } = row;
     try {
-      if (id === PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
+      if (id === rows.PREVIOUS) await archives.withFilesLock(serverId, () => dropPrevious(serverId));
       else await rm(archivePath(dataDir, serverId, id), { force: true });
     } catch (error) {
       // The backup leaves the list even if its files cannot be removed: an operator is told of those.

@@ -4,7 +4,13 @@ import { join } from 'node:path';
  * All that the service knows of the sandbox core, which is a program of its own: where it lies, what it plays, and what its
  * image holds. No other file of the service imports from there.
  */
-export { contentHash, dockerfile, HASH_LABEL, isOutdated, writeRootfs } from '../sandbox/image-content.ts';
+export {
+  contentHash,
+  DOCKERFILE as dockerfile,
+  HASH_LABEL,
+  isOutdated,
+  writeRootfs,
+} from '../sandbox/image-content.ts';
 export { sandboxVersions } from '../sandbox/versions.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

@@ -3,12 +3,12 @@ import type { Player } from './player.ts';
 import type { BlockPosition } from './world.ts';
 
 /** How far a player's arm reaches, in blocks; generous, as client and server never agree on where somebody stands. */
-const reach = 8;
-const digStarted = 0;
-const digFinished = 2;
+const REACH = 8;
+const DIG_STARTED = 0;
+const DIG_FINISHED = 2;
 
 /** Offsets of the faces 0 (down) to 5 (east). */
-const faces = [
+const FACES = [
   { x: 0, y: -1, z: 0 },
   { x: 0, y: 1, z: 0 },
   { x: 0, y: 0, z: -1 },
@@ -35,9 +35,9 @@ export interface PlacePacket {
 /** A player digs: in creative the first blow breaks a block, in survival the last one does, and the block is kept. */
 export function dig(game: Game, player: Player, { status, location, sequence }: DigPacket): void {
   const { blocks, world } = game;
-  if (status === digStarted || status === digFinished) {
+  if (status === DIG_STARTED || status === DIG_FINISHED) {
     const state = world.blockAt(location);
-    const breaks = status === digFinished || player.isCreative || blocks.isInstant(state);
+    const breaks = status === DIG_FINISHED || player.isCreative || blocks.isInstant(state);
     const allowed =
       mayBuild(game, player, location) && !blocks.isAir(state) && (player.isCreative || blocks.isDiggable(state));
     const broken = breaks && allowed && game.setBlock(location, world.air);
@@ -49,7 +49,7 @@ export function dig(game: Game, player: Player, { status, location, sequence }: 
 
 /** A player places the block in hand against another one. The client is told what really is there in any case. */
 export function place(game: Game, player: Player, { location, direction, hand, sequence }: PlacePacket): void {
-  const face = faces[direction];
+  const face = FACES[direction];
   if (face) {
     const target = { x: location.x + face.x, y: location.y + face.y, z: location.z + face.z };
     const slot = player.inventory.slotOfHand(hand === 1 || hand === 'off_hand' ? 1 : 0);
@@ -72,7 +72,7 @@ function mayBuild(game: Game, player: Player, { x, y, z }: BlockPosition): boole
   if (player.mode === 'adventure' || player.mode === 'spectator') return false;
   const eye = player.position.y + 1.6;
   const distance = Math.hypot(x + 0.5 - player.position.x, y + 0.5 - eye, z + 0.5 - player.position.z);
-  return game.world.holds({ x, y, z }) && distance <= reach;
+  return game.world.holds({ x, y, z }) && distance <= REACH;
 }
 
 function collect(game: Game, player: Player, state: number): void {

@@ -27,7 +27,7 @@ export class LaunchRefused extends Error {
 }
 
 /** Variable → property, as in the property definitions of the `itzg/minecraft-server` image. */
-const propertyOf: Record<string, string> = {
+const PROPERTY_OF: Record<string, string> = {
   ALLOW_FLIGHT: 'allow-flight',
   BROADCAST_CONSOLE_TO_OPS: 'broadcast-console-to-ops',
   BROADCAST_RCON_TO_OPS: 'broadcast-rcon-to-ops',
@@ -64,7 +64,7 @@ const propertyOf: Record<string, string> = {
 };
 
 /** Where a game listens is the engine's affair, even where the file is the owner's. */
-const addressVariables = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
+const ADDRESS_VARIABLES = ['SERVER_IP', 'SERVER_PORT', 'RCON_PORT', 'MANAGEMENT_SERVER_HOST', 'MANAGEMENT_SERVER_PORT'];
 
 /**
  * Reads the environment contract of the `itzg/minecraft-server` image, as far as it means something here; `TYPE`,
@@ -97,14 +97,14 @@ export function readEnvironment(env: NodeJS.ProcessEnv, eulaFile = ''): Launch {
     version,
     setupOnly: isTrue(env.SETUP_ONLY),
     writeProperties: !leaveFile,
-    written: leaveFile ? {} : { ...mapped(env, Object.keys(propertyOf)), ...custom(env) },
-    overrides: leaveFile ? mapped(env, addressVariables) : {},
+    written: leaveFile ? {} : { ...mapped(env, Object.keys(PROPERTY_OF)), ...custom(env) },
+    overrides: leaveFile ? mapped(env, ADDRESS_VARIABLES) : {},
     faults: readFaults(env),
   };
 }
 
 function mapped(env: NodeJS.ProcessEnv, names: string[]): Record<string, string> {
-  const given = names.flatMap((name) => (env[name] === undefined ? [] : [[propertyOf[name], normal(env[name])]]));
+  const given = names.flatMap((name) => (env[name] === undefined ? [] : [[PROPERTY_OF[name], normal(env[name])]]));
   return Object.fromEntries(given) as Record<string, string>;
 }
 

@@ -28,8 +28,8 @@ export interface Faults {
   ignoreStop: boolean;
 }
 
-const chunkBytes = 16 * 1024 * 1024;
-const maxAllocatedBytes = 4 * 1024 * 1024 * 1024;
+const CHUNK_BYTES = 16 * 1024 * 1024;
+const MAX_ALLOCATED_BYTES = 4 * 1024 * 1024 * 1024;
 
 /** Reads the `SANDBOX_` variables. An unreadable value means "no such fault". */
 export function readFaults(env: NodeJS.ProcessEnv): Faults {
@@ -49,20 +49,20 @@ export function readFaults(env: NodeJS.ProcessEnv): Faults {
 }
 
 /** What a Java server prints when a mod breaks its start. */
-export const crashAtStartStack = `java.lang.IllegalStateException: Failed to initialize server
+export const CRASH_AT_START_STACK = `java.lang.IllegalStateException: Failed to initialize server
 \tat net.minecraft.server.MinecraftServer.loadLevel(MinecraftServer.java:412) ~[server.jar:?]
 \tat net.minecraft.server.dedicated.DedicatedServer.initServer(DedicatedServer.java:261) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.runServer(MinecraftServer.java:687) ~[server.jar:?]
 \tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]`;
 
 /** What a Java server prints when its heap is full. */
-export const outOfMemoryStack = `java.lang.OutOfMemoryError: Java heap space
+export const OUT_OF_MEMORY_STACK = `java.lang.OutOfMemoryError: Java heap space
 \tat java.base/java.util.Arrays.copyOf(Arrays.java:3541) ~[?:?]
 \tat net.minecraft.world.level.chunk.LevelChunkSection.<init>(LevelChunkSection.java:41) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.prepareLevels(MinecraftServer.java:523) ~[server.jar:?]`;
 
 /** What a Java server prints when a tick throws. */
-export const crashWhileRunningStack = `net.minecraft.ReportedException: Exception ticking world
+export const CRASH_WHILE_RUNNING_STACK = `net.minecraft.ReportedException: Exception ticking world
 \tat net.minecraft.server.MinecraftServer.tickChildren(MinecraftServer.java:1042) ~[server.jar:?]
 \tat net.minecraft.server.MinecraftServer.tickServer(MinecraftServer.java:909) ~[server.jar:?]
 \tat java.base/java.lang.Thread.run(Thread.java:1583) [?:?]
@@ -72,9 +72,9 @@ Caused by: java.lang.NullPointerException: Cannot invoke "Object.hashCode()" bec
 export function allocateUntilKilled(where: 'allocate' | 'heap'): void {
   const taken: unknown[] = [];
   setInterval(() => {
-    taken.push(where === 'heap' ? Array.from({ length: chunkBytes / 8 }, Math.random) : Buffer.alloc(chunkBytes, 1));
+    taken.push(where === 'heap' ? Array.from({ length: CHUNK_BYTES / 8 }, Math.random) : Buffer.alloc(CHUNK_BYTES, 1));
     // Where nothing limits this process, the machine must not suffer for a test.
-    if (taken.length * chunkBytes > maxAllocatedBytes) process.exit(1);
+    if (taken.length * CHUNK_BYTES > MAX_ALLOCATED_BYTES) process.exit(1);
   }, 5);
 }
 
@@ -86,6 +86,6 @@ export function growWithoutEnd(directory: string, mbPerSecond: number): void {
   const growing = setInterval(() => {
     appendFileSync(join(directory, 'region', 'r.99.99.mca'), piece);
     written += piece.length;
-    if (written > maxAllocatedBytes) clearInterval(growing);
+    if (written > MAX_ALLOCATED_BYTES) clearInterval(growing);
   }, everyMs);
 }

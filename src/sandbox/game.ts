@@ -12,7 +12,7 @@ import { Ticks } from './ticks.ts';
 import { View } from './view.ts';
 import type { BlockPosition, World } from './world.ts';
 
-const dayLengthTicks = 24_000;
+const DAY_LENGTH_TICKS = 24_000;
 
 /** What a game is made of. */
 export interface GameParts {
@@ -160,7 +160,7 @@ export class Game {
 
   #tick(): void {
     this.storage.ageTicks++;
-    this.storage.dayTicks = (this.storage.dayTicks + 1) % dayLengthTicks;
+    this.storage.dayTicks = (this.storage.dayTicks + 1) % DAY_LENGTH_TICKS;
     for (const player of this.players.values()) {
       if (player.chatHeat > 0) player.chatHeat--;
       this.view.tick(player);

@@ -3,10 +3,10 @@ import { unzipSync } from 'node:zlib';
 import type { ServerClient } from 'minecraft-protocol';
 
 /** The largest packet a client may send; the protocol's own limit for a frame is 2 097 151 bytes. */
-const maxFrameBytes = 2_097_151;
-const maxFrameBeforePlayBytes = 32_768;
+const MAX_FRAME_BYTES = 2_097_151;
+const MAX_FRAME_BEFORE_PLAY_BYTES = 32_768;
 /** How much one read from a socket brings at most: it may hold many whole frames. */
-const readBytes = 65_536;
+const READ_BYTES = 65_536;
 
 /** What of the protocol library's client is not in its typings: the stages its bytes go through. */
 interface Stages {
@@ -35,8 +35,8 @@ export function guard(client: ServerClient, broken: (reason: string) => void): v
     }
   };
   contain(stages.splitter, fail, (chunk) => {
-    const limit = (client.state as string) === 'play' ? maxFrameBytes : maxFrameBeforePlayBytes;
-    if (stages.splitter.buffer.length + chunk.length > limit + readBytes) throw new Error('frame too long');
+    const limit = (client.state as string) === 'play' ? MAX_FRAME_BYTES : MAX_FRAME_BEFORE_PLAY_BYTES;
+    if (stages.splitter.buffer.length + chunk.length > limit + READ_BYTES) throw new Error('frame too long');
     const head = Buffer.concat([stages.splitter.buffer.subarray(0, 3), chunk.subarray(0, 3)]);
     if (head.length >= 3 && head.subarray(0, 3).every((byte) => byte >= 0x80)) throw new Error('frame length too long');
   });
@@ -65,7 +65,7 @@ function unpack(fail: (error: unknown) => void): Transform['_transform'] {
   return function (this: Transform, frame: Buffer, _encoding, done) {
     try {
       const { value: length, size } = readVarInt(frame);
-      if (length > maxFrameBytes) throw new Error('packet too long');
+      if (length > MAX_FRAME_BYTES) throw new Error('packet too long');
       this.push(length === 0 ? frame.subarray(size) : unzipSync(frame.subarray(size), { maxOutputLength: length }));
       done();
     } catch (error) {

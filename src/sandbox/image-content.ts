@@ -8,7 +8,7 @@ import { findVersion, sandboxVersions } from './versions.ts';
 const sourceDirectory = import.meta.dirname;
 const require = createRequire(import.meta.url);
 
-const needlessFile =
+const NEEDLESS_FILE =
   /(\.(md|markdown|d\.ts|d\.mts|d\.cts|map)|(^|\/)(test|tests|example|examples|docs?|bench)(\/.*)?)$/i;
 
 /**
@@ -16,7 +16,7 @@ const needlessFile =
  * named volume comes up root's. No HEALTHCHECK: readiness is asked for from outside, and a check's interval would
  * delay a Swarm task.
  */
-export const dockerfile = `FROM scratch
+export const DOCKERFILE = `FROM scratch
 COPY rootfs/ /
 RUN ["/usr/bin/node", "-e", "fs.chownSync('/data', 1000, 1000)"]
 ENV PATH=/usr/bin
@@ -31,7 +31,7 @@ ENTRYPOINT ["/usr/bin/node", "/app/src/sandbox/main.js"]
 /** Changes whenever an image built now would differ from one built before. */
 export function contentHash(): string {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([dockerfile, process.version, process.arch, sandboxVersions()]));
+  hash.update(JSON.stringify([DOCKERFILE, process.version, process.arch, sandboxVersions()]));
   for (const name of programFiles()) hash.update(name).update(readFileSync(join(sourceDirectory, name)));
   for (const directory of packageDirectories()) hash.update(readFileSync(join(directory, 'package.json')));
   return hash.digest('hex').slice(0, 32);
@@ -120,7 +120,7 @@ function findPackage(name: string, from: string): string | undefined {
 
 function isNeeded(path: string, keepData: ReadonlySet<string>): boolean {
   // Packages inside this one are visited by themselves.
-  if (path === 'node_modules' || needlessFile.test(path)) return false;
+  if (path === 'node_modules' || NEEDLESS_FILE.test(path)) return false;
   const folder = /^minecraft-data\/data\/((?:pc|bedrock)\/[^/]+)$/.exec(path)?.[1];
   return folder === undefined || keepData.has(folder);
 }

@@ -8,14 +8,14 @@ export interface Stack {
   damage: number;
 }
 
-const slots = 46;
-const maxStack = 64;
-const firstHotbarSlot = 36;
-const hotbarThenPack = [...range(firstHotbarSlot, 44), ...range(9, 35)];
+const SLOTS = 46;
+const MAX_STACK = 64;
+const FIRST_HOTBAR_SLOT = 36;
+const HOTBAR_THEN_PACK = [...range(FIRST_HOTBAR_SLOT, 44), ...range(9, 35)];
 
 /** What a player carries: slots of the player's own window, 36 to 44 being the hotbar, 45 the other hand. */
 export class Inventory {
-  readonly #slots: (Stack | undefined)[] = Array.from({ length: slots });
+  readonly #slots: (Stack | undefined)[] = Array.from({ length: SLOTS });
   #held = 0;
 
   get(slot: number): Stack | undefined {
@@ -24,7 +24,7 @@ export class Inventory {
 
   /** Ignores slots that are not there. */
   set(slot: number, stack: Stack | undefined): void {
-    if (Number.isInteger(slot) && slot >= 0 && slot < slots)
+    if (Number.isInteger(slot) && slot >= 0 && slot < SLOTS)
       this.#slots[slot] = stack && stack.count > 0 ? stack : undefined;
   }
 
@@ -35,7 +35,7 @@ export class Inventory {
 
   /** The slot a hand (0 main, 1 other) uses. */
   slotOfHand(hand: number): number {
-    return hand === 1 ? 45 : firstHotbarSlot + this.#held;
+    return hand === 1 ? 45 : FIRST_HOTBAR_SLOT + this.#held;
   }
 
   /** Puts items where there is room; answers the slots that changed. What finds no room is lost. */
@@ -43,10 +43,10 @@ export class Inventory {
     const changed: number[] = [];
     let left = count;
     const fits = (slot: number) => this.#slots[slot]?.id === id && this.#slots[slot].damage === damage;
-    const order = [...hotbarThenPack.filter(fits), ...hotbarThenPack.filter((slot) => !this.#slots[slot])];
+    const order = [...HOTBAR_THEN_PACK.filter(fits), ...HOTBAR_THEN_PACK.filter((slot) => !this.#slots[slot])];
     for (const slot of order) {
       const before = this.#slots[slot]?.count ?? 0;
-      const taken = Math.min(left, maxStack - before);
+      const taken = Math.min(left, MAX_STACK - before);
       if (taken <= 0) continue;
       this.#slots[slot] = { id, damage, count: before + taken };
       changed.push(slot);
@@ -81,7 +81,7 @@ export function decodeSlot(slot: unknown): Stack | undefined {
   const { blockId, itemId, itemCount, itemDamage } = (slot ?? {}) as Record<string, unknown>;
   const id = typeof blockId === 'number' ? blockId : itemId;
   if (typeof id !== 'number' || id < 0 || typeof itemCount !== 'number' || itemCount < 1) return undefined;
-  return { id, count: Math.min(itemCount, maxStack), damage: typeof itemDamage === 'number' ? itemDamage : 0 };
+  return { id, count: Math.min(itemCount, MAX_STACK), damage: typeof itemDamage === 'number' ? itemDamage : 0 };
 }
 
 function range(from: number, to: number): number[] {

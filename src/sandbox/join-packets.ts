@@ -3,9 +3,9 @@ import type { Packet } from './chunks.ts';
 import { encodeSlot } from './inventory.ts';
 import { type Player, gameModeId } from './player.ts';
 import type { Protocol } from './protocol.ts';
-import { surfaceY } from './world.ts';
+import { SURFACE_Y } from './world.ts';
 
-const difficulties = ['peaceful', 'easy', 'normal', 'hard'];
+const DIFFICULTIES = ['peaceful', 'easy', 'normal', 'hard'];
 
 /** What a player is told of the server on joining. */
 export interface Welcome {
@@ -19,7 +19,7 @@ export interface Welcome {
 
 /** The number of a difficulty's name; easy where it is none. */
 export function difficultyId(name: string): number {
-  const id = difficulties.indexOf(name.toLowerCase());
+  const id = DIFFICULTIES.indexOf(name.toLowerCase());
   return id < 0 ? 1 : id;
 }
 
@@ -114,7 +114,7 @@ function loginPacket({ protocol, entityId, mode }: Player, welcome: Welcome): ob
 }
 
 function spawnPosition(protocol: Protocol): object {
-  const location = { x: 0, y: surfaceY, z: 0 };
+  const location = { x: 0, y: SURFACE_Y, z: 0 };
   if (!protocol.supports('spawnPositionIsGlobal')) return { location, angle: 0 };
   return { globalPos: { dimensionName: 'minecraft:overworld', location }, location, yaw: 0, pitch: 0, angle: 0 };
 }

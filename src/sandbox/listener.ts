@@ -7,8 +7,8 @@ import { disconnect } from './messages.ts';
 import { Player, gameMode, remoteIp } from './player.ts';
 import { attend } from './session.ts';
 
-const loginTimeoutMs = 30_000;
-const connectionsBeyondPlayers = 100;
+const LOGIN_TIMEOUT_MS = 30_000;
+const CONNECTIONS_BEYOND_PLAYERS = 100;
 
 /** The game's port. */
 export interface Listener {
@@ -38,7 +38,7 @@ export function listen(game: Game): Listener {
     'online-mode': properties.is('online-mode'),
     motd: properties.get('motd'),
     maxPlayers: game.maxPlayers,
-    kickTimeout: loginTimeoutMs,
+    kickTimeout: LOGIN_TIMEOUT_MS,
     hideErrors: true,
     enforceSecureProfile: false,
     errorHandler: (client) => client.socket.destroy(),
@@ -54,7 +54,7 @@ export function listen(game: Game): Listener {
     },
   });
   const { socketServer } = server as Server & { socketServer: NetServer };
-  socketServer.maxConnections = game.maxPlayers + connectionsBeyondPlayers;
+  socketServer.maxConnections = game.maxPlayers + CONNECTIONS_BEYOND_PLAYERS;
   server.on('connection', (client) => {
     guard(client, (reason) => log.warn(`Disconnecting /${remoteIp(client)}: ${printable(reason)}`));
     if (!isReady) client.removeAllListeners('legacy_server_list_ping');

@@ -10,7 +10,7 @@ import type { ServerProperties } from './properties.ts';
 import { Protocol } from './protocol.ts';
 import { Storage, levelDirectory } from './storage.ts';
 import type { GameVersion } from './versions.ts';
-import { World, surfaceY } from './world.ts';
+import { World, SURFACE_Y } from './world.ts';
 
 /** Reads a game from the working directory. Throws where something there cannot be read, before anything is written. */
 export function loadGame(version: GameVersion, properties: ServerProperties, log: Log): Game {
@@ -28,7 +28,7 @@ export function loadGame(version: GameVersion, properties: ServerProperties, log
     dataVersion: Math.max(0, protocol.data.version.dataVersion ?? 0),
     gameType: gameModeId(gameMode(properties.get('gamemode'))),
     difficulty: difficultyId(properties.get('difficulty')),
-    spawnY: surfaceY,
+    spawnY: SURFACE_Y,
   };
   const storage = new Storage(directory, world, blocks, facts, log);
   const chunks = new Chunks(world, protocol);

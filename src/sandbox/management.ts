@@ -5,15 +5,15 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Game } from './game.ts';
 import type { Player } from './player.ts';
 
-const maxConnections = 16;
-const maxMessageBytes = 64 * 1024;
+const MAX_CONNECTIONS = 16;
+const MAX_MESSAGE_BYTES = 64 * 1024;
 /** What may wait for a client that does not read. */
-const maxUnsentBytes = 4 * 1024 * 1024;
+const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 /** As the game demands them: anything else it refuses to start with. */
-const secretPattern = /^[A-Za-z0-9]{40}$/;
+const SECRET_PATTERN = /^[A-Za-z0-9]{40}$/;
 /** The first protocol number whose releases (1.21.9, 1.21.10) have a management port. */
-const sinceProtocol = 773;
-const thread = 'Management server IO #0';
+const SINCE_PROTOCOL = 773;
+const THREAD = 'Management server IO #0';
 
 /** The management port of a game. */
 export interface ManagementServer {
@@ -37,21 +37,21 @@ interface Call {
  */
 export async function openManagement(game: Game): Promise<ManagementServer | undefined> {
   const { properties, log, protocol } = game;
-  if (protocol.version.protocol < sinceProtocol || !properties.is('management-server-enabled')) return undefined;
+  if (protocol.version.protocol < SINCE_PROTOCOL || !properties.is('management-server-enabled')) return undefined;
   const secret = properties.get('management-server-secret');
-  if (properties.is('management-server-tls-enabled') || !secretPattern.test(secret)) {
+  if (properties.is('management-server-tls-enabled') || !SECRET_PATTERN.test(secret)) {
     log.warn('The management server needs a secret of 40 letters and digits, and no TLS, of which there is none here');
     return undefined;
   }
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: maxMessageBytes,
+    maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
     clientTracking: true,
   });
   let isStarted = false;
   const server = createServer((_, response) => response.writeHead(400).end());
-  server.maxConnections = maxConnections;
+  server.maxConnections = MAX_CONNECTIONS;
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
     // Sockets of HTTP stay half open.
@@ -78,7 +78,7 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
   try {
     await listening(server, properties.number('management-server-port', 0, 65_535), host);
   } catch (error) {
-    log.warn(`Unable to start the management server on ${host}: ${String(error)}`, thread);
+    log.warn(`Unable to start the management server on ${host}: ${String(error)}`, THREAD);
     return undefined;
   }
   const address = server.address();
@@ -93,7 +93,7 @@ export async function openManagement(game: Game): Promise<ManagementServer | und
 }
 
 function send(client: WebSocket, text: string): void {
-  if (client.bufferedAmount > maxUnsentBytes) client.terminate();
+  if (client.bufferedAmount > MAX_UNSENT_BYTES) client.terminate();
   else if (client.readyState === WebSocket.OPEN) client.send(text);
 }
 

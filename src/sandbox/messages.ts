@@ -2,7 +2,7 @@ import type { Client } from 'minecraft-protocol';
 import nbt from 'prismarine-nbt';
 import type { Protocol } from './protocol.ts';
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** Text as the packets of a version carry it: NBT since 1.20.3, JSON before. */
 function component(protocol: Protocol, text: string): unknown {
@@ -16,7 +16,7 @@ export function tell(client: Client, protocol: Protocol, text: string): void {
   if (protocol.sends('system_chat')) {
     client.write('system_chat', { content: component(protocol, text), isActionBar: false, type: 1 });
   } else {
-    client.write('chat', { message: JSON.stringify({ text }), position: 0, sender: nobody });
+    client.write('chat', { message: JSON.stringify({ text }), position: 0, sender: NOBODY });
   }
 }
 

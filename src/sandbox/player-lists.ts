@@ -24,8 +24,8 @@ export type PlayerBan = Profile & Ban;
 export type IpBan = { ip: string } & Ban;
 type CachedProfile = Profile & { expiresOn: string };
 
-const cacheLifeMs = 30 * 24 * 3_600_000;
-const maxCached = 1_000;
+const CACHE_LIFE_MS = 30 * 24 * 3_600_000;
+const MAX_CACHED = 1_000;
 
 /** One list file in vanilla form. A file that cannot be read leaves the list as it was. */
 class ListFile<Entry extends object> {
@@ -118,9 +118,9 @@ export class PlayerLists {
   }
 
   remember(player: Profile): void {
-    const expiresOn = vanillaDate(Date.now() + cacheLifeMs);
+    const expiresOn = vanillaDate(Date.now() + CACHE_LIFE_MS);
     const others = this.cache.entries.filter((entry) => entry.uuid !== player.uuid);
-    this.cache.entries = [{ name: player.name, uuid: player.uuid, expiresOn }, ...others].slice(0, maxCached);
+    this.cache.entries = [{ name: player.name, uuid: player.uuid, expiresOn }, ...others].slice(0, MAX_CACHED);
     this.cache.save();
   }
 

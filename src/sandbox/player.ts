@@ -3,21 +3,21 @@ import { Inventory, encodeSlot } from './inventory.ts';
 import { disconnect, tell } from './messages.ts';
 import type { Profile } from './player-lists.ts';
 import type { Protocol } from './protocol.ts';
-import { surfaceY } from './world.ts';
+import { SURFACE_Y } from './world.ts';
 
-const modes = ['survival', 'creative', 'adventure', 'spectator'] as const;
+const MODES = ['survival', 'creative', 'adventure', 'spectator'] as const;
 
 /** How a player plays. */
-export type GameMode = (typeof modes)[number];
+export type GameMode = (typeof MODES)[number];
 
 /** The mode of a name or number; survival where it is none. */
 export function gameMode(text: string): GameMode {
-  return modes.find((mode, id) => mode === text.toLowerCase() || String(id) === text) ?? 'survival';
+  return MODES.find((mode, id) => mode === text.toLowerCase() || String(id) === text) ?? 'survival';
 }
 
 /** The number packets carry. */
 export function gameModeId(mode: GameMode): number {
-  return modes.indexOf(mode);
+  return MODES.indexOf(mode);
 }
 
 /** Somebody playing: a connection in the state "play", with what the server knows about who is behind it. */
@@ -33,7 +33,7 @@ export class Player implements Profile {
   readonly address: string;
   readonly inventory = new Inventory();
   readonly seen = new Set<string>();
-  position = { x: 0.5, y: surfaceY, z: 0.5 };
+  position = { x: 0.5, y: SURFACE_Y, z: 0.5 };
   /** Why the connection ended, for the log. */
   leaveReason = 'Disconnected';
   /** Rises with each message, falls with each tick: vanilla's measure of spam. */

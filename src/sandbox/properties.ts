@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeAtomic } from './files.ts';
 
 /** What a server has where its file says nothing: the values of the vanilla server, but for the flat world. */
-const defaults: Record<string, string> = {
+const DEFAULTS: Record<string, string> = {
   'allow-flight': 'false',
   'broadcast-rcon-to-ops': 'true',
   difficulty: 'easy',
@@ -79,7 +79,7 @@ export class ServerProperties {
   }
 
   get(key: string): string {
-    return this.#overrides.get(key) ?? this.#values.get(key) ?? defaults[key] ?? '';
+    return this.#overrides.get(key) ?? this.#values.get(key) ?? DEFAULTS[key] ?? '';
   }
 
   is(key: string): boolean {
@@ -89,13 +89,13 @@ export class ServerProperties {
   /** A whole number within bounds; the default where the file's value is none. */
   number(key: string, min: number, max: number): number {
     const text = this.get(key).trim();
-    const value = /^-?\d{1,9}$/.test(text) ? Number(text) : Number(defaults[key]);
+    const value = /^-?\d{1,9}$/.test(text) ? Number(text) : Number(DEFAULTS[key]);
     return Math.min(max, Math.max(min, value));
   }
 
   /** Writes the whole file: what it held, the defaults it lacked, and `changes`. */
   complete(changes: Record<string, string>): void {
-    this.#values = new Map([...Object.entries(defaults), ...this.#values, ...Object.entries(changes)]);
+    this.#values = new Map([...Object.entries(DEFAULTS), ...this.#values, ...Object.entries(changes)]);
     writeAtomic(this.#path, formatProperties(this.#values));
   }
 

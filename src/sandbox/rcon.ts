@@ -3,13 +3,13 @@ import { type Server, type Socket, createServer } from 'node:net';
 import type { Log } from './log.ts';
 
 /** Kinds of packets, as in the Source RCON protocol. A reply to a login has the number of a command. */
-const typeLogin = 3;
-const typeCommand = 2;
-const typeReply = 0;
-const bodyPerPacket = 4_096;
-const maxRequestBytes = 4_096 + 10;
-const maxConnections = 16;
-const loginTimeoutMs = 10_000;
+const TYPE_LOGIN = 3;
+const TYPE_COMMAND = 2;
+const TYPE_REPLY = 0;
+const BODY_PER_PACKET = 4_096;
+const MAX_REQUEST_BYTES = 4_096 + 10;
+const MAX_CONNECTIONS = 16;
+const LOGIN_TIMEOUT_MS = 10_000;
 
 /** One packet of the Source RCON protocol. */
 interface RconPacket {
@@ -35,7 +35,7 @@ export function startRcon({ host, port, password, run, log }: RconOptions): Prom
     socket.on('close', () => log.info(`${client} shutting down`, 'RCON Listener #1'));
     serve(socket, password, run);
   });
-  server.maxConnections = maxConnections;
+  server.maxConnections = MAX_CONNECTIONS;
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -49,19 +49,19 @@ export function startRcon({ host, port, password, run, log }: RconOptions): Prom
 function serve(socket: Socket, password: string, run: (command: string) => string): void {
   let pending: Buffer = Buffer.alloc(0);
   let loggedIn = false;
-  const deadline = setTimeout(() => socket.destroy(), loginTimeoutMs);
+  const deadline = setTimeout(() => socket.destroy(), LOGIN_TIMEOUT_MS);
   const send = (id: number, type: number, body: Buffer) => socket.write(encodePacket({ id, type, body }));
   const answer = ({ id, type, body }: RconPacket) => {
-    if (type === typeLogin) {
+    if (type === TYPE_LOGIN) {
       loggedIn = equal(body.toString(), password);
-      send(loggedIn ? id : -1, typeCommand, Buffer.alloc(0));
+      send(loggedIn ? id : -1, TYPE_COMMAND, Buffer.alloc(0));
       if (loggedIn) clearTimeout(deadline);
-    } else if (type !== typeCommand) {
-      send(id, typeReply, Buffer.from(`Unknown request ${type.toString(16)}`));
+    } else if (type !== TYPE_COMMAND) {
+      send(id, TYPE_REPLY, Buffer.from(`Unknown request ${type.toString(16)}`));
     } else if (loggedIn) {
-      for (const part of parts(Buffer.from(run(body.toString())))) send(id, typeReply, part);
+      for (const part of parts(Buffer.from(run(body.toString())))) send(id, TYPE_REPLY, part);
     } else {
-      send(-1, typeCommand, Buffer.alloc(0));
+      send(-1, TYPE_COMMAND, Buffer.alloc(0));
     }
   };
   socket.setNoDelay(true);
@@ -71,7 +71,7 @@ function serve(socket: Socket, password: string, run: (command: string) => strin
     pending = Buffer.concat([pending, chunk]);
     while (pending.length >= 4 && !socket.destroyed) {
       const length = pending.readInt32LE(0);
-      if (length < 10 || length > maxRequestBytes) socket.destroy();
+      if (length < 10 || length > MAX_REQUEST_BYTES) socket.destroy();
       if (pending.length < length + 4) break;
       answer({ id: pending.readInt32LE(4), type: pending.readInt32LE(8), body: pending.subarray(12, length + 2) });
       pending = pending.subarray(length + 4);
@@ -92,7 +92,7 @@ function encodePacket({ id, type, body }: RconPacket): Buffer {
 function* parts(reply: Buffer): Generator<Buffer> {
   let rest = reply;
   do {
-    let length = Math.min(rest.length, bodyPerPacket);
+    let length = Math.min(rest.length, BODY_PER_PACKET);
     while (length < rest.length && (rest[length]! & 0xc0) === 0x80) length--;
     yield rest.subarray(0, length);
     rest = rest.subarray(length);

@@ -2,7 +2,7 @@ import type { Server as NetServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { runCommand } from './commands/index.ts';
 import { type Launch, LaunchRefused } from './environment.ts';
-import { crashWhileRunningStack, growWithoutEnd } from './faults.ts';
+import { CRASH_WHILE_RUNNING_STACK, growWithoutEnd } from './faults.ts';
 import type { Game } from './game.ts';
 import { type Listener, listen } from './listener.ts';
 import { loadGame } from './load.ts';
@@ -14,9 +14,9 @@ import { startRcon } from './rcon.ts';
 import { prepareSpawnArea } from './start.ts';
 
 /** How long a player's client gets to read why it is disconnected. */
-const goodbyeMs = 150;
+const GOODBYE_MS = 150;
 /** The most that players whose connection does not end are waited for. */
-const mostGoodbyeMs = 2_000;
+const MOST_GOODBYE_MS = 2_000;
 
 /** What a run starts from. */
 export interface Run {
@@ -67,7 +67,7 @@ export async function runServer({ launch, properties, log }: Run): Promise<void>
   }
   if (faults.crashAfterMs !== undefined) {
     setTimeout(() => {
-      log.error(`Encountered an unexpected exception\n${crashWhileRunningStack}`);
+      log.error(`Encountered an unexpected exception\n${CRASH_WHILE_RUNNING_STACK}`);
       process.exit(1);
     }, faults.crashAfterMs);
   }
@@ -145,12 +145,12 @@ function end(game: Game, { listener, rcon, management }: Ports): void {
   }
   listener.close();
   management?.close();
-  const leaveBy = Date.now() + mostGoodbyeMs;
+  const leaveBy = Date.now() + MOST_GOODBYE_MS;
   const leave = () => {
     if (game.players.size === 0 || Date.now() >= leaveBy) process.exit(exitCode);
     setTimeout(leave, 20);
   };
-  setTimeout(leave, goodbyeMs);
+  setTimeout(leave, GOODBYE_MS);
 }
 
 function once(action: () => void): () => void {

@@ -4,8 +4,8 @@ import type { Game } from './game.ts';
 import { decodeSlot } from './inventory.ts';
 import type { Player } from './player.ts';
 
-const chatHeatPerMessage = 20;
-const maxChatHeat = 200;
+const CHAT_HEAT_PER_MESSAGE = 20;
+const MAX_CHAT_HEAT = 200;
 
 /** Listens to what a player's client says, until it is gone. */
 export function attend(game: Game, player: Player): void {
@@ -37,8 +37,8 @@ function chat(game: Game, player: Player, text: string): void {
   const limit = game.protocol.supports('lessCharsInChat') ? 100 : 256;
   // Control characters would forge lines of the log.
   if (text.length > limit || /[\p{Cc}§]/u.test(text)) return player.kick('Illegal characters in chat');
-  player.chatHeat += chatHeatPerMessage;
-  if (player.chatHeat > maxChatHeat && !game.isOperator(player)) return player.kick('Kicked for spamming');
+  player.chatHeat += CHAT_HEAT_PER_MESSAGE;
+  if (player.chatHeat > MAX_CHAT_HEAT && !game.isOperator(player)) return player.kick('Kicked for spamming');
   if (text.startsWith('/')) return command(game, player, text.slice(1));
   const line = `<${player.name}> ${text.trim()}`;
   game.log.info(line);

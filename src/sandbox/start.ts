@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LaunchRefused } from './environment.ts';
-import { type Faults, allocateUntilKilled, crashAtStartStack, outOfMemoryStack } from './faults.ts';
+import { type Faults, allocateUntilKilled, CRASH_AT_START_STACK, OUT_OF_MEMORY_STACK } from './faults.ts';
 import type { Log } from './log.ts';
 
-const steps = 12;
+const STEPS = 12;
 
 /**
  * The part of a start in which a vanilla server makes the land around the spawn. There is nothing to make here: it
@@ -12,17 +12,17 @@ const steps = 12;
 export async function prepareSpawnArea(faults: Faults, log: Log): Promise<void> {
   const begunAt = performance.now();
   log.info('Preparing start region for dimension minecraft:overworld');
-  if (faults.crashAtStart) throw new LaunchRefused(`Encountered an unexpected exception\n${crashAtStartStack}`);
+  if (faults.crashAtStart) throw new LaunchRefused(`Encountered an unexpected exception\n${CRASH_AT_START_STACK}`);
   if (faults.outOfMemory === 'report')
-    throw new LaunchRefused(`Encountered an unexpected exception\n${outOfMemoryStack}`);
+    throw new LaunchRefused(`Encountered an unexpected exception\n${OUT_OF_MEMORY_STACK}`);
   if (faults.outOfMemory !== '') {
     allocateUntilKilled(faults.outOfMemory);
     await never();
   }
-  const shown = faults.startMs > 0 || faults.neverReady ? steps : 1;
+  const shown = faults.startMs > 0 || faults.neverReady ? STEPS : 1;
   for (let step = 0; step < shown; step++) {
-    log.info(`Preparing spawn area: ${Math.round((step / steps) * 100)}%`, 'Worker-Main-1');
-    if (faults.startMs > 0) await delay(faults.startMs / steps);
+    log.info(`Preparing spawn area: ${Math.round((step / STEPS) * 100)}%`, 'Worker-Main-1');
+    if (faults.startMs > 0) await delay(faults.startMs / STEPS);
   }
   if (faults.neverReady) await never();
   log.info('Preparing spawn area: 100%', 'Worker-Main-1');

@@ -7,8 +7,8 @@ import type { Log } from './log.ts';
 import { type UnknownBlock, decodeWorld, encodeWorld } from './world-file.ts';
 import type { World } from './world.ts';
 
-const afterChangeMs = 500;
-const autosaveMs = 5 * 60_000;
+const AFTER_CHANGE_MS = 500;
+const AUTOSAVE_MS = 5 * 60_000;
 
 /** The part of `level.dat` that does not change while the server runs. */
 export type LevelFacts = Omit<Level, 'ageTicks' | 'dayTicks'>;
@@ -48,7 +48,7 @@ export class Storage {
       log.warn(`${this.#unknown.length} blocks are unknown to this version and stay hidden`);
     this.#autosave = setInterval(() => {
       if (this.automatic) this.#saveOrComplain();
-    }, autosaveMs);
+    }, AUTOSAVE_MS);
   }
 
   /** Tells that the world is no longer what is on disk. */
@@ -58,7 +58,7 @@ export class Storage {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (this.automatic && this.#changed) this.#saveOrComplain();
-    }, afterChangeMs);
+    }, AFTER_CHANGE_MS);
   }
 
   /** Writes what has changed, now. Throws what the file system throws. */

@@ -1,5 +1,5 @@
-const tickMs = 50;
-const keptTicks = 20 * 60 * 15;
+const TICK_MS = 50;
+const KEPT_TICKS = 20 * 60 * 15;
 
 /** Milliseconds of work per tick over some time. */
 export interface TickTimes {
@@ -23,7 +23,7 @@ export class Ticks {
 
   start(): void {
     this.#startedAt = performance.now();
-    this.#schedule(this.#startedAt + tickMs);
+    this.#schedule(this.#startedAt + TICK_MS);
   }
 
   stop(): void {
@@ -72,7 +72,7 @@ export class Ticks {
       const begunAt = performance.now();
       // The next beat is asked for first: work that throws must not end the beat.
       const behind = begunAt - dueAt > 2_000;
-      this.#schedule(behind ? begunAt + tickMs : dueAt + tickMs);
+      this.#schedule(behind ? begunAt + TICK_MS : dueAt + TICK_MS);
       this.#work();
       this.#keep(begunAt, performance.now() - begunAt);
     };
@@ -83,8 +83,8 @@ export class Ticks {
     this.#begun.push(begunAt);
     this.#took.push(tookMs);
     // Shortened rarely: each time costs a copy.
-    if (this.#begun.length < keptTicks * 1.1) return;
-    this.#begun.splice(0, this.#begun.length - keptTicks);
-    this.#took.splice(0, this.#took.length - keptTicks);
+    if (this.#begun.length < KEPT_TICKS * 1.1) return;
+    this.#begun.splice(0, this.#begun.length - KEPT_TICKS);
+    this.#took.splice(0, this.#took.length - KEPT_TICKS);
   }
 }

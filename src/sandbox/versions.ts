@@ -10,7 +10,7 @@ export interface GameVersion {
  * silently become 1.21. Releases without data of their own (1.14.2, 1.9.1), for which minecraft-data answers with
  * that of another protocol, are left out.
  */
-const releasesByProtocol: readonly [protocol: number, ...names: string[]][] = [
+const RELEASES_BY_PROTOCOL: readonly [protocol: number, ...names: string[]][] = [
   [775, '26.1.2', '26.1.1', '26.1'],
   [774, '1.21.11'],
   [773, '1.21.10', '1.21.9'],
@@ -59,7 +59,7 @@ const releasesByProtocol: readonly [protocol: number, ...names: string[]][] = [
   [47, '1.8.9', '1.8.8'],
 ];
 
-const versions: readonly GameVersion[] = releasesByProtocol.flatMap(([protocol, ...names]) =>
+const versions: readonly GameVersion[] = RELEASES_BY_PROTOCOL.flatMap(([protocol, ...names]) =>
   names.map((name) => ({ name, protocol })),
 );
 

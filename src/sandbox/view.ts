@@ -1,12 +1,12 @@
 import type { Chunks } from './chunks.ts';
 import type { Player } from './player.ts';
-import { type World, worldRadius } from './world.ts';
+import { type World, WORLD_RADIUS } from './world.ts';
 
 /** Chunks around a joining player that are sent at once, and how many follow with each tick. */
-const firstRadius = 2;
-const chunksPerTick = 6;
+const FIRST_RADIUS = 2;
+const CHUNKS_PER_TICK = 6;
 /** Further than this nobody is shown the world, whatever the file says: it is flat. */
-const maxRadius = 8;
+const MAX_RADIUS = 8;
 
 /** Shows players the part of the world around them, nearest first, a few chunks a tick. */
 export class View {
@@ -17,20 +17,20 @@ export class View {
   constructor(chunks: Chunks, world: World, viewDistance: number) {
     this.#chunks = chunks;
     this.#world = world;
-    this.radius = Math.min(maxRadius, Math.max(firstRadius, viewDistance));
+    this.radius = Math.min(MAX_RADIUS, Math.max(FIRST_RADIUS, viewDistance));
   }
 
   /** The chunks without which a client does not let its player in. */
   begin(player: Player): void {
     const { x, z } = chunkOf(player);
     this.#moveCentre(player, x, z);
-    this.#send(player, missing(player, x, z, firstRadius));
+    this.#send(player, missing(player, x, z, FIRST_RADIUS));
   }
 
   /** The next few chunks, if any are missing. */
   tick(player: Player): void {
     const { x, z } = chunkOf(player);
-    const next = missing(player, x, z, this.radius).slice(0, chunksPerTick);
+    const next = missing(player, x, z, this.radius).slice(0, CHUNKS_PER_TICK);
     if (next.length > 0) this.#send(player, next);
   }
 
@@ -70,7 +70,7 @@ export class View {
 
   /** Whether a player may be there: inside the world and not beyond what numbers can say exactly. */
   allows({ x, y, z }: { x: number; y: number; z: number }): boolean {
-    const inside = [x, y, z].every(Number.isFinite) && Math.abs(x) <= worldRadius && Math.abs(z) <= worldRadius;
+    const inside = [x, y, z].every(Number.isFinite) && Math.abs(x) <= WORLD_RADIUS && Math.abs(z) <= WORLD_RADIUS;
     return inside && y > this.#world.minY - 64 && y < 10_000;
   }
 }

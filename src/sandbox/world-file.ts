@@ -13,7 +13,7 @@ interface WorldFile {
 }
 
 /** Far above what `World` keeps, so that a file made to hurt cannot. */
-const maxJsonBytes = 64 * 1024 * 1024;
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 /** A block text the version running now does not know; kept, so that the next save does not lose it. */
 export interface UnknownBlock {
@@ -44,7 +44,7 @@ export function encodeWorld(world: World, blocks: Blocks, unknown: readonly Unkn
 
 /** Puts a file's blocks into the world; answers those of no use in this version. Throws where it is no such file. */
 export function decodeWorld(content: Buffer, world: World, blocks: Blocks): UnknownBlock[] {
-  const file = JSON.parse(gunzipSync(content, { maxOutputLength: maxJsonBytes }).toString()) as Partial<WorldFile>;
+  const file = JSON.parse(gunzipSync(content, { maxOutputLength: MAX_JSON_BYTES }).toString()) as Partial<WorldFile>;
   if (
     file.format !== 1 ||
     !Array.isArray(file.palette) ||

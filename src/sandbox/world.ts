@@ -8,11 +8,11 @@ export interface BlockPosition {
 }
 
 /** The y above the topmost layer of the flat world, where players stand. */
-export const surfaceY = 4;
+export const SURFACE_Y = 4;
 
 /** How far from the middle blocks can be changed, and how many changes a world keeps: bounds for memory and file. */
-export const worldRadius = 30_000;
-const maxChanges = 500_000;
+export const WORLD_RADIUS = 30_000;
+const MAX_CHANGES = 500_000;
 
 /**
  * A flat world (bedrock, two of dirt, grass) and what players changed in it. Only changes take memory: a block that is
@@ -54,7 +54,7 @@ export class World {
   }
 
   holds({ x, y, z }: BlockPosition): boolean {
-    const inside = Math.abs(x) <= worldRadius && Math.abs(z) <= worldRadius;
+    const inside = Math.abs(x) <= WORLD_RADIUS && Math.abs(z) <= WORLD_RADIUS;
     return inside && y >= this.minY && y < this.minY + this.height;
   }
 
@@ -76,7 +76,7 @@ export class World {
       return true;
     }
     if (!changes.has(this.#index(position))) {
-      if (this.#size >= maxChanges) return false;
+      if (this.#size >= MAX_CHANGES) return false;
       this.#size++;
     }
     changes.set(this.#index(position), state);

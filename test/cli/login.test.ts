@@ -40,7 +40,7 @@ function deviceService(t: ExecutionContext, key: string, polls: Reply[], start: 
   });
 }
 
-const pending: Reply = [400, { error: 'authorization_pending' }];
+const PENDING: Reply = [400, { error: 'authorization_pending' }];
 const granted = (key: string): Reply => [
   200,
   { access_token: key, api_key: key, token_type: 'ApiKey', scope: 'servers:read' },
@@ -53,7 +53,7 @@ function pollsOf({ asked }: StandIn): Asked[] {
 test('sign-in by device grant: polls on through errors, slows down when told, keeps the key, shows it never', async (t) => {
   const key = mintToken('key');
   const polls: Reply[] = [
-    pending,
+    PENDING,
     [500, { error: 'server_error' }],
     [503, '<h1>busy</h1>'],
     [400, { error: 'slow_down' }],
@@ -116,9 +116,9 @@ const refusedSignIn = test.macro({
   },
   title: (what) => `sign-in ends: ${what}`,
 });
-test('declined', refusedSignIn, [pending, [400, { error: 'access_denied' }]], {}, /declined/);
+test('declined', refusedSignIn, [PENDING, [400, { error: 'access_denied' }]], {}, /declined/);
 test('expired', refusedSignIn, [[400, { error: 'expired_token' }]], {}, /not confirmed in time.*dormouse login/);
-test('nobody confirms', refusedSignIn, [pending], { expires_in: 2 }, /not confirmed in time/);
+test('nobody confirms', refusedSignIn, [PENDING], { expires_in: 2 }, /not confirmed in time/);
 test(
   'an answer that is none of the known',
   refusedSignIn,
@@ -140,7 +140,7 @@ test('sign-in that cannot begin: too many, none on offer', async (t) => {
 });
 
 test('Ctrl-C ends the wait for a confirmation', async (t) => {
-  const service = await deviceService(t, '', [pending]);
+  const service = await deviceService(t, '', [PENDING]);
   const program = await newProgram(t, service.url);
   const login = program.start(['login']);
   await login.says('Waiting');
@@ -230,7 +230,7 @@ test('sign-in at the service itself, confirmed on its pages', async (t) => {
 });
 
 test('where no key can be kept, none is asked for', async (t) => {
-  const service = await deviceService(t, '', [pending]);
+  const service = await deviceService(t, '', [PENDING]);
   const program = await newProgram(t, service.url);
   // A file where a folder should be: that stops even a user who may do everything.
   await writeFile(`${program.home}/config`, '');

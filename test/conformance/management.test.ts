@@ -17,8 +17,8 @@ import { collect, until } from './engine.ts';
 // The port `Management` on real games, each made ready as hosting does it and run by the process engine.
 
 const never = new AbortController().signal;
-const rconPassword = 'correct horse';
-const secret = managementSecret(rconPassword);
+const RCON_PASSWORD = 'correct horse';
+const secret = managementSecret(RCON_PASSWORD);
 
 async function play(t: ExecutionContext, version: string): Promise<{ game: Game; engine: Engine }> {
   t.timeout(300_000);
@@ -30,8 +30,8 @@ async function play(t: ExecutionContext, version: string): Promise<{ game: Game;
   const dataDir = join(dir, 'data');
   await mkdir(dataDir);
   const row = serverRow('alpha', { type: 'sandbox', version, ramMb: 384, properties: {} });
-  await writeProperties(dataDir, row, rconPassword);
-  const spec = gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword });
+  await writeProperties(dataDir, row, RCON_PASSWORD);
+  const spec = gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword: RCON_PASSWORD });
   const game = await engine.boot(spec, never);
   await until(async () => (await collect(engine.logs('alpha'))).some(({ text }) => /Done \(/.test(text)));
   return { game, engine };

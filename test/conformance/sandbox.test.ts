@@ -11,7 +11,7 @@ import type { Engine, GameSpec } from '../../src/engines/engine.ts';
 import { createProcessEngine } from '../../src/engines/process/process.ts';
 import { gameSpec } from '../../src/game/container.ts';
 import { writeProperties } from '../../src/game/properties/properties.ts';
-import { buildSandboxImage, defaultSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
+import { buildSandboxImage, DEFAULT_SANDBOX_IMAGE } from '../../src/engines/docker/sandbox-image.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 import { needs } from '../support/needs.ts';
 import { collect, until } from './engine.ts';
@@ -20,7 +20,7 @@ import { collect, until } from './engine.ts';
 
 const never = new AbortController().signal;
 const log = pino({ level: 'silent' });
-const rconPassword = 'correct horse';
+const RCON_PASSWORD = 'correct horse';
 
 type MakeEngine = (t: ExecutionContext, dir: string) => Promise<Engine | undefined>;
 
@@ -34,7 +34,7 @@ const asProcess: MakeEngine = async (_, dir) =>
 const inContainer: MakeEngine = async (t, dir) => {
   if (!(await needs(t, 'docker'))) return undefined;
   const docker = new Docker();
-  await buildSandboxImage({ docker, tag: defaultSandboxImage, progress: () => undefined });
+  await buildSandboxImage({ docker, tag: DEFAULT_SANDBOX_IMAGE, progress: () => undefined });
   return createDockerEngine({ installation: `s${randomBytes(5).toString('hex')}`, logDir: join(dir, 'logs'), log });
 };
 
@@ -76,8 +76,11 @@ async function begin(t: ExecutionContext, make: MakeEngine): Promise<{ engine: E
   const dataDir = join(dir, 'data');
   await mkdir(dataDir);
   const owner = engine.kind === 'docker' && process.getuid?.() === 0 ? { uid: 1000, gid: 1000 } : undefined;
-  await writeProperties(dataDir, row, rconPassword, owner);
-  return { engine, spec: gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword }) };
+  await writeProperties(dataDir, row, RCON_PASSWORD, owner);
+  return {
+    engine,
+    spec: gameSpec(row, { dataDir, gameImage: 'unused', cpus: 1, ports: [], rconPassword: RCON_PASSWORD }),
+  };
 }
 
 async function seen(engine: Engine, pattern: RegExp): Promise<void> {
@@ -94,16 +97,16 @@ const plays = test.macro({
     const rcon = createRconConsole();
     t.teardown(() => rcon.close());
     // It begins to listen a moment after the game.
-    const players = await until(() => rcon.run(game.rcon!, rconPassword, 'list').catch(() => undefined));
+    const players = await until(() => rcon.run(game.rcon!, RCON_PASSWORD, 'list').catch(() => undefined));
     t.regex(players, /0 of a max of 7 players/);
-    t.true((await rcon.run(game.rcon!, rconPassword, 'help')).length > 0);
+    t.true((await rcon.run(game.rcon!, RCON_PASSWORD, 'help')).length > 0);
     await engine.halt('alpha', 20_000);
     await seen(engine, /All dimensions are saved/);
     t.regex(await readFile(join(spec.dataDir, 'logs/latest.log'), 'utf8'), /Stopping/);
     const again = await engine.boot(spec, never);
     t.true(again.up);
-    await until(() => rcon.run(again.rcon!, rconPassword, 'list').catch(() => undefined));
-    await rcon.run(again.rcon!, rconPassword, 'stop');
+    await until(() => rcon.run(again.rcon!, RCON_PASSWORD, 'list').catch(() => undefined));
+    await rcon.run(again.rcon!, RCON_PASSWORD, 'stop');
     t.like(await until(async () => ended(await engine.inspect('alpha'))), { exit: { code: 0, oomKilled: false } });
   },
   title: (name) => `${name}: the sandbox starts, answers its console, saves and stops, and starts again`,

@@ -29,17 +29,17 @@ function logInto(lines: string[]) {
   return pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
 }
 
-const nowhere = '/nowhere/docker.sock';
-const cases: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
-  ['a named engine is taken without a look', 'docker', 'missing', nowhere, 'docker', undefined],
+const NOWHERE = '/nowhere/docker.sock';
+const CASES: [string, EngineSetting, string, string | undefined, 'docker' | 'process', RegExp | undefined][] = [
+  ['a named engine is taken without a look', 'docker', 'missing', NOWHERE, 'docker', undefined],
   ['child processes, when asked for', 'process', 'present', undefined, 'process', undefined],
   ['Docker, where it has the image', 'auto', 'present', undefined, 'docker', /Docker Engine answers and has/],
   ['Docker, where the image can be made', 'auto', 'buildable', undefined, 'docker', /has buildable/],
   ['child processes, where the image cannot be had', 'auto', 'missing', undefined, 'process', /cannot be had/],
-  ['child processes, where no engine answers', 'auto', 'present', nowhere, 'process', /no Docker Engine answers/],
+  ['child processes, where no engine answers', 'auto', 'present', NOWHERE, 'process', /no Docker Engine answers/],
 ];
 
-for (const [title, setting, image, socket, expected, why] of cases) {
+for (const [title, setting, image, socket, expected, why] of CASES) {
   test(title, async (t) => {
     const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
     const lines: string[] = [];
@@ -52,7 +52,7 @@ for (const [title, setting, image, socket, expected, why] of cases) {
 
 test('auto waits for Docker rather than run as processes what were containers', async (t) => {
   for (const [docker, image] of [
-    [{ socketPath: nowhere }, 'present'],
+    [{ socketPath: NOWHERE }, 'present'],
     [await fakeDocker(t), 'missing'],
   ] as const) {
     const lines: string[] = [];
@@ -63,14 +63,14 @@ test('auto waits for Docker rather than run as processes what were containers', 
   }
 });
 
-const renewals: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
+const RENEWALS: [string, string, boolean, string | undefined, number, RegExp | undefined][] = [
   ['an image of another version is built anew', 'present', true, undefined, 1, /"level":30.*building it anew/],
   ['an image of this version is left alone', 'present', false, undefined, 0, undefined],
   ['an image that is not there yet is not built at the start', 'missing', true, undefined, 0, undefined],
-  ['no engine at the start keeps nothing from starting', 'present', true, nowhere, 0, /"level":40.*an older one/],
+  ['no engine at the start keeps nothing from starting', 'present', true, NOWHERE, 0, /"level":40.*an older one/],
 ];
 
-for (const [title, image, outdated, socket, builds, says] of renewals) {
+for (const [title, image, outdated, socket, builds, says] of RENEWALS) {
   test(title, async (t) => {
     const docker = socket === undefined ? await fakeDocker(t) : { socketPath: socket };
     const lines: string[] = [];

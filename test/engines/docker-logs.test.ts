@@ -1,7 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import test from 'ava';
 import type Docker from 'dockerode';
-import type { ContainerInspectInfo } from 'dockerode';
 import { serverLogs } from '../../src/engines/docker/logs.ts';
 
 /** One line as Docker frames it, printed so many milliseconds after the first. */
@@ -35,7 +34,8 @@ test('a game that prints without end gets its budget; who follows is taken to it
       },
     },
   } as unknown as Docker;
-  const present = async () => ({ Id: 'c', Created: '', State: { Running: true } }) as unknown as ContainerInspectInfo;
+  const present = async () =>
+    ({ Id: 'c', Created: '', State: { Running: true } }) as unknown as Docker.ContainerInspectInfo;
   const archive = { read: async () => ({ container: undefined, lines: [] }) };
   const logs = serverLogs(docker, archive as unknown as Parameters<typeof serverLogs>[1], present);
   const stop = new AbortController();

@@ -5,7 +5,7 @@ import { sandboxVersions } from '../../src/sandbox/versions.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
 const HOUR_MS = 3_600_000;
-const embedded = ['1.2', '1.1'];
+const EMBEDDED = ['1.2', '1.1'];
 const manifest = {
   latest: { release: '1.21.8', snapshot: '25w31a' },
   versions: [
@@ -24,7 +24,11 @@ function setUp(answer: () => Response | Promise<Response>) {
     asked.push(url);
     return answer();
   };
-  return { clock, asked, catalogue: createCatalogue({ manifestUrl: 'http://manifest/', embedded, clock, fetch }) };
+  return {
+    clock,
+    asked,
+    catalogue: createCatalogue({ manifestUrl: 'http://manifest/', embedded: EMBEDDED, clock, fetch }),
+  };
 }
 
 test('releases only, newest first, asked once an hour and once at a time', async (t) => {
@@ -91,7 +95,7 @@ test('a manifest without end', unusable, () => {
 
 test('without an address nobody is asked', async (t) => {
   const fetch = () => t.fail();
-  const catalogue = createCatalogue({ manifestUrl: '', embedded, clock: fakeClock(), fetch });
+  const catalogue = createCatalogue({ manifestUrl: '', embedded: EMBEDDED, clock: fakeClock(), fetch });
   t.deepEqual(await catalogue.versions(), { versions: ['1.2', '1.1'], latest: '1.2' });
 });
 

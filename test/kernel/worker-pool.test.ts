@@ -9,7 +9,7 @@ import { type WorkerPoolOptions, createWorkerPool } from '../../src/kernel/worke
 import * as jobs from '../support/jobs.ts';
 
 const JOBS = join(import.meta.dirname, '../support');
-const tenant = 'ann';
+const TENANT = 'ann';
 
 function poolOf(t: ExecutionContext, options?: WorkerPoolOptions) {
   const pool = createWorkerPool({ ...options, modules: [JOBS] });
@@ -25,10 +25,10 @@ async function folder(t: ExecutionContext): Promise<string> {
 
 test('a job is done in another process, which stays for the next and knows nothing of the environment', async (t) => {
   const pool = poolOf(t);
-  t.is(await pool.run(jobs.double, 21, { tenant }), 42);
-  const first = await pool.run(jobs.whoAmI, null, { tenant });
+  t.is(await pool.run(jobs.double, 21, { tenant: TENANT }), 42);
+  const first = await pool.run(jobs.whoAmI, null, { tenant: TENANT });
   t.not(first.pid, process.pid);
-  t.is((await pool.run(jobs.whoAmI, null, { tenant })).pid, first.pid);
+  t.is((await pool.run(jobs.whoAmI, null, { tenant: TENANT })).pid, first.pid);
   t.deepEqual(
     first.environment.filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name)),
     ['NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE'].filter((name) => first.environment.includes(name)),
@@ -37,10 +37,10 @@ test('a job is done in another process, which stays for the next and knows nothi
 
 test('what a job throws comes out of the pool as it was', async (t) => {
   const pool = poolOf(t);
-  const error = await t.throwsAsync(pool.run(jobs.refuse, 'a.tar', { tenant }), { instanceOf: StatusError });
+  const error = await t.throwsAsync(pool.run(jobs.refuse, 'a.tar', { tenant: TENANT }), { instanceOf: StatusError });
   t.is(error.reason, 'BAD_ARCHIVE');
   t.deepEqual(error.options.metadata, { path: 'a.tar' });
-  t.is(await pool.run(jobs.double, 1, { tenant }), 2, 'and the pool goes on');
+  t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2, 'and the pool goes on');
 });
 
 for (const [what, job, limits] of [
@@ -50,14 +50,14 @@ for (const [what, job, limits] of [
 ] as const)
   test(`a job that ${what} is ended, and the next is done`, async (t) => {
     const pool = poolOf(t);
-    const error = await t.throwsAsync(pool.run(job, null, { tenant, ...limits }), { instanceOf: StatusError });
+    const error = await t.throwsAsync(pool.run(job, null, { tenant: TENANT, ...limits }), { instanceOf: StatusError });
     t.is(error.reason, 'WORK_TOO_LARGE');
-    t.is(await pool.run(jobs.double, 1, { tenant }), 2);
+    t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2);
   });
 
 test('a heap that is full ends the worker alone', async (t) => {
   const pool = poolOf(t);
-  await t.throwsAsync(pool.run(jobs.eatHeap, null, { tenant, cpuMs: 60_000, memoryMb: 4096 }), {
+  await t.throwsAsync(pool.run(jobs.eatHeap, null, { tenant: TENANT, cpuMs: 60_000, memoryMb: 4096 }), {
     message: /more computing time or memory/,
   });
 });
@@ -65,7 +65,7 @@ test('a heap that is full ends the worker alone', async (t) => {
 test('a job ends with its caller, and its place is free when it has', async (t) => {
   const pool = poolOf(t, { runs: 1 });
   const gone = new AbortController();
-  const job = pool.run(jobs.never, null, { tenant, signal: gone.signal });
+  const job = pool.run(jobs.never, null, { tenant: TENANT, signal: gone.signal });
   const waiting = pool.run(jobs.double, 2, { tenant: 'bob' });
   gone.abort(new Error('gone'));
   await t.throwsAsync(job, { message: 'gone' });
@@ -75,7 +75,7 @@ test('a job ends with its caller, and its place is free when it has', async (t) 
 test('a tenant does not keep others waiting', async (t) => {
   const pool = poolOf(t, { runs: 2 });
   const gone = new AbortController();
-  const hers = Array.from({ length: 10 }, () => pool.run(jobs.never, null, { tenant, signal: gone.signal }));
+  const hers = Array.from({ length: 10 }, () => pool.run(jobs.never, null, { tenant: TENANT, signal: gone.signal }));
   t.is(await pool.run(jobs.double, 3, { tenant: 'bob' }), 6);
   gone.abort(new Error('gone'));
   for (const { status } of await Promise.allSettled(hers)) t.is(status, 'rejected');
@@ -84,13 +84,13 @@ test('a tenant does not keep others waiting', async (t) => {
 test('a stream comes in order, no faster than it is read, and ends with its reader', async (t) => {
   const pool = poolOf(t);
   const all: number[] = [];
-  for await (const number of pool.stream(jobs.countTo, 100, { tenant })) all.push(number);
+  for await (const number of pool.stream(jobs.countTo, 100, { tenant: TENANT })) all.push(number);
   t.deepEqual(
     all,
     Array.from({ length: 100 }, (_, index) => index + 1),
   );
-  for await (const number of pool.stream(jobs.countTo, Infinity, { tenant })) if (number === 40) break;
-  t.is(await pool.run(jobs.double, 1, { tenant }), 2);
+  for await (const number of pool.stream(jobs.countTo, Infinity, { tenant: TENANT })) if (number === 40) break;
+  t.is(await pool.run(jobs.double, 1, { tenant: TENANT }), 2);
 });
 
 test('a job reads what it was given open, and nothing else of the disk; it writes nothing', async (t) => {
@@ -99,17 +99,17 @@ test('a job reads what it was given open, and nothing else of the disk; it write
   await writeFile(path, 'content');
   await using file = await open(path);
   await rm(path);
-  t.is(await pool.run(jobs.firstBytes, 4, { tenant, files: [file.fd] }), 'cont');
+  t.is(await pool.run(jobs.firstBytes, 4, { tenant: TENANT, files: [file.fd] }), 'cont');
   await writeFile(path, 'content');
-  await t.throwsAsync(pool.run(jobs.readSomewhere, path, { tenant }), { code: 'ERR_ACCESS_DENIED' });
-  await t.throwsAsync(pool.run(jobs.writeSomewhere, `${path}-2`, { tenant }), { code: 'ERR_ACCESS_DENIED' });
+  await t.throwsAsync(pool.run(jobs.readSomewhere, path, { tenant: TENANT }), { code: 'ERR_ACCESS_DENIED' });
+  await t.throwsAsync(pool.run(jobs.writeSomewhere, `${path}-2`, { tenant: TENANT }), { code: 'ERR_ACCESS_DENIED' });
 });
 
 test('workers without work end, and those of a closed pool', async (t) => {
   const pool = poolOf(t, { idleMs: 1 });
-  const { pid } = await pool.run(jobs.whoAmI, null, { tenant });
+  const { pid } = await pool.run(jobs.whoAmI, null, { tenant: TENANT });
   while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setImmediate(resolve));
   const closing = createWorkerPool({ modules: [JOBS] });
-  const working = closing.run(jobs.never, null, { tenant });
+  const working = closing.run(jobs.never, null, { tenant: TENANT });
   await Promise.all([t.throwsAsync(working), closing.close()]);
 });

@@ -6,12 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { Rcon } from 'rcon-client';
 import { joinBot, joinRaw, pingStatus } from '../support/bot.ts';
-import { type Sandbox, type SandboxOptions, rconPassword, startSandbox } from './spawn.ts';
+import { type Sandbox, type SandboxOptions, RCON_PASSWORD, startSandbox } from './spawn.ts';
 
 async function started(t: ExecutionContext, options: SandboxOptions = {}) {
   const sandbox = startSandbox(t, options);
   const { port, rconPort } = await sandbox.ready();
-  const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: rconPassword, timeout: 120_000 });
+  const rcon = await Rcon.connect({ host: '127.0.0.1', port: rconPort, password: RCON_PASSWORD, timeout: 120_000 });
   // The library throws what nobody hears.
   rcon.on('error', () => undefined);
   t.teardown(() => rcon.end().catch(() => undefined));
@@ -33,7 +33,7 @@ async function rawReply(port: number, command: string): Promise<string[]> {
     return bytes;
   };
   const socket = connect(port, '127.0.0.1');
-  socket.write(Buffer.concat([packet(1, 3, rconPassword), packet(2, 2, command), packet(3, 99, '')]));
+  socket.write(Buffer.concat([packet(1, 3, RCON_PASSWORD), packet(2, 2, command), packet(3, 99, '')]));
   const parts: string[] = [];
   let pending = Buffer.alloc(0);
   for await (const chunk of socket) {

@@ -5,24 +5,24 @@ import { buildSandboxImage } from '../../src/engines/docker/sandbox-image.ts';
 import { joinBot } from '../support/bot.ts';
 import { needs } from '../support/needs.ts';
 
-const tag = 'dormouse/sandbox-image-test:latest';
+const TAG = 'dormouse/sandbox-image-test:latest';
 
 test('the image is built from nothing, runs without any right to spare, and keeps its world in a volume', async (t) => {
   if (!(await needs(t, 'docker'))) return;
   t.timeout(300_000);
   const docker = new Docker();
   const lines: string[] = [];
-  const { id } = await buildSandboxImage({ docker, tag, progress: (line) => lines.push(line) });
-  const again = await buildSandboxImage({ docker, tag, progress: (line) => lines.push(line) });
+  const { id } = await buildSandboxImage({ docker, tag: TAG, progress: (line) => lines.push(line) });
+  const again = await buildSandboxImage({ docker, tag: TAG, progress: (line) => lines.push(line) });
   t.deepEqual(again, { id, built: false });
-  t.is(lines.at(-1), `${tag} is up to date`);
-  const { Labels } = (await docker.getImage(tag).inspect()).Config;
+  t.is(lines.at(-1), `${TAG} is up to date`);
+  const { Labels } = (await docker.getImage(TAG).inspect()).Config;
   t.false(isOutdated(Labels));
   t.true(isOutdated({ ...Labels, 'dormouse.sandbox.hash': 'of another version' }));
   t.false(isOutdated({}));
   // Its layers may at this moment be the ground of another build of the same code.
-  t.teardown(() => docker.getImage(tag).remove({ force: true, noprune: true }));
-  const { Config } = (await docker.getImage(tag).inspect()) as { Config: Record<string, unknown> };
+  t.teardown(() => docker.getImage(TAG).remove({ force: true, noprune: true }));
+  const { Config } = (await docker.getImage(TAG).inspect()) as { Config: Record<string, unknown> };
   t.is(Config.User, '1000:1000');
   t.is(Config.StopSignal, 'SIGTERM');
   t.is(Config.Healthcheck, undefined);
@@ -32,7 +32,7 @@ test('the image is built from nothing, runs without any right to spare, and keep
   t.teardown(() => docker.getVolume(volume).remove());
   const start = async (...env: string[]) => {
     const container = await docker.createContainer({
-      Image: tag,
+      Image: TAG,
       Env: ['EULA=TRUE', 'VERSION=1.21.4', 'MODE=creative', 'ONLINE_MODE=FALSE', ...env],
       ExposedPorts: { '25565/tcp': {} },
       HostConfig: {

@@ -9,7 +9,7 @@ const inTurn = fewAtATime(4);
  * Who plays what: a creative bot places a block, a survival bot digs one first. Every kind of world format and of
  * packet is among those restarted.
  */
-const versions = [
+const VERSIONS = [
   { version: '1.8.8', mode: 'creative', restart: true, item: 'stone' },
   { version: '1.12.2', mode: 'creative', restart: true, item: 'stone' },
   { version: '1.16.5', mode: 'creative', restart: true, item: 'oak_log' },
@@ -26,9 +26,9 @@ const versions = [
 ];
 
 const play = test.macro({
-  title: (_, { version, mode, restart }: (typeof versions)[number]) =>
+  title: (_, { version, mode, restart }: (typeof VERSIONS)[number]) =>
     `${version} ${mode}: two players chat, build and dig${restart ? '; the world survives a restart' : ''}`,
-  exec: async (t, { version, mode, item, restart }: (typeof versions)[number]) => {
+  exec: async (t, { version, mode, item, restart }: (typeof VERSIONS)[number]) => {
     await inTurn(t);
     const first = startSandbox(t, { version, env: { MODE: mode, MOTD: 'A flat one' } });
     const { port } = await first.ready();
@@ -71,7 +71,7 @@ const play = test.macro({
   },
 });
 
-for (const version of versions) test(play, version);
+for (const version of VERSIONS) test(play, version);
 
 function grass(version: string): string {
   return /^1\.(8|9|10|11|12)\./.test(version) ? 'grass' : 'grass_block';

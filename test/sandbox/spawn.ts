@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const program = join(import.meta.dirname, '../../src/sandbox/main.ts');
-const lineTimeoutMs = 120_000;
+const LINE_TIMEOUT_MS = 120_000;
 
 /** How to start a sandbox server. */
 export interface SandboxOptions {
@@ -38,7 +38,7 @@ export interface Sandbox {
   stop(): Promise<number | NodeJS.Signals>;
 }
 
-export const rconPassword = 'for-tests-only';
+export const RCON_PASSWORD = 'for-tests-only';
 
 /** Makes a directory that goes with the test. */
 export function temporaryDirectory(t: ExecutionContext): string {
@@ -60,7 +60,7 @@ export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}):
       SERVER_IP: '127.0.0.1',
       SERVER_PORT: '0',
       RCON_PORT: '0',
-      RCON_PASSWORD: rconPassword,
+      RCON_PASSWORD: RCON_PASSWORD,
       ONLINE_MODE: 'FALSE',
       ...COMPILE_CACHE,
       ...options.env,
@@ -80,7 +80,7 @@ export function startSandbox(t: ExecutionContext, options: SandboxOptions = {}):
       for (const look of waiting) look();
     });
   }
-  const waitLine = (pattern: RegExp, timeoutMs = lineTimeoutMs) =>
+  const waitLine = (pattern: RegExp, timeoutMs = LINE_TIMEOUT_MS) =>
     new Promise<string>((resolve, reject) => {
       const give = (settle: () => void) => {
         waiting.delete(look);

@@ -2,14 +2,14 @@ import test from 'ava';
 import minecraftData from 'minecraft-data';
 import { findVersion, sandboxVersions } from '../../src/sandbox/versions.ts';
 
-const oldest = 47;
+const OLDEST = 47;
 
 test('the offered versions are the releases since 1.8.8 that minecraft-data has protocol data of, newest first', (t) => {
   const releases = minecraftData.versions.pc.filter(
     ({ minecraftVersion, version, usesNetty }) =>
       usesNetty &&
       /^\d+\.\d+(\.\d+)?$/.test(minecraftVersion) &&
-      version >= oldest &&
+      version >= OLDEST &&
       !/^1\.8(\.[1-7])?$/.test(minecraftVersion),
   );
   const real = releases.filter(({ version }) => {

@@ -6,12 +6,12 @@ import { asFailure } from '../../src/servers/effect-failure.ts';
 import type { ServerRow } from '../../src/servers/rows.ts';
 
 const row = { id: 'abc', accountId: 'acc', type: 'paper', version: '1.21.1', ramMb: 2_048 } as ServerRow;
-const dataDir = '/srv/games/dormouse';
-const lines = [
+const DATA_DIR = '/srv/games/dormouse';
+const LINES = [
   'Error: Unable to access jarfile /srv/games/dormouse/servers/abc/server.jar',
   'java.io.IOException: /srv/games/dormouse/cores/paper-1.21.1.jar',
 ];
-const artefacts = { lines, report: ['/srv/games/dormouse/servers/abc/mods'] };
+const artefacts = { lines: LINES, report: ['/srv/games/dormouse/servers/abc/mods'] };
 const evidence = { ...artefacts, exit: { code: 1, oomKilled: false, at: 0 }, phase: 'start' } as const;
 
 test('a log is read by a worker, and what it shows names no folder of the machine', async (t) => {
@@ -22,19 +22,19 @@ test('a log is read by a worker, and what it shows names no folder of the machin
     asked.push(`${job.name} for ${options.tenant}`);
     return workers.run(job, input, options);
   };
-  const found = await createDiagnoser({ dataDir, workers: { run: spied } })(row, evidence);
+  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run: spied } })(row, evidence);
   t.deepEqual(asked, ['diagnoseJob for acc']);
   t.is(found.summary, 'Program missing: There is no server.jar to start.');
   t.true(found.raw.includes('jarfile /data/server.jar'));
   t.false(JSON.stringify(found).includes('/srv'));
-  t.deepEqual(await createDiagnoser({ dataDir })(row, evidence), found);
+  t.deepEqual(await createDiagnoser({ dataDir: DATA_DIR })(row, evidence), found);
 });
 
 test('where no worker is free, the way the game ended is told', async (t) => {
   const run = async () => {
     throw new StatusError('UNAVAILABLE', 'BUSY', 'Too many wait.');
   };
-  const found = await createDiagnoser({ dataDir, workers: { run } })(row, {
+  const found = await createDiagnoser({ dataDir: DATA_DIR, workers: { run } })(row, {
     ...evidence,
     exit: { ...evidence.exit, oomKilled: true },
   });
@@ -43,9 +43,15 @@ test('where no worker is free, the way the game ended is told', async (t) => {
 
 test('an error that nobody foresaw names no folder of the machine either', async (t) => {
   const error = new Error(
-    `EACCES: permission denied, open '${dataDir}/servers/abc/server.properties' of ${dataDir}/run`,
+    `EACCES: permission denied, open '${DATA_DIR}/servers/abc/server.properties' of ${DATA_DIR}/run`,
   );
-  const of = { phase: 'start', row, artefacts, diagnose: createDiagnoser({ dataDir }), dataDir } as const;
+  const of = {
+    phase: 'start',
+    row,
+    artefacts,
+    diagnose: createDiagnoser({ dataDir: DATA_DIR }),
+    dataDir: DATA_DIR,
+  } as const;
   const { summary } = await asFailure(error, of);
   t.is(summary, "Unexpected error: EACCES: permission denied, open '/data/server.properties' of …/run");
 });

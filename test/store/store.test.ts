@@ -24,7 +24,6 @@ import { accounts, getUser, getUserByEmail, hasUsers, insertUser, users } from '
 import { browserSessions } from '../../src/people/browser-session-rows.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
 import * as rows from '../../src/servers/rows.ts';
-import { servers } from '../../src/servers/rows.ts';
 import {
   type NewTransition,
   listServersNotAtRest,
@@ -95,7 +94,7 @@ onEach(
     const { writer } = sources;
     await writer.runMigrations({ transaction: 'all' });
     await writer.manager.insert(accounts, { id: 'acc_1', name: 'Alex', createdAt: 1 });
-    await writer.manager.insert(servers, serverRow('one', { accountId: 'acc_1', createdAt: 100 }));
+    await writer.manager.insert(rows.servers, serverRow('one', { accountId: 'acc_1', createdAt: 100 }));
     const times = { before: [50, 60], since: [100, 200], lasts: [90, null], other: [150, 160] } as const;
     const plain = { cause: '{}', plan: 'metered', ramMb: 512, rateMicros: 1, ending: '', billable: 1 };
     for (const [id, [startedAt, endedAt]] of Object.entries(times)) {
@@ -415,11 +414,11 @@ onEachStore(
     await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
     const none = undefined as unknown as string;
     await t.throwsAsync(
-      store.write((tx) => tx.manager.findOneBy(servers, { id: none })),
+      store.write((tx) => tx.manager.findOneBy(rows.servers, { id: none })),
       { message: /undefined/ },
     );
     await t.throwsAsync(
-      store.write((tx) => tx.manager.update(servers, { id: none }, { motd: 'x' })),
+      store.write((tx) => tx.manager.update(rows.servers, { id: none }, { motd: 'x' })),
       { message: /undefined/ },
     );
     await t.throwsAsync(getKeyByHash(store, none), { instanceOf: RangeError });

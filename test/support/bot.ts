@@ -57,10 +57,10 @@ interface Talker {
 /** The module is the function; its typings, written for another module system, say it holds one. */
 const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
 
-const joinTimeoutMs = 120_000;
-const actionTimeoutMs = 120_000;
+const JOIN_TIMEOUT_MS = 120_000;
+const ACTION_TIMEOUT_MS = 120_000;
 /** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
-const patienceMs = 15 * 60_000;
+const PATIENCE_MS = 15 * 60_000;
 
 /**
  * Joins with mineflayer and resolves once the bot stands in the world. Rejects with the server's words where it is
@@ -186,7 +186,7 @@ function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from
     version: protocol === undefined ? version : String(protocol),
     auth: 'offline' as const,
     hideErrors: true,
-    checkTimeoutInterval: patienceMs,
+    checkTimeoutInterval: PATIENCE_MS,
     ...(fakeHost === undefined ? {} : { fakeHost }),
     connect: (client: Client) => {
       const begun = performance.now();
@@ -230,7 +230,7 @@ function talk(emitter: Emitter, chat: (text: string) => void) {
     kicked: (reason: string) => {
       lastWords = reason;
     },
-    waitChat: async (pattern: RegExp, timeoutMs = actionTimeoutMs) => {
+    waitChat: async (pattern: RegExp, timeoutMs = ACTION_TIMEOUT_MS) => {
       const { promise, resolve } = Promise.withResolvers<string>();
       const look = () => {
         const line = lines.find((text) => pattern.test(text));
@@ -247,7 +247,7 @@ function talk(emitter: Emitter, chat: (text: string) => void) {
     end: async () => {
       // Ending a second time would start a timer of 30 s that nothing stops.
       if (!over) emitter.end();
-      await within(actionTimeoutMs, ended, () => 'the connection did not end');
+      await within(ACTION_TIMEOUT_MS, ended, () => 'the connection did not end');
     },
   };
 }
@@ -266,7 +266,7 @@ async function joined(
   // Once the bot is in, its end is no longer an error of joining.
   refused.catch(() => undefined);
   try {
-    const timeoutMs = options.timeoutMs ?? joinTimeoutMs;
+    const timeoutMs = options.timeoutMs ?? JOIN_TIMEOUT_MS;
     await within(
       timeoutMs,
       Promise.race([arrived, refused]),
@@ -295,7 +295,7 @@ function setCreativeSlot({ creative }: Bot, slot: number, item: object): Promise
 }
 
 async function loadedBlock(bot: Bot, { x, y, z }: Place) {
-  const deadline = Date.now() + actionTimeoutMs;
+  const deadline = Date.now() + ACTION_TIMEOUT_MS;
   for (;;) {
     const block = bot.blockAt(new Vec3(x, y, z));
     if (block) return block;

@@ -1,7 +1,6 @@
 import { chown } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import type { ContainerInspectInfo } from 'dockerode';
 import { abortable } from '../../kernel/timeout.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError, type GameSpec } from '../engine.ts';
@@ -15,17 +14,17 @@ const PAUSE_MS = 100;
 
 /** One container a server, as Docker has it. Nothing here is serialised: the engine sees to it that calls don't cross. */
 export interface Containers {
-  find(serverId: string): Promise<ContainerInspectInfo | undefined>;
+  find(serverId: string): Promise<Docker.ContainerInspectInfo | undefined>;
   /** Ids of all our containers, ended ones too. */
   all(): Promise<string[]>;
-  inspect(id: string): Promise<ContainerInspectInfo | undefined>;
+  inspect(id: string): Promise<Docker.ContainerInspectInfo | undefined>;
   /** Makes one run for the specification, in place of whatever ended one there is, and tells what then is there. */
-  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<ContainerInspectInfo>;
+  run(spec: GameSpec, installer: boolean, signal: AbortSignal): Promise<Docker.ContainerInspectInfo>;
   /** SIGTERM, then SIGKILL when `graceMs` (taken as whole seconds) have passed. */
   stop(id: string, graceMs: number): Promise<void>;
   kill(id: string): Promise<void>;
   /** Lets one that somebody has paused go on: it hears no signal, and on some engines does not even die. */
-  resume(info: ContainerInspectInfo): Promise<void>;
+  resume(info: Docker.ContainerInspectInfo): Promise<void>;
   /** Takes it away with its anonymous volumes, whatever state it is in. */
   discard(id: string): Promise<void>;
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type Docker from 'dockerode';
-import type { ContainerInspectInfo } from 'dockerode';
 import { Pace } from '../../kernel/limits/pace.ts';
 import type { LogLine, LogQuery } from '../engine.ts';
 import { LOG_PACE, SKIP_TO_LINES, leftOut } from '../process/log-pace.ts';
@@ -27,7 +26,7 @@ export interface ServerLogs {
 export function serverLogs(
   docker: Docker,
   archive: LogArchive,
-  present: (serverId: string) => Promise<ContainerInspectInfo | undefined>,
+  present: (serverId: string) => Promise<Docker.ContainerInspectInfo | undefined>,
 ): ServerLogs {
   /** What a container printed behind a position. `tail` bounds what Docker reads; it counts from the end. */
   async function* printed(

@@ -5,7 +5,7 @@ import Docker from 'dockerode';
 import { contentHash, dockerfile, HASH_LABEL, writeRootfs } from '../sandbox.ts';
 
 /** The name under which the image is looked for unless configured otherwise. */
-export const defaultSandboxImage = 'dormouse/sandbox:latest';
+export const DEFAULT_SANDBOX_IMAGE = 'dormouse/sandbox:latest';
 
 /** What building the image needs. */
 export interface ImageOptions {
@@ -80,7 +80,7 @@ function follow(docker: Docker, output: NodeJS.ReadableStream, progress: (line: 
 }
 
 if (import.meta.main) {
-  const tag = process.argv[2] ?? defaultSandboxImage;
+  const tag = process.argv[2] ?? DEFAULT_SANDBOX_IMAGE;
   try {
     await buildSandboxImage({ docker: new Docker(), tag, progress: (line) => console.log(line) });
   } catch (error) {

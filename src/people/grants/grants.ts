@@ -26,7 +26,6 @@ import { type GrantedToken, redeem } from './grant-tokens.ts';
 import { createHandouts } from './handouts.ts';
 import { DEVICE, withChange } from './history.ts';
 import * as rows from './rows.ts';
-import type { GrantRow } from './rows.ts';
 import { hashUserCode, mintUserCode, readUserCode } from './user-codes.ts';
 
 /** Who asks for a grant. */
@@ -133,7 +132,7 @@ export function createGrants({ store, clock, secret, log }: GrantsOptions): Gran
   const handouts = createHandouts({ store, clock, log });
 
   /** Stores a new grant under codes of its own. Old ones go when new ones come. */
-  async function insert(row: Omit<GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
+  async function insert(row: Omit<rows.GrantRow, 'deviceHash' | 'userHmac'>): Promise<Codes> {
     for (let attempt = 1; ; attempt++) {
       const codes = { deviceCode: mintToken('device'), userCode: mintUserCode() };
       const deviceHash = hashToken(codes.deviceCode);

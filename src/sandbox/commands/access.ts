@@ -3,7 +3,7 @@ import type { Game } from '../game.ts';
 import { type Profile, sameName, vanillaDate } from '../player-lists.ts';
 import { type Call, type Command, CommandError, playerName, rest, word } from './command.ts';
 
-const defaultBanReason = 'Banned by an operator.';
+const DEFAULT_BAN_REASON = 'Banned by an operator.';
 
 /** Who may come in, and who may command. */
 export const accessCommands: Command[] = [
@@ -28,7 +28,7 @@ function kick(call: Call): string {
 function ban(call: Call): string {
   const { game, source } = call;
   const profile = profileOf(game, playerName(call, 0));
-  const reason = rest(call, 1, defaultBanReason);
+  const reason = rest(call, 1, DEFAULT_BAN_REASON);
   game.lists.dropExpired();
   if (game.lists.banOf(profile)) throw new CommandError('Nothing changed. The player is already banned');
   game.lists.bans.add({
@@ -54,7 +54,7 @@ function banIp(call: Call): string {
   const target = word(call, 0);
   const ip = isIP(target) ? target : game.online(target)?.ip;
   if (!ip) throw new CommandError('Invalid IP address or unknown player');
-  const reason = rest(call, 1, defaultBanReason);
+  const reason = rest(call, 1, DEFAULT_BAN_REASON);
   game.lists.dropExpired();
   if (game.lists.ipBanOf(ip)) throw new CommandError('Nothing changed. That IP is already banned');
   game.lists.ipBans.add({ ip, created: vanillaDate(Date.now()), source: source.name, expires: 'forever', reason });

@@ -1,9 +1,9 @@
 import type { BlockPosition } from '../world.ts';
 import { type Call, type Command, CommandError, word } from './command.ts';
 
-const timesOfDay: Record<string, number> = { day: 1_000, noon: 6_000, night: 13_000, midnight: 18_000 };
-const dayTicks = 24_000;
-const maxGiven = 6_400;
+const TIMES_OF_DAY: Record<string, number> = { day: 1_000, noon: 6_000, night: 13_000, midnight: 18_000 };
+const DAY_TICKS = 24_000;
+const MAX_GIVEN = 6_400;
 
 /** The world: saving, time, blocks and items. */
 export const worldCommands: Command[] = [
@@ -46,14 +46,14 @@ function time(call: Call): string {
     const answers: Record<string, number> = {
       daytime: storage.dayTicks,
       gametime: storage.ageTicks,
-      day: Math.floor(storage.ageTicks / dayTicks),
+      day: Math.floor(storage.ageTicks / DAY_TICKS),
     };
     return `The time is ${answers[asked] ?? incorrect(call, 1)}`;
   }
   const text = word(call, 1);
-  const ticks = timesOfDay[text] ?? (/^\d{1,9}$/.test(text) ? Number(text) : incorrect(call, 1));
-  if (action === 'set') storage.dayTicks = ticks % dayTicks;
-  else if (action === 'add') storage.dayTicks = (storage.dayTicks + ticks) % dayTicks;
+  const ticks = TIMES_OF_DAY[text] ?? (/^\d{1,9}$/.test(text) ? Number(text) : incorrect(call, 1));
+  if (action === 'set') storage.dayTicks = ticks % DAY_TICKS;
+  else if (action === 'add') storage.dayTicks = (storage.dayTicks + ticks) % DAY_TICKS;
   else incorrect(call, 0);
   return `Set the time to ${action === 'set' ? ticks : storage.dayTicks}`;
 }
@@ -79,7 +79,7 @@ function give(call: Call): string {
   const item = game.protocol.data.itemsByName[text];
   if (!item) throw new CommandError(`Unknown item 'minecraft:${text}'`);
   const count = Number(call.words[2] ?? 1);
-  if (!Number.isInteger(count) || count < 1 || count > maxGiven) incorrect(call, 2);
+  if (!Number.isInteger(count) || count < 1 || count > MAX_GIVEN) incorrect(call, 2);
   player.showSlots(player.inventory.give(item.id, 0, count));
   return `Gave ${count} [${item.displayName}] to ${player.name}`;
 }
