@@ -1,6 +1,5 @@
 import type { OnClose } from '../../kernel/closers.ts';
 import type { Log } from '../../kernel/log.ts';
-import { createLogMailer } from './log-mailer.ts';
 import type { Mailer } from './mail.ts';
 
 export interface MailerOptions {
@@ -16,9 +15,18 @@ export interface MailerOptions {
 
 /** Letters go to the mail server that is set; without one they are logged. */
 export async function openMailer({ config, log, onClose }: MailerOptions): Promise<Mailer> {
-  if (config.smtpUrl === null) return createLogMailer(log);
+  if (config.smtpUrl === null) return logMailer(log);
   const { createSmtpMailer } = await import('./smtp-mailer.ts');
   const mailer = createSmtpMailer({ url: config.smtpUrl, from: config.mailFrom });
   onClose(() => mailer.close());
   return mailer;
+}
+
+/** For the operator to read the links from. */
+function logMailer(log: Log): Mailer {
+  return {
+    async send({ to, subject, text }) {
+      log.warn({ to, subject }, 'SMTP_URL is not set; this letter is not sent:\n%s', text);
+    },
+  };
 }
