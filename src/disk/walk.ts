@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lookAll, namesIn, openDirectory } from '../jail/descriptors.ts';
+import { ignore } from '../kernel/ignore.ts';
 
 /** What a folder with everything below it takes. */
 export interface TreeSize {
@@ -44,7 +45,9 @@ interface Level {
  * system says of the folder itself, or when `signal` fires.
  */
 export async function measureTree(root: string, signal: AbortSignal, acquire: AcquireSlot = always): Promise<TreeSize> {
-  const top = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(absent);
+  const top = await open(root, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(
+    ignore('ENOENT'),
+  );
   if (top === undefined) return { realBytes: 0, logicalBytes: 0, entries: 0, unread: 0 };
   await using walk = new Walk(top, signal, acquire);
   return await walk.measure();
@@ -169,7 +172,3 @@ class Walk {
 }
 
 const always: AcquireSlot = async () => () => {};
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
-}

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
+import { ignore } from '../kernel/ignore.ts';
 import { look, unlockDirectory } from './descriptors.ts';
 import { erase } from './temps.ts';
 
@@ -12,7 +13,7 @@ export async function removeTree(path: string): Promise<void> {
   // Where nothing can be reached by descriptors, no files of servers are served either.
   if (process.platform !== 'linux') return await rm(path, { recursive: true, force: true, maxRetries: 3 });
   const name = basename(path);
-  const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(absent);
+  const parent = await open(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY).catch(ignore('ENOENT'));
   if (parent === undefined) return;
   try {
     const found = await look(parent, name);
@@ -26,8 +27,4 @@ export async function removeTree(path: string): Promise<void> {
   } finally {
     await parent.close();
   }
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }

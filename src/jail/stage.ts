@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
+import { ignore } from '../kernel/ignore.ts';
 import { type Cell, inDirectory, makeParents, requirePlainFile, requireWritable } from './cell.ts';
 import { SAFELY, at, eachOf, look, namesIn, openDirectory } from './descriptors.ts';
 import { refused } from './errors.ts';
@@ -64,9 +65,7 @@ function stageIn(cell: Cell, temps: FileHandle, root: FileHandle): Omit<Stage, t
       const names = [...into, ...path.split('/')];
       const { parent, name } = splitLast(names);
       requireWritable(cell, names);
-      const there = await inDirectory(cell, parent, (dir) => look(dir, name)).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'ENOENT') throw error;
-      });
+      const there = await inDirectory(cell, parent, (dir) => look(dir, name)).catch(ignore('ENOENT'));
       if (!there) continue;
       if (kind === 'file') requirePlainFile(there, names);
       else if (!there.isDirectory()) throw refused('ENOTDIR', joinNames(names));

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, link, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
 import type { FileOwner } from '../kernel/atomic-file.ts';
+import { ignore } from '../kernel/ignore.ts';
 import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
 
 /**
@@ -159,10 +160,4 @@ export async function erase(dir: FileHandle, name: Name, temps: FileHandle): Pro
 
 async function isDirectory(dir: FileHandle, name: Name): Promise<boolean> {
   return (await look(dir, name))?.isDirectory() ?? false;
-}
-
-function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => undefined {
-  return (error) => {
-    if (!codes.includes(error.code ?? '')) throw error;
-  };
 }

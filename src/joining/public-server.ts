@@ -1,4 +1,4 @@
-import { DEFAULT_MOTD } from '../game/properties/properties.ts';
+import { DEFAULT_MAX_PLAYERS, DEFAULT_MOTD } from '../game/properties/properties.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -40,7 +40,6 @@ const KEPT_MS = 3_000;
 const MOST_KEPT = 10_000;
 /** Of one address (IPv6: one /64). */
 const RATE = { perSecond: 5, burst: 60 };
-const DEFAULT_MAX_PLAYERS = 20;
 const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
 const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 

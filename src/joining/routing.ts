@@ -3,6 +3,7 @@ import { isTagged } from '../../machines/server.ts';
 import { OWN_MACHINE } from '../../proxy/hostname.ts';
 import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
+import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -24,7 +25,6 @@ export interface RoutingOptions {
   sleepers: RouteRow[];
 }
 
-const DEFAULT_MAX_PLAYERS = 20;
 /** Made of Forge or NeoForge, whose mods the client has to have too. */
 const NEED_CLIENT_MODS: ReadonlySet<string> = new Set(['forge', 'neoforge', 'mohist', 'magma', 'arclight', 'ketting']);
 /** One reading or two may fail. Nobody is sent on to a game that has been silent for longer. */

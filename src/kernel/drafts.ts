@@ -1,5 +1,6 @@
 import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ignore } from './ignore.ts';
 
 /** What a file is called until it is whole, where it is written beside its place. */
 const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
@@ -10,18 +11,12 @@ const DRAFT = /^(.+)\.[0-9a-f]{12}\.tmp$/;
  */
 export async function sweepDrafts(directory: string, isOurs: (name: string) => boolean): Promise<void> {
   const startedAt = Date.now() - process.uptime() * 1_000;
-  for (const entry of await readdir(directory, { withFileTypes: true }).catch(ignore('ENOENT', 'ENOTDIR'))) {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(ignore('ENOENT', 'ENOTDIR'));
+  for (const entry of entries ?? []) {
     const [, name] = DRAFT.exec(entry.name) ?? [];
     if (name === undefined || !entry.isFile() || !isOurs(name)) continue;
     const path = join(directory, entry.name);
     const found = await stat(path).catch(ignore('ENOENT'));
-    if (!Array.isArray(found) && found.mtimeMs < startedAt) await unlink(path).catch(ignore('ENOENT'));
+    if (found && found.mtimeMs < startedAt) await unlink(path).catch(ignore('ENOENT'));
   }
-}
-
-function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => [] {
-  return (error) => {
-    if (!codes.includes(error.code ?? '')) throw error;
-    return [];
-  };
 }

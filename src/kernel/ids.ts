@@ -5,7 +5,8 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const SECRET_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
-const SLUG_LENGTH = 40;
+/** The most characters of a DNS label of ours. */
+export const SLUG_LENGTH = 40;
 
 /** What a bearer of each prefix is: an API key, an app token (device grant), a device_code (RFC 8628 §3.2). */
 const PREFIXES = { key: 'dmk_', app: 'dma_', device: 'dmd_' } as const;

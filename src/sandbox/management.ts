@@ -1,9 +1,9 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { Server } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Game } from './game.ts';
 import type { Player } from './player.ts';
+import { equal } from './rcon.ts';
 
 const MAX_CONNECTIONS = 16;
 const MAX_MESSAGE_BYTES = 64 * 1024;
@@ -142,9 +142,4 @@ function perform(game: Game, started: boolean, method: string): unknown {
 
 function playerOf({ uuid, name }: Player): { id: string; name: string } {
   return { id: uuid, name };
-}
-
-function equal(a: string, b: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(hash(a), hash(b));
 }

@@ -99,7 +99,8 @@ function* parts(reply: Buffer): Generator<Buffer> {
   } while (rest.length > 0);
 }
 
-function equal(a: string, b: string): boolean {
+/** Whether two secrets are the same, in a time that tells nothing of them. */
+export function equal(a: string, b: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hash(a), hash(b));
 }

@@ -1,6 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { slugify } from '../kernel/ids.ts';
+import { SLUG_LENGTH, slugify } from '../kernel/ids.ts';
 import type { WithKeyLock } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import type { ServerRow } from './rows.ts';
@@ -9,7 +9,6 @@ import type { Servers } from './servers.ts';
 
 /** How often a name that is taken gets another number behind it. */
 const NAMES_TRIED = 50;
-const SLUG_LENGTH = 40;
 
 type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
 

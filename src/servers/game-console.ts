@@ -1,4 +1,4 @@
-import { type Console, ConsoleError } from '../engines/console/console.ts';
+import { type Console, ConsoleError, MAX_COMMAND_BYTES } from '../engines/console/console.ts';
 import { invalidFields } from '../http/errors.ts';
 import type { Address } from '../kernel/address.ts';
 import { StatusError } from '../kernel/status.ts';
@@ -9,9 +9,6 @@ export interface ConsoleAccess {
   console: Pick<Console, 'run'>;
   rconPassword: (serverId: string) => string | Promise<string>;
 }
-
-/** What fits into one packet of RCON (https://minecraft.wiki/w/RCON): more, and the game drops the connection. */
-const MAX_COMMAND_BYTES = 1446;
 
 /**
  * Runs one command on the game of a running server and gives what the game says. FAILED_PRECONDITION SERVER_NOT_RUNNING;

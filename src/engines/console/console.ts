@@ -1,5 +1,11 @@
 import type { Address } from '../../kernel/address.ts';
 
+/**
+ * What a game takes at most: it reads 1 460 bytes, of which 14 are not the command (https://minecraft.wiki/w/RCON). More, and it
+ * drops the connection.
+ */
+export const MAX_COMMAND_BYTES = 1_446;
+
 /** The console of running games (RCON). One kept connection per address; one command in flight on it. */
 export interface Console {
   /** The whole reply, however many packets it took. Rejects with ConsoleError. */

@@ -1,11 +1,9 @@
 import type { Address } from '../../kernel/address.ts';
 import { type WithLock, createMutex } from '../../kernel/mutex.ts';
 import { withTimeout } from '../../kernel/timeout.ts';
-import { type Console, ConsoleError } from './console.ts';
+import { type Console, ConsoleError, MAX_COMMAND_BYTES } from './console.ts';
 import { RconConnection } from './rcon-connection.ts';
 
-/** What a game server takes at most: it reads 1 460 bytes, of which 14 are not the command. */
-const MAX_COMMAND_BYTES = 1446;
 const MAX_QUEUE = 100;
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** A command whose turn comes with less of its time left is not given: what it breaks off would be a sound connection. */

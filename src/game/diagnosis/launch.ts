@@ -1,9 +1,6 @@
 /** What ends a game before it is one: its jar, the Java that runs it, and files that it may not read or write. */
 import { failedPlugin } from './plugins.ts';
-import { type Finding, type Rule, baseName, nearby } from './rule.ts';
-
-/** A class file's major version is 44 above its Java version (JVM specification §4.1). */
-const CLASS_FILE_OFFSET = 44;
+import { CLASS_FILE_OFFSET, type Finding, type Rule, baseName, nearby } from './rule.ts';
 
 function brokenJar(path: string, detail: string): Finding {
   const jar = baseName(path) || 'The jar';

@@ -1,9 +1,6 @@
 /** What ends a game from below: Java, memory, disk, port, its own watchdog. */
 import { failedPlugin } from './plugins.ts';
-import { type DiagnosisContext, type Finding, type Rule, headline } from './rule.ts';
-
-/** A class file's major version is 44 above its Java version (JVM specification §4.1). */
-const CLASS_FILE_OFFSET = 44;
+import { CLASS_FILE_OFFSET, type DiagnosisContext, type Finding, type Rule, headline } from './rule.ts';
 
 function wrongJava(needed: string, detail: string): Finding {
   return {

@@ -1,5 +1,8 @@
 import type { GameLine } from './line.ts';
 
+/** A class file's major version is 44 above its Java version (JVM specification §4.1). */
+export const CLASS_FILE_OFFSET = 44;
+
 /** What was going on when the log ended. */
 export interface DiagnosisContext {
   phase: 'install' | 'start' | 'run';

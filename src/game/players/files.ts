@@ -49,7 +49,8 @@ export interface Entry {
 /** Files kept in memory. */
 const MOST_FILES = 512;
 const REASON_UNITS = 256;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** As games write a player's. */
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function createPlayerFiles(dataDir: string): PlayerFiles {
   const files = createCache<unknown>({ most: MOST_FILES, ttlMs: () => Infinity });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Profile } from '../../engines/console/profile.ts';
 import { StatusError } from '../../kernel/status.ts';
-import { entryOf, isInForce } from './files.ts';
+import { UUID, entryOf, isInForce } from './files.ts';
 import type { Profiles } from './minecraft-accounts.ts';
 
 /**
@@ -56,8 +56,6 @@ export function offlineUuid(name: string): string {
   hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);
   return hash.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function unknown(name: string, sentence: string): StatusError {
   return new StatusError('NOT_FOUND', 'PLAYER_NOT_FOUND', sentence, { metadata: { name } });

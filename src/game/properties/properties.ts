@@ -9,6 +9,8 @@ import { MAX_PROPERTIES_BYTES, formatProperties, parseProperties } from './forma
 
 /** What the server list shows where the owner set nothing. */
 export const DEFAULT_MOTD = 'A Minecraft Server';
+/** What a game that says nothing else takes. */
+export const DEFAULT_MAX_PLAYERS = 20;
 
 // The defaults we give where neither the owner nor the file says anything.
 const DEFAULTS = { 'max-players': '20' };
