@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { type Client, createClient } from 'minecraft-protocol';
+import mc, { type Client, createClient } from 'minecraft-protocol';
 import { type Bot, createBot } from 'mineflayer';
 import prismarineItem from 'prismarine-item';
 import { Vec3 } from 'vec3';
@@ -14,6 +14,8 @@ export interface JoinOptions {
   name: string;
   /** The host name said in the handshake, where it is not `host`: what a proxy routes by. */
   fakeHost?: string;
+  /** Sent here by another server, as the handshake then says. */
+  transferred?: boolean;
   /** An address of this machine to come from, such as 127.0.0.2. */
   from?: string;
   /** How long the whole join may take, including a login that is held. */
@@ -57,6 +59,7 @@ interface Talker {
 /** The module is the function; its typings, written for another module system, say it holds one. */
 const itemClass = prismarineItem as unknown as (registry: Bot['registry']) => new (id: number, count: number) => object;
 
+const TRANSFER = 3;
 const JOIN_TIMEOUT_MS = 120_000;
 const ACTION_TIMEOUT_MS = 120_000;
 /** Longer than any login is held: the libraries' own patience is 30 s between keep-alives. */
@@ -105,6 +108,37 @@ async function joinRawOnce(options: JoinOptions, silence: Silence): Promise<RawB
   // Chat can be sent from the first position on, which every version's server sends last.
   await joined(client, client, 'position', talker, options);
   return { ...talker, client };
+}
+
+/** Somebody who waits in a waiting room. */
+export interface WaitingBot {
+  /** The words of each dialog so far, the buttons' too. */
+  dialogs: string[];
+  /** Where the client is sent on to. */
+  sentOn: Promise<{ host: string; port: number }>;
+  /** Presses the button of the dialog. */
+  leave(): void;
+  /** Settles with the reason once the connection is gone. */
+  ended: Promise<string>;
+}
+
+/** Joins a server that shows a waiting room. */
+export function joinRoom(options: JoinOptions): WaitingBot {
+  loadVersion(options.version);
+  const client = createClient(clientOptions(options, { ms: 0 }));
+  const { ended, kicked } = talk(client, () => undefined);
+  const dialogs: string[] = [];
+  const sentOn = Promise.withResolvers<{ host: string; port: number }>();
+  sentOn.promise.catch(() => undefined);
+  client.on('show_dialog', ({ dialog }: { dialog: unknown }) => void dialogs.push(JSON.stringify(dialog)));
+  client.on('disconnect', ({ reason }: { reason: unknown }) => kicked(plainText(reason)));
+  client.once('transfer', ({ host, port }: { host: string; port: number }) => {
+    sentOn.resolve({ host, port });
+    client.end();
+  });
+  void ended.then((reason) => sentOn.reject(new Error(`${options.name} was not sent on: ${reason}`)));
+  const leave = (): void => client.write('custom_click_action', { id: 'dormouse:leave', nbt: undefined });
+  return { dialogs, sentOn: sentOn.promise, ended, leave };
 }
 
 /** What a server says of itself in the server list. */
@@ -176,7 +210,8 @@ async function punctually<Joined>(
   }
 }
 
-function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from }: JoinOptions, silence: Silence) {
+function clientOptions(options: JoinOptions, silence: Silence) {
+  const { host = '127.0.0.1', port, version, name, fakeHost, from, transferred = false } = options;
   // By protocol number: by name, releases that share their data with others resolve to wrong ones.
   const protocol = findVersion(version)?.protocol;
   return {
@@ -192,9 +227,26 @@ function clientOptions({ host = '127.0.0.1', port, version, name, fakeHost, from
       const begun = performance.now();
       const socket = connect({ host, port, ...(from !== undefined && { localAddress: from }) });
       socket.once('connect', () => (silence.ms = performance.now() - begun));
+      if (transferred) sayTransferred(client);
       client.setSocket(socket);
     },
   };
+}
+
+/** What takes a client of this version seconds the first time, during which it would leave a connection silent. */
+function loadVersion(version: string): void {
+  const named = { version: String(findVersion(version)?.protocol ?? version), isServer: false, customPackets: {} };
+  for (const state of [mc.states.HANDSHAKING, mc.states.LOGIN, mc.states.CONFIGURATION]) {
+    mc.createSerializer({ ...named, state });
+    mc.createDeserializer({ ...named, state });
+  }
+}
+
+/** The library says "login" in every handshake. */
+function sayTransferred(client: Client): void {
+  const write = client.write.bind(client);
+  client.write = (name, params: object) =>
+    write(name, name === 'set_protocol' ? { ...params, nextState: TRANSFER } : params);
 }
 
 interface Emitter {

@@ -1,0 +1,38 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import test from 'ava';
+import { joinRaw, joinRoom, pingStatus } from '../support/bot.ts';
+import { startService } from '../support/service.ts';
+
+test('a player sees the start in the waiting room, is sent on, and plays; another leaves', async (t) => {
+  const service = await startService(t, { SANDBOX_FAULTS: 'START_MS=10000', PROXY: 'child' });
+  const address = { port: service.playersPort, version: '1.21.11', fakeHost: 'lobby.localhost' };
+  await service.create('lobby', '1.21.11');
+  await service.call('POST', '/v1/servers/lobby:update', { waitingRoom: true });
+  await service.call('POST', '/v1/servers/lobby:setMotd', { motd: 'Build with us' });
+  // The proxy is told a moment later than the caller, and of all changes in their order.
+  await until(async () => {
+    const status = await pingStatus(address).catch(() => undefined);
+    return JSON.stringify(status?.description ?? '').includes('Build with us');
+  });
+
+  const alex = joinRoom({ ...address, name: 'Alex' });
+  const steve = joinRoom({ ...address, name: 'Steve' });
+  await until(async () => alex.dialogs.some((dialog) => dialog.includes('Also waiting: Steve')));
+  alex.leave();
+  t.regex(await alex.ended, /no longer waiting/);
+
+  const { host, port } = await steve.sentOn;
+  t.deepEqual({ host, port }, { host: 'lobby.localhost', port: service.playersPort });
+  const seen = steve.dialogs.join();
+  for (const part of ['lobby', 'Build with us', 'Starting', '|||', 'dormouse:leave']) t.true(seen.includes(part), part);
+  const inside = await joinRaw({ ...address, name: 'Steve', transferred: true });
+  inside.chat('here I am');
+  t.regex(await inside.waitChat(/here I am/), /Steve/);
+  t.is((await service.call('GET', '/v1/servers/lobby')).state, 'running');
+  await inside.end();
+});
+
+/** Looks until the condition holds, for as long as the test may take. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await delay(50);
+}
