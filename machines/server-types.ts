@@ -38,7 +38,7 @@ export interface Address {
   port: number;
 }
 
-/** Work on a resting server's files that excludes its starts; what exactly is done is no concern of the machine's. */
+/** Work on the files of a server at rest. It excludes starts; the machine need not know what is done. */
 export interface Job {
   id: string;
   kind: 'backup.restore' | 'world.reset' | 'world.delete';
@@ -212,7 +212,7 @@ export interface Deadline {
 /** What `halt`, `install` and `erase` resolve with. */
 export interface Finished {
   at: number;
-  /** Whoever runs the game lost patience before we did, and killed it while it was to save. */
+  /** The engine killed the game while it was to save, before our own deadline. */
   killed?: boolean;
 }
 

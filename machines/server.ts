@@ -135,7 +135,7 @@ export const serverMachine = setup({
   actions: {
     /** Marks an accepted no-op: without an action `can` would say no. */
     stay: () => {},
-    /** Who has the right to wants it up: what a player woke is no false wake any more. */
+    /** Somebody entitled to it wants the server up, so a wake by a player counts as a false one no more. */
     claim: assign({ played: true }),
     wake: assign(({ context }, params: { at: number; cause: Cause }) => awakening(context, params.at, params.cause)),
     wakeQueued: assign(({ context }, params: { at: number }) =>
@@ -523,7 +523,7 @@ export const serverMachine = setup({
             onError: 'waiting',
           },
         },
-        /** Neither done nor undone, as on a disk that does not take it: tried again until it is one of both. */
+        /** The job is neither done nor undone, as on a full disk: it is tried again until it is one of both. */
         waiting: {
           tags: ['hibernated', 'at-rest'],
           invoke: { id: 'pause', src: 'pause', input: { ms: RETRY_MS } },

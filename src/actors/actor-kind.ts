@@ -2,7 +2,7 @@ import type { AnyMachineSnapshot, EventObject, InspectionEvent, Snapshot } from 
 import type { Tx } from '../store/store.ts';
 import type { MachineStep } from './machine-step.ts';
 
-/** The actor is not where it was when something was decided about it. Nothing has happened; `use` has it decided again. */
+/** The actor moved on after a decision about it was made. Nothing has happened; `use` has the decision made again. */
 export class Outdated extends Error {}
 
 /** What one kind of actors is made of. */
@@ -14,7 +14,7 @@ export interface ActorTypes {
   now: unknown;
 }
 
-/** What is hosted of an XState actor. */
+/** The part of an XState actor that the host uses. */
 export interface HostedActor<T extends ActorTypes> {
   send(event: T['event']): void;
   getSnapshot(): T['snapshot'];

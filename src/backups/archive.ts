@@ -66,7 +66,7 @@ export async function writeArchive(
     const written = pipeline(tar, inBlocks(), zstd, counted, file, { signal });
     const packed = packTree(tar, entries, progress);
     packed.catch((error: unknown) => tar.destroy(error as Error));
-    // Nothing is read any more when this is over; and whichever of them fails first, the cause comes out of the other.
+    // Both end before this returns, so nothing is read afterwards. If one fails, the error is that of the cause.
     await Promise.allSettled([written, packed]);
     await written;
     const treeBytes = await packed;

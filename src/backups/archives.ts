@@ -24,13 +24,13 @@ export interface ArchivesOptions {
   quotaBytes: number;
   /** Default: a mutex of its own. */
   withFilesLock?: WithKeyLock;
-  /** Where all that is written at the same time sets its room aside. */
+  /** The free space of the disk: everything that is written at the same time reserves its bytes here. */
   free: FreeDisk;
   /** What a server's account may take. Default: as much as it likes. */
   accounts?: AccountDisk | undefined;
 }
 
-/** Whoever waits for its turn may be called off meanwhile. Percent is of the files' bytes. */
+/** `signal` also ends the wait for the mutex. `progress` is in percent of the files' bytes. */
 export interface Making {
   signal: AbortSignal;
   progress: (percent: number) => void;
@@ -122,10 +122,10 @@ export function createArchives(options: ArchivesOptions): Archives {
       const { root, staged } = siblingsOf(dataDir, serverId);
       await removeTree(staged);
       const before = (await exists(root)) ? await treeBytesOf(root, signal) : 0;
-      // The new files take the place of the old ones, as far as the server's quota goes.
+      // For the server's quota, the new files replace the old ones.
       const grown = Math.max(0, bytes - before);
       await withReserved(disk, serverId, grown, async ({ landed }) => {
-        // On the disk they need room beside the old ones.
+        // The disk needs room for both.
         landed(grown);
         const hold = await free.hold(staged, bytes);
         try {

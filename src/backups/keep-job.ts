@@ -6,15 +6,15 @@ import { keepMods } from './mod-rows.ts';
 import { type BackupKind, deleteBackup, emptyBackup, insertBackup, patchBackup } from './rows.ts';
 
 /**
- * What a job does first that takes away what nobody has a backup of: it makes one, and notes the step `kept`. Not to be
- * called in the server's turn, as making one takes it.
+ * The first step of a job that would discard files without a backup: makes one, and notes the step `kept`. Not to be
+ * called while the mutex of the server's files is held, as making a backup takes it.
  */
 export function createKeep(tools: Tools): (work: Work, kind: BackupKind) => Promise<void> {
   const { store, archives, clock, dataDir, publish } = tools;
 
   return async function keep({ job, row, signal }, kind) {
     const { serverId, jobId } = job;
-    // Of the job's own name, so that doing it again leaves one.
+    // The backup has the job's id, so that a repeated step leaves only one.
     const id = jobId.replace('job_', 'bak_');
     const ref = { serverId, id };
     const progress = (percent: number) => publish(serverId, { id, state: 'running', percent });

@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../kernel/units.ts';
 import type { BackupRow, Retention } from './rows.ts';
 
-/** Where an owner has set nothing. All zero: every backup is kept. */
+/** The default. All zero: every backup is kept. */
 export const DEFAULT_RETENTION: Retention = { keepLast: 10, hourly: 0, daily: 7, weekly: 4, monthly: 3 };
 
-/** A failed backup is of no use but to say so. */
+/** How long a failed backup stays listed; it only tells of the failure. */
 const KEPT_FAILED_MS = 7 * DAY_MS;
 /** 1970-01-01 was a Thursday: weeks begin on Monday, as in ISO 8601. */
 const MONDAY_MS = 3 * DAY_MS;

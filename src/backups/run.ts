@@ -17,9 +17,9 @@ import { keepMods } from './mod-rows.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
 
-/** Players come first: a start or stop in the middle of an archive spoils it, and it is begun again so often. */
+/** A start or stop in the middle of an archive spoils it, as players come first. It is begun again so often. */
 const TRIES = 5;
-/** A server that neither runs nor rests for so long is not waited for. */
+/** How long a server that is starting or stopping is waited for. */
 const PATIENCE_MS = 30 * MINUTE_MS;
 const LOOK_AGAIN_MS = 5_000;
 /** The server did something else meanwhile: what was read may not belong together. */
@@ -48,9 +48,9 @@ export interface BackupRunOptions extends BackupParts {
 }
 
 /**
- * Makes a backup that waits, when its turn has come, and stores what became of it. A running game is told to write its world
- * down and to leave it alone for so long; a sleeping one is archived as it lies. Never rejects: when `signal` fires the row is
- * left as it is, for whoever fired it.
+ * Makes a queued backup when its turn comes, and stores the result. A running game is told to save its world and to
+ * stop writing meanwhile; the files of a sleeping one are archived as they are. Never rejects: when `signal` fires, the
+ * row stays as it is.
  */
 export function createBackupRun(options: BackupRunOptions): (row: BackupRow, signal: AbortSignal) => Promise<void> {
   const { servers, store, archives, saving, engine, clock, log, dataDir, publish, switchOn, prune } = options;
@@ -116,7 +116,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   }
 
-  /** Where the game cannot be told at once, that goes on without anybody waiting. */
+  /** Tells the game to save again. If it cannot be told at once, further tries run in the background. */
   async function again(serverId: string): Promise<void> {
     const now = await servers.get(serverId);
     const rcon = now?.state === 'running' ? now.context.rcon : null;
@@ -137,7 +137,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
     }
   }
 
-  /** Nothing writes to its files, or what does can be told to wait. */
+  /** Whether nothing writes to the server's files, or only a game that can be told to wait. */
   async function isStill({ row, state, context }: ServerNow): Promise<boolean> {
     if (context.job !== null) return false;
     return state === 'running' || (isTagged(state, 'at-rest') && !(await engine.inspect(row.id))?.up);
@@ -153,7 +153,7 @@ export function createBackupRun(options: BackupRunOptions): (row: BackupRow, sig
   }
 }
 
-/** Still the same rest, or the same run. */
+/** Whether the server is still in the same rest or the same run. */
 function isSame(before: ServerNow, then: ServerNow | null): boolean {
   return then?.state === before.state && then.context.readyAt === before.context.readyAt && then.context.job === null;
 }
@@ -168,7 +168,7 @@ function unsettled(): StatusError {
   return new StatusError('UNAVAILABLE', 'SERVER_UNSETTLED', sentence, { retryAfterSeconds: 60 });
 }
 
-/** For the owner; what the machine says of its own files stays in the log. */
+/** The failure as the owner reads it; details about this machine's own files stay in the log. */
 function sentenceOf(error: unknown): string {
   if (error instanceof StatusError) return error.message;
   const { code } = error as NodeJS.ErrnoException;

@@ -6,7 +6,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { Store } from '../store/store.ts';
 import { forgetSavingOff, isSavingOff, noteSavingOff } from './rows.ts';
 
-/** A large world takes its time to be written. */
+/** How long a game may take to write a large world. */
 const SAVE_MS = 180_000;
 /** What games print or answer once everything is on disk: vanilla since 1.13, and before. */
 const SAVED = /Saved the (?:game|world)/;
@@ -36,8 +36,8 @@ export interface Saving {
 }
 
 /**
- * That a game is told so is on disk before it hears of it, so that it can be told to go on by whoever runs this service next.
- * One whose owner has turned saving off by hand is left so.
+ * A note is on disk before a game is told to stop saving, so that the next process can tell it to go on. If an owner
+ * has turned saving off by hand, it stays off.
  */
 export function createSaving({ store, console, engine, clock, rconPassword }: SavingOptions): Saving {
   const run = (id: string, rcon: Address, command: string) => console.run(rcon, rconPassword(id), command);
@@ -87,11 +87,11 @@ export function createSaving({ store, console, engine, clock, rconPassword }: Sa
       const first = await store.write((tx) => noteSavingOff(tx, id, clock.now()));
       const reply = await run(id, rcon, 'save-off').catch(async (error: unknown) => {
         if (!isAbsent(error)) throw unreachable(error);
-        // Nobody was told: nothing is to be taken back.
+        // The game was not told, so nothing has to be taken back.
         if (first) await forget(id);
         throw noConsole(error);
       });
-      // What was off before anybody here said so is its owner's wish.
+      // Saving was off before we turned it off, so the owner wants it off.
       if (first && ALREADY_OFF.test(reply)) await forget(id);
       await flush(id, rcon, signal);
     },

@@ -26,9 +26,9 @@ export interface DiskGuardOptions extends LastCallOptions {
 
 /** From the warning in chat to the stop: to find a place to stand, and no more, since the game goes on writing. */
 const DISK_GRACE_MS = 10_000;
-/** So far above the quota nobody is given time any more, */
+/** A server so far above its quota is stopped at once, without the rest of its grace. */
 const HURRY = { share: 0.05, bytes: 64 * MIB };
-/** and here a stop that goes on writing is a kill. */
+/** A server so far above its quota that still writes while it stops is killed. */
 const KILL = { share: 0.25, bytes: 512 * MIB };
 const CAUSE: Cause = { kind: 'system', id: 'quota', note: 'its disk quota is exceeded' };
 const WARNING = "This server's disk is full. It saves and goes to sleep in 10 seconds.";

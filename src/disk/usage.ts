@@ -52,9 +52,9 @@ export interface DiskUsageOptions {
   tenantOf?: (serverId: string) => Promise<string>;
 }
 
-/** That work at the same moment; */
+/** Walks that work at the same time. */
 const WALKS = 2;
-/** and begun ones of one tenant: each has some descriptors open. */
+/** Begun walks of one tenant: each has some descriptors open. */
 const WALKS_PER_TENANT = 4;
 /** A smaller change is not worth a write. */
 const WORTH_BYTES = MIB;
@@ -96,7 +96,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
     let asked = waiting.get(serverId);
     if (asked === undefined) {
       asked = { ...Promise.withResolvers<Usage>(), tenant: tenantOf ? undefined : serverId };
-      // Whoever asks without waiting for the answer has nothing to lose.
+      // A caller may ask without awaiting the answer.
       asked.promise.catch(() => {});
       waiting.set(serverId, asked);
       if (tenantOf) void learnTenant(asked, tenantOf(serverId));
@@ -106,7 +106,7 @@ export async function openDiskUsage(options: DiskUsageOptions): Promise<DiskUsag
   }
 
   async function learnTenant(asked: Asked, tenant: Promise<string>): Promise<void> {
-    // Whose servers cannot be told wait for one another.
+    // Servers of unknown tenants share one.
     asked.tenant = await tenant.catch(() => '');
     begin();
   }

@@ -21,9 +21,9 @@ export interface DiskWatchOptions {
 
 /** How often the file system is asked how much is in use: one system call for all servers. */
 export const BEAT_MS = 2_000;
-/** A server is measured at least this often, as its growth may hide behind what others delete; */
+/** A server is measured at least this often, as its growth may hide behind what others delete. */
 const LONGEST_MS = MINUTE_MS;
-/** one without quota, whose usage is only shown, this often. */
+/** A server without quota, whose usage is only shown, is measured this often. */
 const UNLIMITED_MS = 300_000;
 /** Of the time, at most a quarter is spent walking a server that grows, and a twentieth one that may. */
 const REST_GROWING = 3;
@@ -68,9 +68,9 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
     for (const server of servers) if (isDue(server)) void look(server.serverId);
   }
 
-  /** What is deleted makes nothing undone: others may be who deletes. */
+  /** Adds up what the file system took in. Deletions subtract nothing, as they may be other servers'. */
   async function count(): Promise<void> {
-    // Who cannot be asked may have taken in anything.
+    // A file system that cannot be asked may have taken in anything.
     const now = await usedBytes().catch(() => NaN);
     taken += Number.isNaN(now) ? LEAST_BYTES * 1_024 : Math.max(0, now - before);
     before = Number.isNaN(now) ? Infinity : now;

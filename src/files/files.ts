@@ -38,7 +38,7 @@ export interface FilesOptions {
 /** Whose work it is, and what may end it early: `StatusError` CANCELLED once its caller has gone. */
 export interface Patience {
   signal?: AbortSignal;
-  /** Who must not keep others waiting. Default: the server. */
+  /** The tenant whose work must not make others wait. Default: the server. */
   tenant?: string;
 }
 

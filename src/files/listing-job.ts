@@ -4,11 +4,11 @@ import { StatusError } from '../kernel/status.ts';
 import { MIB } from '../kernel/units.ts';
 import { job } from '../kernel/workers/job.ts';
 
-/** As many entries of one directory as are listed at once, */
+/** Most entries of one directory that are listed. */
 const MAX_ENTRIES = 250_000;
-/** and as much of an answer, */
+/** The longest answer. */
 const MAX_BYTES = 32 * MIB;
-/** which comes in pieces of so many entries. */
+/** Entries in one piece of the answer. */
 const PIECE = 2_000;
 const DIRECTORY = '/proc/self/fd/4';
 const BATCH = 1_024;

@@ -81,12 +81,12 @@ function withKey(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return key === undefined || headers['x-api-key'] !== undefined ? headers : { 'x-api-key': key };
 }
 
-// One answer for all of them: whether a credential exists is nobody's business who does not have it.
+// All invalid credentials get the same answer, so that nobody learns which exist.
 function invalidCredential(): StatusError {
   return new StatusError('UNAUTHENTICATED', 'CREDENTIAL_INVALID', 'This credential is not valid, or no longer.');
 }
 
-/** Refuses who lacks a scope: PERMISSION_DENIED SCOPE_MISSING. */
+/** Throws PERMISSION_DENIED SCOPE_MISSING where the caller lacks the scope. */
 export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scope): void {
   if (scopes.has(needed)) return;
   throw new StatusError('PERMISSION_DENIED', 'SCOPE_MISSING', `This credential lacks the scope ${needed}.`, {

@@ -68,7 +68,7 @@ function decoded(request: IncomingMessage): Transform {
   finished(request, { writable: false }, (error) => {
     if (error) decoder.destroy(new StatusError('CANCELLED', 'CALLER_GONE', 'The caller went away.', { cause: error }));
   });
-  // Who reads it hears of errors; who has stopped reading need not.
+  // A reader hears of errors from the stream; after it has stopped reading they are dropped here.
   return request.pipe(decoder).on('error', () => {});
 }
 

@@ -5,7 +5,7 @@ import { MINUTE_MS } from '../kernel/units.ts';
 import { onceEnded } from './ended.ts';
 import { namesEtag } from './if-none-match.ts';
 
-/** Who takes nothing for so long has gone. */
+/** A client that takes nothing for so long has gone. */
 export const STALLED_MS = MINUTE_MS;
 
 /** A file's content to be sent. */
@@ -53,7 +53,7 @@ export function sendDownload(ctx: Context, download: Download): void {
 }
 
 function describe(ctx: Context, { filename, sizeBytes, version, modifiedAt, headers = {} }: Download): void {
-  // Nothing of a server's files is for a browser to show.
+  // A browser must save a server's files, not show them.
   ctx.type = 'application/octet-stream';
   ctx.attachment(filename.toWellFormed().replaceAll(/[\p{Cc}/\\]/gu, '_'));
   ctx.set('Accept-Ranges', sizeBytes === undefined ? 'none' : 'bytes');

@@ -99,7 +99,7 @@ async function readMessage(ctx: Context, takes: Exclude<Taking, 'bytes'> | undef
   const body = await readBody(ctx.req, limitBytes);
   if (takes === 'raw') return body;
   if (takes === 'form') return parseForm(body);
-  // Nothing that is no object has a brace and parses.
+  // JSON without a brace is no object. The check is cheap; `parseMessage` refuses the rest.
   if (takes === 'object' && !body.includes('{')) {
     throw new StatusError('INVALID_ARGUMENT', 'INVALID_JSON', 'The body must be a JSON object.');
   }

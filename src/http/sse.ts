@@ -111,7 +111,7 @@ export function sendEvents(
     frames.destroy();
   }
 
-  // Who went away while the stream was being opened closes nothing any more.
+  // A client that went away while the stream was being opened emits no 'close' any more.
   onceEnded(res, close);
   if (res.closed) return;
   ctx.set(HEADERS);

@@ -22,9 +22,9 @@ export interface Met {
 }
 
 export interface WalkOptions {
-  /** The directory is a data root, whose hidden files are passed over; */
+  /** The directory is a data root: its hidden files are passed over. */
   guarded?: boolean;
-  /** but for the lists that lie with the files they speak of. */
+  /** Lists the walk of a data root includes although they are hidden: those beside the files they speak of. */
   withLists?: boolean;
   /** Awaited before any directory is closed: what still uses one is to have settled by then. Never rejects. */
   leaving?: () => Promise<unknown>;

@@ -1,4 +1,4 @@
-/** What is read elsewhere, remembered for a while. */
+/** Remembers values that are read elsewhere, for a while. */
 export interface Cache<T> {
   /**
    * What is remembered of a key, or is being read; else what `read` finds. What it rejects with is not remembered. `version`:

@@ -16,7 +16,7 @@ export function requireWholeAccount({ serverIds }: Principal): void {
   throw new StatusError('PERMISSION_DENIED', 'KEY_LIMITED', 'This key is limited to certain servers.');
 }
 
-/** Both: whoever asks about a whole account asks for their own. */
+/** Both checks, as callers may ask about a whole account only where it is their own. */
 export function wholeAccount(principal: Principal, accountId: string): string {
   const own = ownAccount(principal, accountId);
   requireWholeAccount(principal);

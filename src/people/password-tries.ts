@@ -55,7 +55,7 @@ function ownCount(from: PasswordTry['from'], address: string): { own: string | u
   return { own, caller: { lane: 'known', key: own } };
 }
 
-/** Whoever has proved nothing yet takes turns with others by network. */
+/** Callers that have proved nothing yet take turns by network. */
 export function stranger(address: string): Caller {
   return { lane: 'strangers', key: networkOf(address) };
 }

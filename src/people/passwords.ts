@@ -10,7 +10,7 @@ const AT_ONCE = 2;
 const MOST_WAITING = 60;
 const LONGEST_BYTES = 1_024;
 
-/** Who has no network: the service itself. */
+/** The key of the service itself, which has no network. */
 const SERVICE: Caller = { lane: 'known', key: 'service' };
 
 const hashing = createSemaphore({

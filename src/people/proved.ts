@@ -23,7 +23,7 @@ export function passwordAgain({ principal, now }: SignedInRequest, problem: Prob
     })}`;
 }
 
-/** Who is signed in, once the password that a form brought along has been looked at (`passwordAgain`). Rejects where it is wrong. */
+/** The signed-in user, once the password in the form (`passwordAgain`) has been checked. Rejects where it is wrong. */
 export async function proved(people: People, request: SignedInRequest, form: Form): Promise<SessionPrincipal> {
   const password = form.get('password') ?? '';
   return password === '' ? request.principal : provePassword(people, request.principal, password, request.visitor);

@@ -81,7 +81,7 @@ export function mountSignIn(serve: Serve, people: People): void {
   });
 }
 
-/** Who is signed in has nothing to do here. */
+/** Leads users who are signed in already to where they wanted. */
 function arrived({ principal, query }: PageRequest): { to: string } | undefined {
   return principal && { to: nextPage(query.get('next')) };
 }

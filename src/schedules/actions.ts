@@ -14,7 +14,7 @@ export interface ScheduleActionsOptions extends TypedCommandAccess {
   backups: Pick<Backups, 'create' | 'finished'>;
 }
 
-/** Whoever closes the backups ends the wait for them. */
+/** Never fires: closing the backups ends the wait for them. */
 const NEVER = new AbortController().signal;
 
 /** What each kind of schedule does: the same as the operation of its name, with the schedule as the cause. */

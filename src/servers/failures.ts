@@ -50,7 +50,7 @@ function isForced(before: ServerSnapshot, after: ServerSnapshot, event: FailingE
   return isOverdue || event.output?.killed === true;
 }
 
-/** What was found. That nothing was is no insight. */
+/** The insights of a diagnosis; `unknown` is none. */
 function insightsIn({ failure, error }: FailingEvent): StoredInsight[] {
   const { insights = [] } = failure ?? (error as Partial<Told> | undefined) ?? {};
   return insights.filter(({ code }) => code !== 'unknown');

@@ -25,7 +25,7 @@ const MOST_UINT32 = 0xff_ff_ff_ff;
 const TYPE = { file: 0o100000, directory: 0o040000, link: 0o120000, other: 0o140000 } as const;
 const LETTER = { file: '-', directory: 'd', link: 'l', other: 's' } as const;
 
-/** Whom files are said to belong to, in a listing: there is but one user, the game. */
+/** The owner that listings name: there is only one user, the game. */
 const OWNER = 'game';
 
 export function readAttributes(fields: Fields): Attributes {

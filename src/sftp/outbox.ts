@@ -17,7 +17,8 @@ export class SftpSessionEnded extends Error {
 }
 
 /**
- * Sends replies to a client, one at a time, and resolves when it has fetched enough of those before. The SSH library heeds
+ * Sends replies to a client, one at a time, and resolves when it has fetched enough of the earlier ones. The SSH
+ * library heeds
  * how much the client will take in a channel, but neither how fast it takes it from the connection nor how long it lets a
  * key exchange last, during which everything is kept. Rejects with SessionEnded.
  */

@@ -66,11 +66,11 @@ const ALGORITHMS = {
   compress: ['none'],
 } satisfies ssh2.Algorithms;
 
-/** Nobody's `X-Forwarded-For`. */
+/** SFTP has no `X-Forwarded-For`. */
 const NO_PROXY = new BlockList();
-/** Of whom penalties are: an address, or what a customer is given of IPv6. */
+/** The prefix that a penalty is for: an IPv4 address, or the IPv6 network of one customer. */
 const SOURCE = { ipv4: 32, ipv6: 48 };
-/** Of who is not counted. */
+/** The result for clients that are not counted. */
 const NOT_COUNTED = { waitMs: 0, giveBack: () => {} };
 /** Longer than any connection lasts: the library's own way to see whether somebody is there would outlive its mistakes. */
 const NEVER_MS = 2 ** 31 - 1;
@@ -127,7 +127,7 @@ export function createSftp(options: SftpOptions): Sftp {
 
     const leaveDoorway = doorway.enter({
       address: from,
-      // Who has said what they are is asked for a password, which takes a person a while.
+      // A client that has introduced itself is asked for a password, which takes a person a while.
       state: () => (connection.greeted ? 'waiting' : 'idle'),
       leave: () => socket.destroy(),
     });

@@ -65,7 +65,7 @@ function show(ctx: Context, { status, heading, message, retryAfterSeconds }: Tro
   </section>`;
   ctx.status = status;
   ctx.type = 'html';
-  // Who is signed in is not asked for: whatever failed may be just that.
+  // The error page does not look up who is signed in: that lookup may be what failed.
   ctx.body = layout({ title: heading, main }, NOBODY).toString();
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds))));
   // What is left of such a body is not read, so the connection cannot be used again.

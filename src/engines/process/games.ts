@@ -319,7 +319,7 @@ export class ProcessGames {
 
   #enlist(run: Run, own: boolean, forwarder?: Forwarder): Live {
     const { promise, resolve } = Promise.withResolvers<Exit>();
-    // Who looks often sees one end several times; it has ended for all of them when that is noted.
+    // Several lookers may see one end. It counts as ended for all of them once it is noted.
     let finishing: Promise<void> | undefined;
     const live: Live = {
       run,

@@ -33,7 +33,7 @@ export interface Spot {
 export class ProcessLogFiles {
   readonly #dir: string;
   readonly #maxBytes: number;
-  /** Who prints so much between two looks gets only the end of it kept. */
+  /** Of what a game prints between two looks, only so much of the end is kept. */
   readonly #floodBytes: number;
 
   constructor(dir: string, maxBytes = 10 * MIB, floodBytes = 64 * MIB) {

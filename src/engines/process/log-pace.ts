@@ -1,8 +1,8 @@
 import { KIB } from '../../kernel/units.ts';
 
-/** What whoever follows a game's log gets of it: so much in each window, which costs a few hundredths of a core. */
+/** How much of a game's log a follower gets in each window, which costs a few hundredths of a core. */
 export const LOG_PACE = { amount: 128 * KIB, windowMs: 200 } as const;
-/** Who has fallen behind is taken to so many lines before the end. */
+/** A follower that has fallen behind is taken to so many lines before the end. */
 export const SKIP_TO_LINES = 100;
 
 /** The line that stands for those that were passed over. */

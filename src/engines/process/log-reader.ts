@@ -10,12 +10,12 @@ const { windowMs: POLL_MS, amount: LOOK_BYTES } = LOG_PACE;
 /** A game that never ends its line gets it cut into pieces of this size. */
 const MAX_LINE = 64 * KIB;
 
-/** Whoever follows a log and is so far behind is taken to its end. */
 /** How long a reply to a typed line is waited for: its first word, a pause in it, all of it. */
 const FIRST_WORD_MS = 1_500;
 const QUIET_MS = 450;
 const REPLY_MS = 5_000;
 const MAX_REPLY_CHARS = 64 * KIB;
+/** A follower that is further behind than this is taken to the log's end. */
 const MAX_BEHIND = MIB;
 
 /**

@@ -249,7 +249,7 @@ function openEntry(zip: ZipFile, entry: ZipEntry, meter: (chunk: Buffer) => void
   return new Promise((resolve, reject) => {
     zip.openReadStream(entry, (error, stream) => {
       if (error) reject(error);
-      // Who reads the last of them hears of errors; who has stopped reading need not.
+      // The reader of the last stream hears of errors; after it has stopped reading they are dropped here.
       else resolve(pipeline(stream, metered(meter), () => {}).on('error', () => {}));
     });
   });

@@ -15,7 +15,7 @@ export interface Unpacked {
 
 export interface UnpackOptions {
   workers: Pick<WorkerPool, 'stream'>;
-  /** For whom: others are not kept waiting by it. */
+  /** The tenant of the work: others do not wait for it. */
   tenant: string;
   signal?: AbortSignal | undefined;
   /** Only entries whose paths begin so. */

@@ -105,7 +105,7 @@ async function* exactly(file: JailFile, sizeBytes: number): AsyncGenerator<Buffe
   }
 }
 
-/** Errors are for whoever reads; when nobody does any more, they are no news. */
+/** The reader hears of errors; once nobody reads any more, they are dropped. */
 function quietly<T extends Readable>(stream: T): T {
   return stream.on('error', () => {});
 }

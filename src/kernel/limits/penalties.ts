@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
 
 export interface PenaltyRule {
-  /** What is less than this in sum is not enforced: everybody breaks off now and then. */
+  /** Penalties that add up to less than this are not enforced: everybody breaks off now and then. */
   leastMs: number;
   /** No longer than this from now. */
   mostMs: number;
 }
 
-/** Keeps out for a while, by key, whoever has done what only attackers do often (`PerSourcePenalties` of OpenSSH). */
+/** Shuts out for a while keys that do what only attackers do often (`PerSourcePenalties` of OpenSSH). */
 export interface Penalties {
   add(key: string, ms: number): void;
   isEnforced(key: string): boolean;

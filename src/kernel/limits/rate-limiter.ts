@@ -42,7 +42,7 @@ export function createRateLimiter(
       const now = clock.now();
       const tokens = tokensAt(buckets.get(key) ?? { tokens: burst, at: now }, now);
       const isTaken = tokens >= 1;
-      // Also where it is refused: whoever keeps asking is not forgotten for it.
+      // Refused uses count as well, so that a caller that keeps asking is not forgotten.
       put(key, { tokens: isTaken ? tokens - 1 : tokens, at: now });
       if (!isTaken) return refusedFor(Math.ceil(((1 - tokens) / perSecond) * 1_000));
       return { waitMs: 0, giveBack: () => giveBack(key) };

@@ -1,8 +1,8 @@
 import { StatusError } from '../status.ts';
 
-/** Who wants a place: callers of one key take turns with those of others, and so do lanes. */
+/** A caller that wants a place: callers of one key take turns with those of others, and so do lanes. */
 export interface Caller {
-  /** Whom others are not to wait for: an account, a server, a network. */
+  /** The tenant that others must not wait for: an account, a server, a network. */
   key: string;
   /** However many wait in one lane, they keep nobody in another waiting. Default: one lane for all. */
   lane?: string;
@@ -27,9 +27,11 @@ export interface SemaphoreOptions {
   mostWaiting: number;
   /** Of one key. Default: as many as of all. */
   mostWaitingPerKey?: number;
-  /** Where a lane is full, whoever has the most waiting in it gives up their last for a caller with fewer. Default: false. */
+  /**
+   * In a full lane, the key with the most callers waiting gives up its last one for a key with fewer. Default: false.
+   */
   makesRoom?: boolean;
-  /** What is thrown to who is sent away. Default: UNAVAILABLE BUSY. */
+  /** The error for a caller that is turned away. Default: UNAVAILABLE BUSY. */
   full?: () => Error;
 }
 
@@ -97,7 +99,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     await promise.finally(() => signal?.removeEventListener('abort', aborted));
   }
 
-  /** Sends away the last of whoever has at least two more waiting than the caller. */
+  /** Turns away the last caller of a key that has at least two more waiting than the new caller's. */
   function makeRoom(lane: Lane, own: number): boolean {
     const [longest = new Set<Waiter>()] = [...lane.values()].toSorted((one, other) => other.size - one.size);
     const last = [...longest].at(-1);

@@ -84,7 +84,7 @@ export function createRegistryAsk(options: RegistryHttpOptions): RegistryAsk {
     return (busyUntil.get(origin) ?? 0) - clock.now();
   }
 
-  /** Nobody asks while somebody has been told to wait. */
+  /** Waits while the registry, by an earlier answer, wants no calls. */
   async function rest(url: URL, end: number, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();

@@ -8,7 +8,7 @@ import { startWorkerProcess, usageOf } from './process.ts';
 
 /** What a job may take, and for whom it is done. */
 export interface JobOptions {
-  /** Who must not keep others waiting: the account, else the server. */
+  /** The tenant whose work must not make others wait: the account, else the server. */
   tenant: string;
   /** The job ends with it, and rejects with its reason. */
   signal?: AbortSignal | undefined;
@@ -173,7 +173,7 @@ function createWorkers(idleMs: number, modules: readonly string[]): Workers {
   }
 
   async function end({ child, exited }: Worker): Promise<void> {
-    // Where nothing else keeps this process, its end is waited for all the same.
+    // Closing waits for the worker's end even if nothing else keeps this process alive.
     child.ref();
     child.kill('SIGKILL');
     await exited;

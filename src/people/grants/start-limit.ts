@@ -22,7 +22,7 @@ export interface StartLimitOptions {
 }
 
 const PRUNED_AT_ONCE = 100;
-/** Who can start from so many addresses that the oldest starts have to be forgotten gains little by that. */
+/** Starts remembered. An attacker with so many addresses that old starts are forgotten gains little by it. */
 const KEPT = 100_000;
 
 /**
