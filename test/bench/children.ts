@@ -51,3 +51,9 @@ export function cpuMs({ pid }: ChildProcess): number {
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
 }
+
+/** Resident memory of a process now. */
+export function rssBytes({ pid }: ChildProcess): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kilobytes) * 1_024;
+}

@@ -1,14 +1,12 @@
-import { type ChildProcess, spawnSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createProxy } from '../../proxy/index.ts';
 import { HOST, handshake, loginStart, running } from '../proxy/support.ts';
-import { cpuMs, message, pinningNote, startChild, startRole } from './children.ts';
+import { cpuMs, message, pinningNote, startRole } from './children.ts';
 import { type Report, median } from './figures.ts';
+import { HAS_HAPROXY, noHaproxyNote, startHaproxy } from './haproxy.ts';
 
 const ROUNDS = 3;
 const PLAYERS = 200;
@@ -33,23 +31,20 @@ export async function run({ row, progress }: Report): Promise<void> {
   const load = startRole(1, import.meta.filename, 'load');
   try {
     const gamePort = await message<number>(load);
-    const hasPeer = spawnSync('haproxy', ['-v']).status === 0;
-    const note = [`median of ${ROUNDS} rounds`, pinningNote, hasPeer ? '' : 'haproxy is not installed: no ratios']
-      .filter(Boolean)
-      .join('; ');
+    const note = [`median of ${ROUNDS} rounds`, pinningNote, noHaproxyNote].filter(Boolean).join('; ');
     // In turns, so that whatever else the machine does meets both alike.
     const own: Measured[] = [];
     const peer: Measured[] = [];
     for (let round = 1; round <= ROUNDS; round++) {
       progress(`round ${round} of ${ROUNDS}`);
       own.push(await measureOwn(load, gamePort));
-      if (hasPeer) peer.push(await measureHaproxy(load, gamePort));
+      if (HAS_HAPROXY) peer.push(await measureHaproxy(load, gamePort));
     }
     const [ours, theirs] = [medians(own), medians(peer)];
     row({ figure: 'relay, CPU per packet', value: ours.microsPerPacket, unit: 'µs', note });
     row({ figure: 'relay in bulk, CPU per GiB', value: ours.secondsPerGib, unit: 's' });
     row({ figure: 'relay in bulk, one stream', value: ours.gibPerSecond, unit: 'GiB/s' });
-    if (!hasPeer) return;
+    if (!HAS_HAPROXY) return;
     row({ figure: 'HAProxy, CPU per packet', value: theirs.microsPerPacket, unit: 'µs' });
     row({ figure: 'HAProxy in bulk, CPU per GiB', value: theirs.secondsPerGib, unit: 's' });
     row({ figure: 'HAProxy in bulk, one stream', value: theirs.gibPerSecond, unit: 'GiB/s' });
@@ -69,8 +64,13 @@ function medians(all: readonly Measured[]): Measured {
   };
 }
 
+/** A proxy of ours, whose one server is the game at `gamePort`; its first message is its port. */
+export function startRelay(gamePort: number): ChildProcess {
+  return startRole(0, import.meta.filename, 'proxy', String(gamePort));
+}
+
 async function measureOwn(load: ChildProcess, gamePort: number): Promise<Measured> {
-  const proxy = startRole(0, import.meta.filename, 'proxy', String(gamePort));
+  const proxy = startRelay(gamePort);
   try {
     return await measure(load, proxy, await message<number>(proxy));
   } finally {
@@ -79,20 +79,8 @@ async function measureOwn(load: ChildProcess, gamePort: number): Promise<Measure
 }
 
 async function measureHaproxy(load: ChildProcess, gamePort: number): Promise<Measured> {
-  const folder = mkdtempSync(join(tmpdir(), 'relay-bench-'));
-  const port = await freePort();
-  const config = join(folder, 'haproxy.cfg');
-  const times = 'timeout connect 3s\n timeout client 1h\n timeout server 1h';
-  const ends = `bind 127.0.0.1:${port}\n server game 127.0.0.1:${gamePort}`;
-  writeFileSync(config, `global\n nbthread 1\ndefaults\n mode tcp\n ${times}\nlisten relay\n ${ends}\n`);
-  const haproxy = startChild(0, 'haproxy', ['-db', '-q', '-f', config]);
-  try {
-    await opened(port);
-    return await measure(load, haproxy, port);
-  } finally {
-    haproxy.kill();
-    rmSync(folder, { recursive: true });
-  }
+  await using haproxy = await startHaproxy(gamePort);
+  return await measure(load, haproxy.child, haproxy.port);
 }
 
 async function measure(load: ChildProcess, relay: ChildProcess, port: number): Promise<Measured> {
@@ -113,29 +101,6 @@ async function measure(load: ChildProcess, relay: ChildProcess, port: number): P
     secondsPerGib: bulk.cpu / 1_000 / (bulk.amount / GIB),
     gibPerSecond: bulk.amount / GIB / bulk.seconds,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function opened(port: number): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    const socket = connect({ host: '127.0.0.1', port });
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
-    await delay(20);
-  }
-  throw new Error('haproxy does not listen');
 }
 
 async function beProxy(gamePort: number): Promise<void> {

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +15,7 @@ import { mintKey } from '../../src/people/keys/keys.ts';
 import { insertKey } from '../../src/people/keys/rows.ts';
 import { insertAccount, insertUser } from '../../src/people/rows.ts';
 import { serverRow } from '../support/world.ts';
-import { message, startChild } from './children.ts';
+import { message, rssBytes, startChild } from './children.ts';
 import { BENCH, inFolder, openControl, readyGames } from './control.ts';
 import { type Report, median } from './figures.ts';
 import { startService } from './service.ts';
@@ -56,10 +55,10 @@ async function idle(report: Report): Promise<void> {
       // What the first ones need once.
       await open(streams.slice(0, PER_ACCOUNT));
       await delay(SETTLE_MS);
-      const before = rssBytes(service.child.pid);
+      const before = rssBytes(service.child);
       await open(streams.slice(PER_ACCOUNT));
       await delay(SETTLE_MS);
-      const grown = rssBytes(service.child.pid) - before;
+      const grown = rssBytes(service.child) - before;
       const value = grown / 1_024 / (streams.length - PER_ACCOUNT);
       report.row({ figure: 'idle event stream, RSS', value, unit: 'KB', note: `${IDLE} of them` });
     } finally {
@@ -120,9 +119,9 @@ async function pour(report: Report): Promise<void> {
       sockets.push(socket);
       done.push(linesUntil(socket, LINES));
     }
-    const before = rssBytes(child.pid);
+    const before = rssBytes(child);
     let most = before;
-    const looks = setInterval(() => (most = Math.max(most, rssBytes(child.pid))), 100);
+    const looks = setInterval(() => (most = Math.max(most, rssBytes(child))), 100);
     const begun = performance.now();
     child.send('go');
     const heapBefore = await message<number>(child);
@@ -204,11 +203,6 @@ async function bePour(): Promise<void> {
 function heapBytes(): number {
   global.gc?.();
   return process.memoryUsage().heapUsed;
-}
-
-function rssBytes(pid: number | undefined): number {
-  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1_024;
 }
 
 const [, file, role] = process.argv;
