@@ -1,28 +1,36 @@
+import assert from 'node:assert';
 import type { AddressInfo } from 'node:net';
 import { pingStatus } from '../proxy/ping.ts';
 import { createBackupRoom } from './backups/backups-room.ts';
+import { openBackups } from './backups/open.ts';
 import { createChargeCount } from './billing/charged.ts';
 import { openWallet } from './billing/ledger.ts';
 import { createMachineProbe } from './billing/machine-probe.ts';
 import { openCheckout } from './billing/open-checkout.ts';
-import { openAllowance, openCharging, openMeasures } from './billing/open.ts';
+import { requireTimely } from './billing/meter.ts';
+import { billingFeature, openAllowance, openMeasures, openMeter } from './billing/open.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
-import { listenHttp } from './compose/http.ts';
 import type { Config } from './config.ts';
-import { openDatabases } from './databases/open.ts';
+import { openDatabases, openMysql } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
 import { enforceDiskQuotas } from './disk/enforcement.ts';
 import { openGameHost } from './engines/game-host.ts';
-import { isPortFree } from './engines/process/port-forwarder.ts';
-import { TELLS_OWNERS } from './engines/process/sockets.ts';
-import { createFiles } from './files/files.ts';
-import { createCoreRules } from './game/core-rules.ts';
+import { openFiles } from './files/open.ts';
+import { createFront } from './front.ts';
+import { EMBEDDED_VERSIONS } from './game/catalogue/embedded.ts';
+import { createCatalogue } from './game/catalogue/published.ts';
+import { openGame } from './game/open.ts';
+import { createAccessChanges } from './http/access-changes.ts';
+import { createClientAddress } from './http/client-address.ts';
+import { listenHttp } from './http/listen.ts';
+import { TRANSFER_LIMITS, createStreamSlots } from './http/stream-slots.ts';
 import { countSteps, openInsight, openWebhooks } from './insight/open.ts';
 import { countServersByState } from './insight/telemetry-rows.ts';
 import { createTelemetry } from './insight/telemetry.ts';
 import { createChangeLock } from './jail/change-lock.ts';
 import { createOpenFiles } from './jail/open-files.ts';
 import { sweepUnfinished } from './jail/unfinished.ts';
+import { joiningFeature } from './joining/feature.ts';
 import { openJoining } from './joining/joining.ts';
 import { livingChild } from './joining/link/child-file.ts';
 import type { Clock } from './kernel/clock.ts';
@@ -33,19 +41,27 @@ import { bootId } from './kernel/process-identity.ts';
 import { sinceBoot, systemClock } from './kernel/system-clock.ts';
 import { MIB } from './kernel/units.ts';
 import { createWorkerPool } from './kernel/workers/pool.ts';
-import { createMods } from './mods/mods.ts';
-import { createPackInstaller } from './mods/packs.ts';
+import { openMods } from './mods/open.ts';
 import { openModRegistries } from './mods/registries/registries.ts';
+import { modpackOperations } from './mods/set-modpack.ts';
+import { operatorFeature } from './operators/feature.ts';
 import { openNodeDrain } from './operators/node-drain.ts';
 import { openOrphans } from './operators/orphans.ts';
 import { openSuspensions } from './operators/suspensions.ts';
 import { type FirstRun, firstRun, openFirstRunFile } from './people/first-run.ts';
 import { openMailer } from './people/mail/mailer.ts';
+import { openPeople } from './people/open.ts';
+import { signUpMode } from './people/people.ts';
 import { isOperatorAccount } from './people/rows.ts';
-import { openServerPorts } from './ports/ports.ts';
-import { scheduleActions } from './schedules/actions.ts';
-import { createSchedules } from './schedules/schedules.ts';
+import { createMojangProfiles } from './players/mojang.ts';
+import { openPlayers } from './players/open.ts';
+import { portOperations } from './ports/api.ts';
+import { openPorts } from './ports/open.ts';
+import { openSchedules } from './schedules/open.ts';
+import { createServerOperation } from './servers/api/operation.ts';
+import { createServerView } from './servers/api/view.ts';
 import { requireEngine } from './servers/engine-check.ts';
+import { serverFeature } from './servers/feature.ts';
 import { openEffects, openServers } from './servers/open.ts';
 import { createPresence } from './servers/presence.ts';
 import { startReconcile } from './servers/reconcile.ts';
@@ -54,8 +70,10 @@ import { listenSftp, openSftp } from './sftp/open.ts';
 import { openInstallation } from './store/installation.ts';
 import type { Tx } from './store/store.ts';
 import { TABLES } from './tables.ts';
+import { templateOperations } from './templates/api.ts';
+import type { Feature } from './web/feature.ts';
 import { createWorldJobs } from './worlds/jobs.ts';
-import { createWorlds } from './worlds/worlds.ts';
+import { openWorlds } from './worlds/open.ts';
 
 /** The running service. */
 export interface App {
@@ -92,7 +110,8 @@ export async function startApp(
   { clock, monotonicMs }: Time = REAL_TIME,
 ): Promise<App> {
   const { onClose, close } = createClosers();
-  const { dataDir, nodeLabel } = config;
+  const { dataDir, nodeLabel, trustedProxies: trusted } = config;
+  const settings = config;
   try {
     const { store, secret } = await openInstallation({
       dataDir,
@@ -108,61 +127,71 @@ export async function startApp(
       void (await openWallet(tx, id, at, config.signupCreditMicros));
     const operator = await firstRun(store, { clock, dataDir, baseUrl: config.baseUrl, onAccount });
     const firstRunFile = await openFirstRunFile(dataDir, log);
-    const gameHost = await openGameHost({ store, secret, settings: config, clock, log, onClose });
-    const { engine, typed: console, management, passwords, owner, trusted } = gameHost;
+    const gameHost = await openGameHost({ store, secret, settings, clock, log, onClose });
+    const { engine, typed: console, management, passwords, owner } = gameHost;
+    const onThisMachine = engine.kind === 'process';
     const rconPassword = (serverId: string) => passwords.of(serverId);
-    const cores = createCoreRules({ trusted, isOperatorAccount: (accountId) => isOperatorAccount(store, accountId) });
+    const catalogue = createCatalogue({ manifestUrl: config.versionManifestUrl, embedded: EMBEDDED_VERSIONS, clock });
+    const isOperator = (accountId: string) => isOperatorAccount(store, accountId);
+    const game = openGame({ catalogue, trusted: gameHost.trusted, isOperatorAccount: isOperator });
+    const { cores } = game;
     const mailer = await openMailer({ config, log, onClose });
+    const accessChanges = createAccessChanges();
+    const access = { baseUrl: config.baseUrl, signup: signUpMode(config) };
+    const introduction = { store, secret, mailer, accessChanges, onAccount, firstRunFile, clock, log };
+    const { people, grants, knownBy, ...peopleRoom } = openPeople({ ...introduction, settings: access });
     const telemetry = createTelemetry();
     const onRefusal = telemetry.refusedWake;
     // The kernel's count of time is the machine's: another container of this service goes on with it.
     const steady = await openSteadyClock(store, { clock, monotonicMs, epoch: await bootId() });
     const { startTimeoutSeconds } = config;
     const servers = openServers({ store, clock, steady, log, startTimeoutSeconds, onRefusal });
+    const serverOperation = createServerOperation({ servers, store });
     const presence = createPresence(steady);
+    const around = { store, servers, serverOperation, clock, log, onClose };
 
-    const openFiles = createOpenFiles();
-    const { diskQuotaMb: tiers, accountDiskMb } = config;
-    const disks = await openDisks({ store, clock, log, dataDir, openFiles, tiers, accountDiskMb, servers });
+    // What belongs to servers beside their games.
+    const openFilesSeen = createOpenFiles();
+    const limits = { tiers: config.diskQuotaMb, accountDiskMb: config.accountDiskMb };
+    const disks = await openDisks({ store, servers, clock, log, dataDir, openFiles: openFilesSeen, ...limits });
     const disk = disks.quota;
     const lock = createChangeLock((id) => servers.jobOf(id));
     const withFilesLock = createKeyedMutex();
     const workers = createWorkerPool();
     onClose(() => workers.close());
-    const files = createFiles({ dataDir, owner, disk, lock, openFiles, workers, log });
-    const sftp = await openSftp({ store, servers, files, disk, settings: config, clock, log, onClose });
-    const databases = await openDatabases({ store, secret, settings: config, clock, log, onClose });
-    // Games that are no containers listen beside everything else that this machine keeps to itself.
-    const reserved = new Set(portsOf(config).map(({ port }) => port));
-    const onLoopback = engine.kind === 'process' ? { reserved, offered: TELLS_OWNERS } : {};
-    const serverPorts = await openServerPorts({ store, range: config.extraPorts, isFree: isPortFree, ...onLoopback });
+    const folders = { dataDir, owner, disk, lock };
+    const transferSlots = createStreamSlots(TRANSFER_LIMITS);
+    const filesRoom = openFiles({ ...around, ...folders, openFiles: openFilesSeen, workers, transferSlots });
+    const { files } = filesRoom;
+    const { sftp, ...sftpRoom } = await openSftp({ ...around, people, files, disk, settings });
+    const port = await openMysql(settings);
+    const databaseRoom = openDatabases({ ...around, secret, port, mysqlAddress: config.mysqlAddress });
+    const { databases } = databaseRoom;
+    const serverPorts = await openPorts({ store, range: config.extraPorts, onThisMachine, own: portsOf(config) });
+    const registries = openModRegistries(settings, clock);
+    const { mods, installPack, ...modsRoom } = openMods({ ...around, ...folders, registries, withFilesLock, workers });
     // Child processes live within this process's own limits; containers stand beside it.
-    const probe = createMachineProbe({ dataDir, ownLimits: engine.kind === 'process' });
-    const measures = await openMeasures({ servers, engine, probe, steady, settings: config, clock, onClose });
-    const { prices, sessions, capacity } = measures;
-    const registries = openModRegistries(config, clock);
-    const mods = createMods({ store, registries, disk, dataDir, owner, withFilesLock, lock });
-    const installPack = createPackInstaller({ registries, disk, dataDir, owner, workers });
+    const probe = createMachineProbe({ dataDir, ownLimits: onThisMachine });
+    const { prices, sessions, capacity } = await openMeasures({ ...around, engine, probe, steady, settings });
     const backupRoom = createBackupRoom({
+      ...folders,
       store,
       engine,
       console,
-      clock,
-      log,
-      dataDir,
-      owner,
       rconPassword,
       quotaBytes: config.backupQuotaMb * MIB,
-      disk,
       free: disks.free,
       accounts: disks.accounts,
       withFilesLock,
-      lock,
       release: (id) => sftp.cut(id),
       jobs: createWorldJobs,
+      clock,
+      log,
     });
     const webhooks = openWebhooks({ store, clock, log, onClose });
     const { outbox } = webhooks;
+
+    // All that a server's machine makes happen; then the servers come back to life.
     const { engineReturned } = openEffects({
       servers,
       engine,
@@ -172,13 +201,12 @@ export async function startApp(
       passwords,
       presence,
       steady,
-      log,
-      settings: config,
+      settings,
       owner,
       workers,
       mods,
       // Containers bring an installer of their own.
-      installPack: engine.kind === 'process' ? installPack : undefined,
+      installPack: onThisMachine ? installPack : undefined,
       portsOf: (id) => serverPorts.of(id),
       cpusFor: (ramMb) => capacity.cpusFor(ramMb),
       mayRun: (row) => cores.require(row),
@@ -192,53 +220,35 @@ export async function startApp(
         (id) => serverPorts.forget(id),
         (id) => passwords.forget(id),
       ],
-      onClose,
-    });
-    const insight = { store, servers, engine, console: gameHost.console, rconPassword, outbox, clock, log, onClose };
-    const { serverEvents, alerts, metrics } = openInsight(insight);
-    const joining = await openJoining({ store, servers, presence, clock, log, onClose, settings: config });
-    const { proxies, publicStatuses, wakePolicies } = joining;
-    const joined = (serverId: string) => proxies.players(serverId);
-
-    await backupRoom.recover();
-    await servers.restore();
-    const backups = await backupRoom.open(servers, serverEvents);
-    onClose(() => backups.close());
-    const { archives } = backupRoom;
-    const worlds = createWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock });
-    onClose(
-      await startReconcile({
-        engine,
-        servers,
-        clock,
-        log,
-        dataDir,
-        workers,
-        onReturn: engineReturned,
-        onAway: sessions.outOfSight,
-        onLook: sessions.observed,
-      }),
-    );
-    const { funds, accountLimits } = await openAllowance({
-      store,
-      servers,
-      capacity,
-      prices,
-      console,
-      rconPassword,
-      mailer,
-      onCapReached: alerts.spendCapReached,
-      settings: config,
-      clock,
       log,
       onClose,
     });
-    servers.checkWakes(
-      readFirst((row) => cores.require(row)),
-      [...WAKES, ...INSTALLS],
-    );
-    const events = serverEvents;
-    const quotas = enforceDiskQuotas({ store, servers, console, rconPassword, clock, log, dataDir, disks, events });
+    const joining = await openJoining({ store, servers, presence, clock, log, onClose, settings });
+    const { proxies, publicStatuses, wakePolicies } = joining;
+    const joined = (serverId: string) => proxies.players(serverId);
+    const talk = { engine, console, rconPassword, joined };
+    const consoles = { ...talk, console: gameHost.console, typed: console };
+    const { serverEvents, alerts, ...insight } = openInsight({ ...around, ...consoles, disk, outbox, telemetry });
+    await backupRoom.recover();
+    await servers.restore();
+
+    const archiving = { room: backupRoom, servers, events: serverEvents, serverOperation, transferSlots, onClose };
+    const { backups, ...backupsRoom } = await openBackups(archiving);
+    const { archives } = backupRoom;
+    const { worlds, ...worldsRoom } = openWorlds({ ...around, ...folders, backups, archives });
+    const { outOfSight: onAway, observed: onLook } = sessions;
+    const reconciled = { engine, servers, clock, log, dataDir, workers };
+    onClose(await startReconcile({ ...reconciled, onReturn: engineReturned, onAway, onLook }));
+
+    // Who is asked before a server wakes, in this order.
+    const onCapReached = alerts.spendCapReached;
+    const charged = { store, servers, prices, clock, log, onClose };
+    const asked = { capacity, console, rconPassword, mailer, onCapReached, settings };
+    const { funds, accountLimits } = await openAllowance({ ...charged, ...asked });
+    const mayRun = readFirst((row) => cores.require(row));
+    servers.checkWakes(mayRun, [...WAKES, ...INSTALLS]);
+    const measured = { store, servers, console, rconPassword, clock, log, dataDir };
+    const quotas = enforceDiskQuotas({ ...measured, disks, events: serverEvents });
     onClose(() => quotas.close());
     const suspensions = await openSuspensions({ store, clock, servers });
     sftp.keepShut((id) => suspensions.of(id) !== undefined);
@@ -247,27 +257,8 @@ export async function startApp(
     servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
     const orphans = await openOrphans({ store, engine, log, dataDir, databases });
     // Not before all that may refuse a start is there.
-    const schedules = await createSchedules({
-      store,
-      clock,
-      log,
-      actions: scheduleActions({ servers, backups, clock, console, rconPassword, engine, joined }),
-    });
-    onClose(() => schedules.close());
-    const { checkouts, meter } = await openCharging({
-      store,
-      servers,
-      engine,
-      sessions,
-      steady,
-      prices,
-      funds,
-      checkout: await openCheckout(config, log),
-      baseUrl: config.baseUrl,
-      clock,
-      log,
-      onClose,
-    });
+    const schedules = await openSchedules({ ...around, ...talk, backups, accessChanges });
+    const meter = await openMeter({ ...charged, engine, sessions, steady, funds });
 
     onClose(() => proxies.shut());
     const players = await proxies.open();
@@ -280,49 +271,59 @@ export async function startApp(
       charged: createChargeCount(store, clock),
       meterAgeMs: () => meter.ageMs(),
     });
-    const http = await listenHttp(
-      { config, log, clock, onClose },
-      {
-        store,
-        secret,
-        onAccount,
-        firstRunFile,
-        rconPassword,
-        engine,
-        console,
-        owner,
-        files,
-        lock,
-        sftp,
-        databases,
-        serverPorts,
-        prices,
-        capacity,
-        mods,
-        proxies,
-        publicStatuses,
-        wakePolicies,
-        cores,
-        disk: quotas.quota,
-        suspensions,
-        drain,
-        orphans,
-        servers,
-        serverEvents,
-        metrics,
-        backups,
-        worlds,
-        accountLimits,
-        schedules,
-        checkouts,
-        meter,
-        mailer,
-        joined,
-        players,
-        telemetry,
+
+    // What each room shows to the outside.
+    const playersPort = () => players.port;
+    const clientAddress = createClientAddress(trusted);
+    const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts };
+    const serverView = createServerView({ ...kept, config, playersPort });
+    const shown = { servers, serverOperation, serverView, clock };
+    const room = { capacity, accountLimits, drain };
+    const serverRoom = serverFeature({ ...shown, ...room, people, cores, playersPort, owner, settings });
+    const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
+    const checkout = await openCheckout(settings, log);
+    const operated = { people, grants, console, rconPassword, sftp, orphans, suspensions, disk: quotas.quota };
+    const features: Feature[] = [
+      game.feature,
+      peopleRoom.feature,
+      serverRoom.feature,
+      joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings }),
+      filesRoom.feature,
+      sftpRoom.feature,
+      modsRoom.feature,
+      { operations: modpackOperations({ ...shown, mods, cores, backups, worlds }) },
+      backupsRoom.feature,
+      worldsRoom.feature,
+      openPlayers({ ...around, ...folders, ...talk, files, profiles }),
+      schedules,
+      databaseRoom.feature,
+      { operations: portOperations({ ...shown, serverPorts }) },
+      { operations: templateOperations({ ...serverRoom.creation, servers, store, serverView, catalogue }) },
+      insight.feature,
+      billingFeature({ ...around, ...room, prices, checkout, settings }).feature,
+      operatorFeature({ ...operated, ...room, servers, serverView, settings }).feature,
+    ];
+    const app = createFront({
+      features,
+      streams: { clock, accessChanges, streamSlots: createStreamSlots() },
+      browsers: { config: { baseUrl: config.baseUrl }, findSession: knownBy.findSession, secret, clientAddress },
+      knownBy,
+      signInPath: peopleRoom.signInPath,
+      readiness: {
+        // The writer's own connection: it is the one that fills up, locks, or falls behind.
+        store: () => store.write((tx) => tx.query('SELECT 1')),
+        engine: () => engine.list(),
+        proxy: async () => assert(proxies.listening(), 'players are not listened for'),
+        meter: async () => requireTimely(meter),
       },
-    );
-    await listenSftp(sftp, { settings: config, log, onClose });
+      answered: telemetry.answered,
+      clock,
+      log,
+    });
+    grants.sweepLater();
+    const { httpHost: host, httpPort } = config;
+    const http = await listenHttp(app, { host, port: httpPort, trusted, link: proxies.link, onClose });
+    await listenSftp(sftp, { settings, log, onClose });
     log.info(
       { http: http.port, players: players.port, sftp: sftp.port, sftpKey: sftp.fingerprint, engine: engine.kind },
       'ready',

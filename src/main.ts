@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
-import { describeApi } from './compose/operations.ts';
+import { describeApi } from './reference.ts';
 import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';

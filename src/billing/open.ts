@@ -6,19 +6,28 @@ import type { Log } from '../kernel/log.ts';
 import type { SteadyClock } from '../kernel/steady-clock.ts';
 import { recordThrough } from '../people/audit/system.ts';
 import type { Mailer } from '../people/mail/mail.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Servers } from '../servers/servers.ts';
 import { INSTALLS, WAKES } from '../servers/wake-checks.ts';
 import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
 import { type AccountLimits, openAccountLimits } from './account-limits.ts';
 import { createAdmission } from './admission.ts';
+import { ledgerOperations, spendCapOperations, walletOperations } from './api.ts';
+import { type AwakeSessions, createAwakeSessions } from './awake-sessions.ts';
+import { capacityOperations } from './capacity-api.ts';
 import { type Capacity, createCapacity } from './capacity.ts';
+import { checkoutCallbackOperations, checkoutOperations } from './checkout-api.ts';
 import { type Checkouts, createCheckouts } from './checkout.ts';
 import { type Funds, type FundsOptions, createFunds } from './funds.ts';
+import { limitOperations } from './limits-api.ts';
 import type { MachineProbe } from './machine.ts';
 import { type Meter, startMeter } from './meter.ts';
+import { mountCheckout } from './pages.ts';
 import type { Checkout } from './payments.ts';
 import type { Prices } from './prices.ts';
-import { type AwakeSessions, createAwakeSessions } from './awake-sessions.ts';
+import { regionOperations } from './regions.ts';
+import { usageOperations } from './usage-api.ts';
 
 /** What runs are measured by. */
 export interface Measures {
@@ -99,13 +108,7 @@ export async function openAllowance(options: AllowanceOptions): Promise<Allowanc
   return { funds, accountLimits };
 }
 
-/** Who charges, and who is paid. */
-export interface Charging {
-  checkouts: Checkouts;
-  meter: Meter;
-}
-
-export interface ChargingOptions {
+export interface MeterOptions {
   store: Store;
   servers: Servers;
   engine: Engine;
@@ -113,27 +116,63 @@ export interface ChargingOptions {
   steady: SteadyClock;
   prices: Prices;
   funds: Funds;
-  /** Undefined: wallets are not funded. */
-  checkout: Checkout | undefined;
-  baseUrl: string;
   clock: Clock;
   log: Log;
   onClose: OnClose;
 }
 
-/** Begins to charge for what runs, and to fund wallets. */
-export async function openCharging(options: ChargingOptions): Promise<Charging> {
-  const { store, servers, engine, sessions, steady, prices, funds, checkout, baseUrl, clock, log, onClose } = options;
+/** Begins to charge for what runs. */
+export async function openMeter({ funds, onClose, ...billing }: MeterOptions): Promise<Meter> {
+  const meter = await startMeter({ ...billing, record: recordThrough('system'), afterRound: funds.enforce });
+  onClose(() => meter.close());
+  return meter;
+}
+
+export interface BillingFeatureOptions {
+  store: Store;
+  servers: Servers;
+  prices: Prices;
+  capacity: Capacity;
+  accountLimits: AccountLimits;
+  /** Undefined while this node takes new starts. */
+  drain: { now(): object | undefined };
+  /** Undefined: wallets are not funded. */
+  checkout: Checkout | undefined;
+  serverOperation: ServerOperation;
+  settings: { baseUrl: string; region: string; nodeLabel: string };
+  clock: Clock;
+  log: Log;
+}
+
+/** Wallets and how they are funded, prices, limits and room: over the API and on pages. */
+export function billingFeature(options: BillingFeatureOptions): { checkouts: Checkouts; feature: Feature } {
+  const { store, servers, prices, capacity, accountLimits, drain, checkout, serverOperation, clock, log } = options;
+  const { baseUrl, region, nodeLabel } = options.settings;
   const checkouts = createCheckouts({
     store,
     clock,
     log,
-    baseUrl,
     checkout,
+    baseUrl,
     record: recordThrough('system checkout'),
   });
-  const billing = { store, clock, steady, engine, servers, sessions, prices, log, record: recordThrough('system') };
-  const meter = await startMeter({ ...billing, afterRound: funds.enforce });
-  onClose(() => meter.close());
-  return { checkouts, meter };
+  const wallet = { store, servers, prices, clock, log };
+  const room = { accountLimits, capacity, drain };
+  return {
+    checkouts,
+    feature: {
+      operations: [
+        ...walletOperations(wallet),
+        ...limitOperations({ accountLimits }),
+        ...checkoutOperations({ checkouts }),
+        ...spendCapOperations(wallet),
+        ...capacityOperations(room),
+        ...regionOperations({ ...room, config: { region, nodeLabel } }),
+        ...usageOperations({ serverOperation, store, clock }),
+        ...ledgerOperations(wallet),
+      ],
+      publicOperations: checkoutCallbackOperations({ checkouts }),
+      pages: (serve) => mountCheckout(serve, checkouts),
+    },
+  };
 }

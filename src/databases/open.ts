@@ -1,8 +1,13 @@
+import type { Address } from '../kernel/address.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
+import { databaseOperations } from './api.ts';
+import type { Databases } from './database-server.ts';
 import { type ServerDatabases, createServerDatabases } from './databases.ts';
 import type { MysqlOptions } from './mysql.ts';
 
@@ -13,26 +18,36 @@ export interface DatabasesSettings {
   mysqlTls: MysqlOptions['tls'];
 }
 
+/** The database server that is set; undefined where none is. */
+export async function openMysql(settings: DatabasesSettings): Promise<Databases | undefined> {
+  const { mysqlAdminUrl, mysqlGameHosts: hosts, mysqlTls: tls } = settings;
+  if (mysqlAdminUrl === null) return undefined;
+  // Only here, so that nobody else pays for it.
+  const { createMysqlDatabases } = await import('./mysql.ts');
+  return createMysqlDatabases(mysqlAdminUrl, { hosts, tls });
+}
+
 export interface OpenDatabasesOptions {
   store: Store;
   secret: Secret;
-  settings: DatabasesSettings;
+  /** Undefined: servers have none. */
+  port: Databases | undefined;
+  serverOperation: ServerOperation;
+  /** Where games find the database server. */
+  mysqlAddress: Address;
   clock: Clock;
   log: Log;
   onClose: OnClose;
 }
 
 /** Servers' databases; undefined where no database server is set. */
-export async function openDatabases(options: OpenDatabasesOptions): Promise<ServerDatabases | undefined> {
-  const { store, secret, settings, clock, log, onClose } = options;
-  if (settings.mysqlAdminUrl === null) return undefined;
-  // Only here, so that nobody else pays for it.
-  const { createMysqlDatabases } = await import('./mysql.ts');
-  const databases = createMysqlDatabases(settings.mysqlAdminUrl, {
-    hosts: settings.mysqlGameHosts,
-    tls: settings.mysqlTls,
-  });
-  const opened = createServerDatabases({ store, clock, databases, secret, log });
-  onClose(() => opened.close());
-  return opened;
+export function openDatabases(options: OpenDatabasesOptions): {
+  databases: ServerDatabases | undefined;
+  feature: Feature;
+} {
+  const { store, secret, port, serverOperation, mysqlAddress, clock, log, onClose } = options;
+  const databases = port && createServerDatabases({ store, clock, databases: port, secret, log });
+  onClose(() => databases?.close());
+  const config = { mysqlAddress };
+  return { databases, feature: { operations: databaseOperations({ databases, serverOperation, clock, config }) } };
 }

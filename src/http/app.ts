@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Router } from '@koa/router';
 import Koa, { type Context, type Middleware } from 'koa';
 import { doing } from '../kernel/doing.ts';
+import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
 import type { Declared } from './declared.ts';
@@ -16,14 +17,25 @@ import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
 import { type Browsers, mountSession } from './session-mount.ts';
 import type { SessionOperation } from './session-operation.ts';
 
+/** What a room serves. Handlers close over what the room was opened with. */
+export interface ApiFeature {
+  /** By key, app token, or an operator's session. */
+  operations?: readonly Operation[];
+  /** Of the dashboard. */
+  sessionOperations?: readonly SessionOperation[];
+  /** For whoever comes. */
+  publicOperations?: readonly PublicOperation[];
+}
+
 export interface ApiOptions {
-  log: Log;
-  operations: readonly Operation[];
-  sessionOperations: readonly SessionOperation[];
-  publicOperations: readonly PublicOperation[];
+  /** What each room serves. */
+  features: readonly ApiFeature[];
   /** The OpenAPI document. */
   openapi: () => object;
-  services: Streams & Browsers;
+  /** What streams are held to. */
+  streams: Streams;
+  /** What tells browsers and their sessions, and whose a request is. */
+  browsers: Browsers;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
   findBrowser?: FindBrowser;
@@ -31,6 +43,8 @@ export interface ApiOptions {
   answered?: (request: AnsweredRequest) => void;
   /** Of each API key, app token and session. */
   rate?: RateLimit;
+  clock: Clock;
+  log: Log;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
@@ -42,11 +56,14 @@ const DISCONNECTS = new Set(['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'
  * The API as a Koa application, not yet listening (`createHttpServer`). What it does not serve falls through to
  * middleware added behind it, such as pages.
  */
-export function createApi({ log, services, rate = KEY_RATE, ...options }: ApiOptions): Koa {
-  const { operations, sessionOperations, publicOperations, openapi } = options;
+export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOptions): Koa {
+  const { features, streams, browsers, openapi } = options;
+  const operations = features.flatMap((each) => each.operations ?? []);
+  const sessionOperations = features.flatMap((each) => each.sessionOperations ?? []);
+  const publicOperations = features.flatMap((each) => each.publicOperations ?? []);
   const app = new Koa();
   const router = new Router({ strict: true, sensitive: true });
-  const takeToken = createRateLimit(rate, services.clock);
+  const takeToken = createRateLimit(rate, clock);
   const authorizing = (take: (credentialId: string) => void) =>
     createAuthorize(options.findPrincipal, options.findApp, take, options.findBrowser);
   const authorizer = { authorize: authorizing(takeToken), authorizeAgain: authorizing(() => {}) };
@@ -54,13 +71,13 @@ export function createApi({ log, services, rate = KEY_RATE, ...options }: ApiOpt
     '/openapi.json',
     keptBytes('json', () => JSON.stringify(openapi())),
   );
-  mount(router, operations, authorizer, services);
-  mountSession(router, sessionOperations, takeToken, services);
-  mountPublic(router, publicOperations, services);
+  mount(router, operations, authorizer, streams);
+  mountSession(router, sessionOperations, takeToken, browsers);
+  mountPublic(router, publicOperations, browsers);
   app
     .use(requestId)
     .use(logRequests(log, options.answered))
-    .use(securityHeaders(services.config.baseUrl))
+    .use(securityHeaders(browsers.config.baseUrl))
     .use(renderErrors(log))
     .use(plainColons)
     .use(router.routes())

@@ -41,7 +41,7 @@ export interface Link {
 }
 
 /** An HTTP server for the application, not yet listening, with bounds on what a client may hold open. */
-export function createHttpServer(app: Koa, options: HttpServerOptions = {}): Server {
+export function createHttpServer(app: Pick<Koa, 'callback'>, options: HttpServerOptions = {}): Server {
   const { mostConnections = MOST_CONNECTIONS, link } = options;
   const handle = app.callback();
   const times = {

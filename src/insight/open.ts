@@ -1,19 +1,31 @@
+import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
+import { dataFrame } from '../http/sse.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
 import type { Log } from '../kernel/log.ts';
 import { recordThrough } from '../people/audit/system.ts';
+import type { Joined } from '../players/typed-commands.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { OnStep, Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
 import { type Alerts, createAlerts } from './alerts/alerts.ts';
 import { createWebhook } from './alerts/https-webhook.ts';
 import { type WebhookOutbox, createWebhookOutbox } from './alerts/outbox.ts';
 import { alertStep, followAlerts } from './alerts/step-alerts.ts';
+import { consoleOperations } from './console-api.ts';
+import { diagnosticOperations } from './diagnostics-api.ts';
+import { eventOperations } from './events-api.ts';
 import { type ServerEvents, createServerEvents } from './events.ts';
+import { type LogStreams, createLogStreams } from './log-streams.ts';
+import { logOperations } from './logs-api.ts';
+import { metricOperations } from './metrics-api.ts';
 import { type Metrics, createMetrics } from './metrics.ts';
+import { type Exposition, prometheusOperations } from './prometheus.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** Sends what waits for webhooks from now on. `onStep` puts down, with a server's step, what its owner is to be told of at once. */
@@ -52,15 +64,26 @@ export interface Insight {
   serverEvents: ServerEvents;
   alerts: Alerts;
   metrics: Metrics;
+  logStreams: LogStreams;
+  feature: Feature;
 }
 
 export interface InsightOptions {
   store: Store;
   servers: Servers;
   engine: Engine;
+  /** The consoles that games open. */
   console: Console;
+  /** For commands of people: the same, and the standard input of games that open none. */
+  typed: Console;
   rconPassword: (serverId: string) => string;
-  outbox: WebhookOutbox;
+  /** Who is joined to a game, as the proxy knows them. */
+  joined: (serverId: string) => readonly Joined[];
+  disk: DiskQuota;
+  serverOperation: ServerOperation;
+  /** What operators see at `/metrics`. */
+  telemetry: Exposition;
+  outbox: Pick<WebhookOutbox, 'add'>;
   clock: Clock;
   log: Log;
   onClose: OnClose;
@@ -68,7 +91,8 @@ export interface InsightOptions {
 
 /** Reads running servers each minute from now on, and tells their webhooks and those who follow them what is amiss. */
 export function openInsight(options: InsightOptions): Insight {
-  const { store, servers, engine, console, rconPassword, outbox, clock, log, onClose } = options;
+  const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
+  const { typed, joined, disk, telemetry } = options;
   const serverEvents = createServerEvents(servers, clock);
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
@@ -76,5 +100,16 @@ export function openInsight(options: InsightOptions): Insight {
   const onMinute = alerts.minute;
   const metrics = createMetrics({ servers, engine, console, clock, store, log, rconPassword, serverEvents, onMinute });
   onClose(() => metrics.close());
-  return { serverEvents, alerts, metrics };
+  const logStreams = createLogStreams(engine, dataFrame, log);
+  const feature: Feature = {
+    operations: [
+      ...consoleOperations({ console: typed, engine, joined, rconPassword, serverOperation, store, clock }),
+      ...logOperations({ engine, logStreams, serverOperation }),
+      ...metricOperations({ metrics, serverOperation }),
+      ...eventOperations({ serverEvents, disk, serverOperation, store }),
+      ...diagnosticOperations({ serverOperation, store }),
+      ...prometheusOperations({ telemetry }),
+    ],
+  };
+  return { serverEvents, alerts, metrics, logStreams, feature };
 }

@@ -4,31 +4,56 @@ import type { Files } from '../files/files.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
+import type { People } from '../people/people.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
+import { sftpOperations } from './api.ts';
 import { openHostKey } from './host-key.ts';
 import { warnWithoutNativeCrypto } from './native-crypto.ts';
 import { type Sftp, createSftp } from './sftp.ts';
+import { sshKeyOperations } from './ssh-keys-api.ts';
+import { mountSshKeys } from './ssh-keys-pages.ts';
 
 export interface OpenSftpOptions {
   store: Store;
-  servers: Pick<Servers, 'observe'>;
+  servers: Servers;
+  people: People;
+  serverOperation: ServerOperation;
   files: Pick<Files, 'jail'>;
   disk: DiskQuota;
-  settings: { dataDir: string; trustedProxies: BlockList };
+  settings: { dataDir: string; publicHost: string; trustedProxies?: BlockList };
   clock: Clock;
   log: Log;
   onClose: OnClose;
 }
 
 /** Servers' files over SFTP; it listens nowhere yet. What is open on a server ends with its deletion. */
-export async function openSftp({ servers, settings, log, onClose, ...rest }: OpenSftpOptions): Promise<Sftp> {
-  const { dataDir, trustedProxies: trusted } = settings;
-  const hostKey = await openHostKey(dataDir);
-  const sftp = createSftp({ ...rest, dataDir, trusted, hostKey, log: log.child({ room: 'sftp' }) });
+export async function openSftp(options: OpenSftpOptions): Promise<{ sftp: Sftp; feature: Feature }> {
+  const { store, servers, people, serverOperation, files, disk, settings, clock, log, onClose } = options;
+  const { dataDir, publicHost, trustedProxies: trusted } = settings;
+  const sftp = createSftp({
+    store,
+    clock,
+    log: log.child({ room: 'sftp' }),
+    dataDir,
+    hostKey: await openHostKey(dataDir),
+    files,
+    disk,
+    ...(trusted && { trusted }),
+  });
   // At once, as the erasing of a deleted server may wait for its engine.
   onClose(servers.observe((id, now) => void (now?.state === 'deleting' && sftp.cut(id))));
-  return sftp;
+  const keys = { ...people, sftp };
+  return {
+    sftp,
+    feature: {
+      operations: sftpOperations({ sftp, servers, serverOperation, store, clock, config: { publicHost } }),
+      sessionOperations: sshKeyOperations(keys),
+      pages: (serve) => mountSshKeys(serve, keys),
+    },
+  };
 }
 
 /** Lets SFTP clients in. Rejects where the port cannot be had. */

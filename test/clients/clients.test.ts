@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import test, { type ExecutionContext } from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { api } from '../support/api-harness.ts';
@@ -46,7 +46,7 @@ test.serial('what schemathesis makes of the document finds no fault with the ser
   t.timeout(15 * 60_000);
   const telemetry = { expose: async () => '', contentType: 'text/plain', answered: () => {} };
   const registries = [fakeRegistry('modrinth'), fakeRegistry('curseforge')];
-  const { origin, key, ok } = await api(t, { registries, services: { telemetry } });
+  const { origin, key, ok } = await api(t, { registries, telemetry });
   await ok('POST', '/v1/servers', { name: 'abc', ramMb: 256 });
   const { folder, file } = await documentFile(t, origin);
   const options = [

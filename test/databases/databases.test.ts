@@ -284,7 +284,7 @@ test('Q-05: of 50 that create the database at once, one does', async (t) => {
 });
 
 test('without a database server the operations say so', async (t) => {
-  const it = await api(t, { services: { databases: undefined } });
+  const it = await api(t, { databases: null });
   await it.create('abc');
   const answer = await it.call('GET', '/v1/servers/abc/database');
   t.deepEqual([answer.status, answer.reason], [501, 'NOT_SUPPORTED']);

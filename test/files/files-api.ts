@@ -4,7 +4,6 @@ import { buffer } from 'node:stream/consumers';
 import type { ExecutionContext } from 'ava';
 import { type Header, pack as tarPack } from 'tar-stream';
 import { ZipFile } from 'yazl';
-import { createFiles } from '../../src/files/files.ts';
 import { type FakeDisk, fakeDisk } from '../fakes/disk.ts';
 import { type Answer, type ApiUnderTest, type CallOptions, api } from '../support/api-harness.ts';
 
@@ -28,7 +27,7 @@ interface FilesUnderTest extends ApiUnderTest {
 
 export async function filesApi(t: ExecutionContext, limitBytes = 100 * 1024 * 1024): Promise<FilesUnderTest> {
   const disk = fakeDisk(limitBytes);
-  const it = await api(t, { services: ({ dataDir, lock }) => ({ files: createFiles({ dataDir, disk, lock }) }) });
+  const it = await api(t, { filesDisk: disk });
   await it.create('abc');
   const root = join(it.dataDir, 'servers/abc');
   mkdirSync(root, { recursive: true });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { CODES } from '../../src/kernel/status.ts';
 import { joinRaw } from '../support/bot.ts';

@@ -1,7 +1,6 @@
-import { Router } from '@koa/router';
 import test from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
-import { mountPages } from '../../src/compose/pages.ts';
+import { describeApi } from '../../src/reference.ts';
+import { siteRouter } from '../../src/web/site.ts';
 import { mintToken } from '../../src/kernel/ids.ts';
 import { openSite } from '../web/site.ts';
 
@@ -74,10 +73,9 @@ test('no secret of a request shows in the log, whatever route it takes', async (
     for (const key of [site.key, unknown])
       for (const body of [{ ...(example as object), ...SECRETS }, marked({ ...(example as object), ...SECRETS })]) {
         if (path.endsWith('sign-out')) continue;
-        await call(site.apiOrigin, method.toUpperCase(), address(path) + query, { key, body: JSON.stringify(body) });
+        await call(site.origin, method.toUpperCase(), address(path) + query, { key, body: JSON.stringify(body) });
       }
-  const router = new Router();
-  mountPages(router, site);
+  const router = siteRouter({ ...site.services, openapi: () => ({}) });
   for (const { methods, path } of router.stack)
     for (const method of methods)
       await call(site.origin, method, String(path).replace(/:\w+/, MARK) + query, {
@@ -88,7 +86,7 @@ test('no secret of a request shows in the log, whatever route it takes', async (
   for (const path of ['/v1/public/device/start', '/v1/public/device/poll'])
     await call(site.origin, 'POST', path, { key: unknown, body: JSON.stringify({ ...SECRETS, client_id: MARK }) });
   for (const path of ['/metrics', '/openapi.json', '/nowhere', '/v1/public/checkout/stripe', `/v1/servers/${MARK}`])
-    await call(site.apiOrigin, 'POST', path + query, { key: unknown, body: `{${MARK}` });
+    await call(site.origin, 'POST', path + query, { key: unknown, body: `{${MARK}` });
 
   t.true(calls > 150, `${calls} calls`);
   t.true(site.logged.length > calls / 2, `${site.logged.length} lines`);

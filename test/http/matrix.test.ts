@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { createAuthorize } from '../../src/http/auth.ts';
 import type { Operation } from '../../src/http/operation.ts';
 import { type Role, isAtLeast } from '../../src/http/roles.ts';

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Router } from '@koa/router';
 import test from 'ava';
-import { createServiceApi } from '../../src/compose/api.ts';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { portablePattern } from '../../src/http/portable-pattern.ts';
 import { api } from '../support/api-harness.ts';
@@ -83,8 +82,7 @@ test('every operation has one tag and one name of its own', (t) => {
 });
 
 test('the document holds every route of the API, and no other', async (t) => {
-  const { services } = await api(t);
-  const app = createServiceApi({ log: services.log, services });
+  const { app } = await api(t);
   const routers = app.middleware.flatMap((each) => ('router' in each ? [each.router as Router] : []));
   const routes = routers
     .flatMap(({ stack }) => stack)

@@ -4,18 +4,30 @@ import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import { z } from 'zod';
-import { describeApi } from '../../src/compose/operations.ts';
 import { readBody } from '../../src/http/body.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { replyOf } from '../../src/http/reply.ts';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { StatusError } from '../../src/kernel/status.ts';
+import { describeApi } from '../../src/reference.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type Answer, api } from '../support/api-harness.ts';
 import * as fc from '../support/property.ts';
 
 const { operations, sessionOperations, publicOperations } = describeApi();
 
 const SMALL = { name: 'abc', ramMb: 256 };
+
+/** A store that fails where a user is read. */
+function withoutUsers(store: Store, error: Error): Store {
+  return {
+    ...store,
+    async query<Row>(sql: string, parameters?: unknown[]) {
+      if (sql.includes('FROM "users" WHERE "id"')) throw error;
+      return await store.query<Row>(sql, parameters);
+    },
+  };
+}
 
 function assertStatusBody(answer: Answer): string | undefined {
   const { code, message, details } = answer.json as { code: unknown; message: unknown; details: { '@type': string }[] };
@@ -215,7 +227,7 @@ test('H01 no host a caller claims comes back', async (t) => {
 });
 
 test('H02 the rate of a key holds whatever address is claimed, and comes back with time', async (t) => {
-  const { call, clock, mint } = await api(t, { api: { rate: { perSecond: 2, burst: 5 } } });
+  const { call, clock, mint } = await api(t, { rate: { perSecond: 2, burst: 5 } });
   const from = (n: number) => call('GET', '/v1/servers', { headers: { 'x-forwarded-for': `10.0.0.${n}` } });
   for (let n = 0; n < 5; n++) t.is((await from(n)).status, 200);
   const refused = await from(6);
@@ -267,10 +279,9 @@ test('the order of checks: address, credential, scope, body, server, state', asy
 });
 
 test('what fails inside is shown as a request id and nothing else, and logged', async (t) => {
-  const findUser = async () => {
-    throw new Error('SELECT secret FROM stack');
-  };
-  const { call, logged } = await api(t, { services: { findUser } });
+  const { call, logged } = await api(t, {
+    world: { store: (store) => withoutUsers(store, new Error('SELECT secret FROM stack')) },
+  });
   const answer = await call('GET', '/v1/whoami', { headers: { 'x-request-id': 'my-request.1' } });
   t.deepEqual([answer.status, answer.json['code'], answer.reason], [500, 13, 'INTERNAL']);
   t.is(answer.headers.get('x-request-id'), 'my-request.1');
@@ -283,10 +294,8 @@ test('what fails inside is shown as a request id and nothing else, and logged', 
 });
 
 test('the store being away is worth another try', async (t) => {
-  const findUser = async () => {
-    throw new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'Try again.');
-  };
-  const { call } = await api(t, { services: { findUser } });
+  const away = new StatusError('UNAVAILABLE', 'STORE_UNAVAILABLE', 'Try again.');
+  const { call } = await api(t, { world: { store: (store) => withoutUsers(store, away) } });
   const answer = await call('GET', '/v1/whoami');
   t.deepEqual([answer.status, answer.json['code'], answer.headers.get('retry-after')], [503, 14, '1']);
   t.like((answer.json['details'] as unknown[])[1], { retryDelay: '1s' });
@@ -340,7 +349,7 @@ test('requests are logged by template; keys, ids and queries are not', async (t)
 test('health asks for no credential; readiness names what is not', async (t) => {
   let engine: () => Promise<void> = async () => {};
   const readiness = { store: async () => {}, engine: () => engine(), proxy: async () => {} };
-  const { call, clock } = await api(t, { services: { readiness } });
+  const { call, clock } = await api(t, { readiness });
   t.is((await call('GET', '/healthz', { key: null })).status, 200);
   const ready = await call('GET', '/readyz', { key: null });
   t.deepEqual([ready.status, ready.json], [200, { ready: true, parts: { store: 'ok', engine: 'ok', proxy: 'ok' } }]);

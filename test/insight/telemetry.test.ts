@@ -160,7 +160,7 @@ test('ticks are counted once each, however often and at once somebody asks', asy
 
 test('GET /metrics: for operators, by key or as Prometheus sends it', async (t) => {
   const telemetry = createTelemetry();
-  const it = await api(t, { services: { telemetry } });
+  const it = await api(t, { telemetry });
   telemetry.watch({ ...SOURCES, serversByState: () => countServersByState(it.store) });
   const full = it.key;
   await it.store.write((tx) => tx.run(`UPDATE "users" SET "operator" = $1 WHERE "id" = 'usr_test'`, [true]));
@@ -188,7 +188,7 @@ test('GET /metrics: for operators, by key or as Prometheus sends it', async (t) 
 
 test('calls are counted by declared route: nobody outside decides how many series there are', async (t) => {
   const telemetry = createTelemetry();
-  const it = await api(t, { services: { telemetry } });
+  const it = await api(t, { telemetry });
   for (let n = 0; n < 20; n++) {
     await it.call('GET', `/v1/servers/s${n}`);
     await it.call('GET', `/nowhere/${n}?q=${n}`);

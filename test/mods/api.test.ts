@@ -39,7 +39,7 @@ async function bench(
         return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
       },
     },
-    services: () => ({ mods: mods! }),
+    mods: () => mods!,
   });
   await it.create('abc', fields);
   const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);

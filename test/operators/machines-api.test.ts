@@ -4,7 +4,6 @@ import test, { type ExecutionContext } from 'ava';
 import { KEY_SCOPES } from '../../src/http/scopes.ts';
 import { hashToken } from '../../src/kernel/ids.ts';
 import { redacted } from '../../src/operators/redact.ts';
-import type { Grants } from '../../src/people/grants/grants.ts';
 import { endBrowserSession } from '../../src/people/browser-sessions.ts';
 import { type ApiUnderTest, api } from '../support/api-harness.ts';
 
@@ -297,7 +296,7 @@ test('what could be secret is in no snapshot', (t) => {
 
 /** One of the command line; gives its id. */
 async function startGrant(it: ApiUnderTest): Promise<string> {
-  const grants = it.services.grants as Grants;
+  const { grants } = it.services;
   await grants.start({ clientId: null, scope: '', ip: '127.0.0.1', userAgent: 'test' });
   const [row] = await it.store.query<{ id: string }>('SELECT "id" FROM "grants" ORDER BY "createdAt" DESC');
   return row!.id;

@@ -6,7 +6,6 @@ import { deviceGrantMachine } from '../../machines/device-grant.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { type Box, layOut } from '../../src/operators/pages/chart-layout.ts';
 import { readChart } from '../../src/operators/pages/statechart.ts';
-import type { Grants } from '../../src/people/grants/grants.ts';
 import { type Page, closeBrowser, openTab } from '../support/browser.ts';
 import { cpuTime } from '../support/cpu.ts';
 import { needs } from '../support/needs.ts';
@@ -48,7 +47,7 @@ test('the table follows what happens, without a reload and without a complaint o
   if (!(await needs(t, 'chromium'))) return;
   const it = await openOperatorSite(t);
   const { page, complaints, asked } = await operatorsTab(t, it);
-  await page.goto(`${it.base}/operator`);
+  await page.goto(`${it.origin}/operator`);
   await live(page);
   t.regex(await page.innerText('main'), /No machine is like that/);
   await page.evaluate('window.stays = true');
@@ -72,7 +71,7 @@ test('the table follows what happens, without a reload and without a complaint o
   t.true(await page.evaluate('window.stays'), 'it is still the same page');
   t.deepEqual(complaints, []);
   t.deepEqual(
-    asked.filter((url) => !url.startsWith(`${it.base}/`)),
+    asked.filter((url) => !url.startsWith(`${it.origin}/`)),
     [],
   );
 });
@@ -83,7 +82,7 @@ test('a server whose engine never answers the halt is found, understood and free
   await it.create('asleep');
   const heal = await stuck(it, 'castle');
   const { page, complaints } = await operatorsTab(t, it);
-  await page.goto(`${it.base}/operator`);
+  await page.goto(`${it.origin}/operator`);
   await page.selectOption('#stuck', '300');
   await page.getByRole('button', { name: 'Show' }).click();
   t.deepEqual(
@@ -121,7 +120,7 @@ test('the lit state moves with the machine, and the way it went is shown', async
   const it = await openOperatorSite(t);
   await it.create('lobby');
   const { page } = await operatorsTab(t, it);
-  await page.goto(`${it.base}/operator/machines/lobby`);
+  await page.goto(`${it.origin}/operator/machines/lobby`);
   await live(page);
   await page.fill('#reason', 'half a reason');
   t.deepEqual(await litStates(page), ['hibernated']);
@@ -146,7 +145,7 @@ test('without a script: found, opened, freed by forms and reloads', async (t) =>
   const heal = await stuck(it, 'castle');
   heal();
   const { page } = await operatorsTab(t, it, { ...PHONE, javaScriptEnabled: false });
-  await page.goto(`${it.base}/operator?stuck=300`);
+  await page.goto(`${it.origin}/operator?stuck=300`);
   await page.getByRole('link', { name: 'The Castle' }).click();
   await page.fill('#reason', 'x'.repeat(200));
   await page.getByRole('button', { name: 'ALARM' }).click();
@@ -165,7 +164,7 @@ test('what a form sends is checked: illegal events, missing and long reasons, an
   const it = await openOperatorSite(t);
   await it.create('lobby');
   const browser = await it.browser('usr_test');
-  const path = `${it.base}/operator/machines/lobby`;
+  const path = `${it.origin}/operator/machines/lobby`;
   const post = async (fields: Record<string, string>) => {
     const reply = await fetch(path, {
       method: 'POST',
@@ -194,16 +193,16 @@ test('names, causes and reasons from outside are shown as the text they are', as
   await it.create('lobby', { name: nasty });
   await it.command('lobby', 'START', { kind: 'player', id: `'${nasty}`, note: `</small>${nasty}` });
   await page.goto(
-    `${it.base}/operator?q=${encodeURIComponent('"><script>')}&state=${encodeURIComponent(nasty.slice(0, 20))}`,
+    `${it.origin}/operator?q=${encodeURIComponent('"><script>')}&state=${encodeURIComponent(nasty.slice(0, 20))}`,
   );
   await live(page);
-  await page.goto(`${it.base}/operator`);
+  await page.goto(`${it.origin}/operator`);
   await live(page);
   t.true((await page.innerText('[data-machine=lobby] a')).startsWith('"><img src=x onerror=alert(1)>'));
   // And the same put in place by the script.
   await it.reach('lobby', 'running');
   await page.locator('[data-machine=lobby]').getByText('running', { exact: true }).waitFor();
-  await page.goto(`${it.base}/operator/machines/lobby`);
+  await page.goto(`${it.origin}/operator/machines/lobby`);
   await live(page);
   await it.command('lobby', 'STOP', { kind: 'operator', id: nasty, note: nasty });
   await it.reach('lobby', 'hibernated');
@@ -218,7 +217,7 @@ test('for who is no operator there are no such pages; nobody may frame them, and
   await it.create('lobby');
   await it.stranger();
   const get = (path: string, cookie = '') =>
-    fetch(it.base + path, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
+    fetch(it.origin + path, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
   const { cookie } = await it.browser('usr_test');
   const { cookie: other } = await it.browser('usr_other');
   for (const path of ['/operator', '/operator/machines/lobby', '/operator/machines/none']) {
@@ -245,14 +244,14 @@ test('with 500 machines a page shows fifty, quickly, and leads to the rest', asy
   for (let n = 0; n < 500; n++) await it.create(`server-${String(n).padStart(3, '0')}`);
   const { page } = await operatorsTab(t, it);
   const { cookie } = await it.browser('usr_test');
-  await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
+  await (await fetch(`${it.origin}/operator`, { headers: { cookie } })).text();
   const spentMs = cpuTime();
-  const text = await (await fetch(`${it.base}/operator`, { headers: { cookie } })).text();
+  const text = await (await fetch(`${it.origin}/operator`, { headers: { cookie } })).text();
   const took = spentMs();
   t.is(text.match(/data-machine=/g)?.length, 50);
   t.log(`500 machines: ${Math.round(took)} ms of CPU until the page was there`);
   t.true(took < 2_000);
-  await page.goto(`${it.base}/operator`);
+  await page.goto(`${it.origin}/operator`);
   t.is(await page.locator('[data-machine]').count(), 50);
   const seen = new Set<string>();
   for (let pages = 1; ; pages++) {
@@ -282,12 +281,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const heal = await stuck(it, 'castle');
       t.teardown(heal);
       await it.create('a-server-with-a-rather-long-name', { name: 'W'.repeat(64) });
-      await (it.services.grants as Grants).start({ clientId: null, scope: '', ip: '::1', userAgent: 'x' });
+      await it.services.grants.start({ clientId: null, scope: '', ip: '::1', userAgent: 'x' });
       const [grant] = await it.store.query<{ id: string }>('SELECT "id" FROM "grants"');
       const { page, complaints } = await operatorsTab(t, it, { ...options, colorScheme });
       const machines = ['castle', 'a-server-with-a-rather-long-name', grant!.id];
       for (const path of ['/operator', ...machines.map((id) => `/operator/machines/${id}`)]) {
-        await page.goto(it.base + path);
+        await page.goto(it.origin + path);
         await live(page);
         for (const details of await page.locator('details').all())
           await details.evaluate((each) => each.setAttribute('open', ''));

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { FULL_SCOPES } from '../../src/http/scopes.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { createGrants } from '../../src/people/grants/grants.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { onlinePlayers } from '../../src/game/online-players.ts';
 import {
   type PlayerChange,

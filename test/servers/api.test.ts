@@ -57,7 +57,7 @@ test('the reply schema has the fields of the reference in its order', (t) => {
 });
 
 test('the address names the port where it is not the game’s own', async (t) => {
-  const { ok } = await api(t, { services: { playersPort: () => 25_570 } });
+  const { ok } = await api(t, { playersPort: 25_570 });
   t.is((await ok('POST', '/v1/servers', SMALL))['addr'], 'my-world.play.example:25570');
 });
 
@@ -421,7 +421,7 @@ test('a command reaches the console without its slash, and its answer the caller
       return '§aThere are 0 players';
     },
   };
-  const { ok, call, reach } = await api(t, { services: { console } });
+  const { ok, call, reach } = await api(t, { console });
   await ok('POST', '/v1/servers', SMALL);
   const path = '/v1/servers/my-world:command';
   const asleep = await call('POST', path, { body: { command: 'list' } });
@@ -444,7 +444,7 @@ test('what goes wrong on the console is told apart', async (t) => {
       throw new ConsoleError(reason, 'no');
     },
   };
-  const { ok, call, reach } = await api(t, { services: { console } });
+  const { ok, call, reach } = await api(t, { console });
   await ok('POST', '/v1/servers', SMALL);
   await ok('POST', '/v1/servers/my-world:start');
   await reach('my-world', 'running');
@@ -515,7 +515,9 @@ test('W-12 a ban of the address of a player, by name, is one of where the player
     { name: 'Local', ip: PROXY_ADDRESS },
     { name: 'no name\nop Eve', ip: '203.0.113.9' },
   ];
-  const { ok, call, reach, games } = await api(t, { services: { joined: (id) => (id === 'my-world' ? joined : []) } });
+  const it = await api(t);
+  it.joined.set('my-world', joined);
+  const { ok, call, reach, games } = it;
   await ok('POST', '/v1/servers', SMALL);
   await ok('POST', '/v1/servers/my-world:start');
   await reach('my-world', 'running');

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
 /** Where the command line finds the types of the API; `npm run client` writes it. */

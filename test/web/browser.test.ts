@@ -56,14 +56,14 @@ test('a device is let in: sign up on a phone, type the code, approve; the token 
   const granted = await site.poll(device);
   t.is(granted['token_type'], 'Bearer');
   const bearer = { authorization: `Bearer ${granted['access_token']}` };
-  t.is((await fetch(`${site.apiOrigin}/v1/me/servers`, { headers: bearer })).status, 200);
+  t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 200);
 
   await page.goto(`${site.origin}/profile/apps`);
   t.regex(await page.innerText('.list'), /Block Launcher\s+launcher\.example/);
   await page.click('summary');
   await press(page, 'Yes, disconnect this app');
   t.regex(await page.innerText('main'), /signed out/);
-  t.is((await fetch(`${site.apiOrigin}/v1/me/servers`, { headers: bearer })).status, 401);
+  t.is((await fetch(`${site.origin}/v1/me/servers`, { headers: bearer })).status, 401);
   clean(t, tab, site);
 });
 

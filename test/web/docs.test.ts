@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import test from 'ava';
-import { describeApi } from '../../src/compose/operations.ts';
+import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { openOperatorSite } from '../operators/operator-site.ts';
 import { closeBrowser, openTab } from '../support/browser.ts';
@@ -21,7 +21,7 @@ test('every operation is found on the page: by search, by its address, and witho
   if (!(await needs(t, 'chromium'))) return;
   const site = await openOperatorSite(t);
   const { page, complaints, asked } = await openTab(t, { viewport: { width: 1_280, height: 900 } });
-  const response = await page.goto(`${site.base}/docs`);
+  const response = await page.goto(`${site.origin}/docs`);
   const policy = response?.headers()['content-security-policy'] ?? '';
   for (const part of ["script-src 'self'", "style-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"])
     t.true(policy.includes(part), part);
@@ -53,7 +53,7 @@ test('every operation is found on the page: by search, by its address, and witho
   await page.waitForSelector('#message-Server[open]');
 
   const plain = await openTab(t, { javaScriptEnabled: false });
-  await plain.page.goto(`${site.base}/docs`);
+  await plain.page.goto(`${site.origin}/docs`);
   t.is(await plain.page.locator('.operation').count(), names.length);
   t.false(await plain.page.isVisible('#key'));
   await plain.page.click('#GetServer summary');
@@ -61,7 +61,7 @@ test('every operation is found on the page: by search, by its address, and witho
 
   t.deepEqual([complaints, plain.complaints], [[], []]);
   t.deepEqual(
-    [...asked, ...plain.asked].filter((url) => !url.startsWith(`${site.base}/`)),
+    [...asked, ...plain.asked].filter((url) => !url.startsWith(`${site.origin}/`)),
     [],
   );
 
@@ -79,7 +79,7 @@ test('an operation is tried out on a phone, by a key that is kept nowhere', asyn
   const sent: Record<string, string>[] = [];
   page.on('request', (request) => request.url().includes('/v1/') && sent.push(request.headers()));
 
-  await page.goto(`${site.base}/docs#CreateServer`);
+  await page.goto(`${site.origin}/docs#CreateServer`);
   await page.waitForSelector('#CreateServer .try');
   t.true(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is wider than the phone');
   await page.click('#CreateServer .try button[type=submit]');
@@ -113,11 +113,11 @@ test('an operation is tried out on a phone, by a key that is kept nowhere', asyn
   t.is(await page.evaluate('localStorage.length + sessionStorage.length'), 0);
   await page.reload();
   t.is(await page.inputValue('#key'), '');
-  await page.goto(`${site.base}/docs`);
+  await page.goto(`${site.origin}/docs`);
   if (process.env['PICTURES'] !== undefined) await page.screenshot({ path: `${process.env['PICTURES']}/docs-390.png` });
   t.deepEqual(
     complaints.filter((line) => !line.includes('404')),
     [],
   );
-  t.true(asked.every((url) => url.startsWith(`${site.base}/`)));
+  t.true(asked.every((url) => url.startsWith(`${site.origin}/`)));
 });

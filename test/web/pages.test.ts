@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Router } from '@koa/router';
 import test from 'ava';
-import { mountPages } from '../../src/compose/pages.ts';
+import { siteRouter } from '../../src/web/site.ts';
 import { sessionCookie } from '../../src/http/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { REVEAL_MS, createReveals } from '../../src/people/keys/reveal.ts';
@@ -458,8 +457,7 @@ function luminance(colour: string): number {
 }
 
 function pathsOf(site: Site, method: string): string[] {
-  const router = new Router();
-  mountPages(router, site);
+  const router = siteRouter({ ...site.services, openapi: () => ({}) });
   return router.stack.filter(({ methods }) => methods.includes(method)).map(({ path }) => String(path));
 }
 
@@ -515,7 +513,7 @@ test('sign-up by letter answers alike whether or not the address has an account'
   const invitation = /invitation=(\S+)/.exec(linked?.text ?? '')?.[1] ?? '';
 
   const api = async (path: string, body: object) => {
-    const reply = await fetch(`${site.apiOrigin}/v1/session/me:${path}`, {
+    const reply = await fetch(`${site.origin}/v1/session/me:${path}`, {
       method: 'POST',
       body: JSON.stringify(body),
     });

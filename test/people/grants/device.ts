@@ -19,6 +19,7 @@ import { type Grants, createGrants } from '../../../src/people/grants/grants.ts'
 import { oauthOperations } from '../../../src/people/grants/oauth.ts';
 import { deviceOperations } from '../../../src/people/grants/session-api.ts';
 import { createStartLimit } from '../../../src/people/grants/start-limit.ts';
+import { createGuessLimit } from '../../../src/people/grants/user-codes.ts';
 import { authenticate } from '../../../src/people/keys/keys.ts';
 import { type Answer, type ApiUnderTest, api } from '../../support/api-harness.ts';
 
@@ -66,7 +67,12 @@ export async function device(t: ExecutionContext, options: DeviceTestOptions = {
   mountPublic(router, [...deviceGrantOperations(needs), ...oauthOperations(needs)], { clientAddress });
   const findKey = (key: string) => authenticate(store, clock, key);
   const findApp = (token: string) => authenticateApp(store, clock, token);
-  const here = { ...services, grants, config: { ...services.config, baseUrl: ORIGIN } };
+  const here = {
+    ...services,
+    grants,
+    guessLimit: createGuessLimit(clock),
+    config: { ...services.config, baseUrl: ORIGIN },
+  };
   mountSession(router, deviceOperations(here), () => {}, here);
   const authorize = createAuthorize(findKey, findApp, () => {});
   mount(router, clientOperations(services), { authorize, authorizeAgain: authorize }, services);

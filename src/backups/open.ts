@@ -1,0 +1,26 @@
+import type { StreamSlots } from '../http/stream-slots.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Feature } from '../web/feature.ts';
+import { backupOperations } from './api.ts';
+import type { BackupEvents, BackupRoom } from './backups-room.ts';
+import type { Backups } from './backups.ts';
+
+export interface OpenBackupsOptions {
+  room: Pick<BackupRoom, 'open'>;
+  /** Restored. */
+  servers: Servers;
+  events: BackupEvents;
+  serverOperation: ServerOperation;
+  transferSlots: StreamSlots;
+  onClose: OnClose;
+}
+
+/** Makes and restores backups, once the servers are live. */
+export async function openBackups(options: OpenBackupsOptions): Promise<{ backups: Backups; feature: Feature }> {
+  const { room, servers, events, serverOperation, transferSlots, onClose } = options;
+  const backups = await room.open(servers, events);
+  onClose(() => backups.close());
+  return { backups, feature: { operations: backupOperations({ backups, serverOperation, transferSlots }) } };
+}

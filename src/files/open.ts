@@ -1,0 +1,24 @@
+import type { StreamSlots } from '../http/stream-slots.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
+import { fileOperations } from './api.ts';
+import { type Files, type FilesOptions, createFiles } from './files.ts';
+import { transferOperations } from './transfers-api.ts';
+
+export interface OpenFilesOptions extends FilesOptions {
+  store: Store;
+  serverOperation: ServerOperation;
+  /** Places for uploads and downloads that last. */
+  transferSlots: StreamSlots;
+  clock: Clock;
+}
+
+/** The servers' files, over the API. */
+export function openFiles(options: OpenFilesOptions): { files: Files; feature: Feature } {
+  const { store, serverOperation, transferSlots, clock, ...rest } = options;
+  const files = createFiles(rest);
+  const needs = { files, store, serverOperation, transferSlots, clock };
+  return { files, feature: { operations: [...fileOperations(needs), ...transferOperations(needs)] } };
+}

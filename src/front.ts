@@ -1,0 +1,33 @@
+import type Koa from 'koa';
+import { type ApiOptions, createApi } from './http/app.ts';
+import { type Readiness, healthOperations } from './http/health.ts';
+import { openapiDocument } from './http/openapi.ts';
+import { createFindBrowser } from './operators/session.ts';
+import type { KnownBy } from './people/open.ts';
+import { describeApi } from './reference.ts';
+import type { Feature } from './web/feature.ts';
+import { createSite } from './web/site.ts';
+
+export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser' | keyof KnownBy> {
+  features: readonly Feature[];
+  knownBy: KnownBy;
+  /** The page to sign in at that leads on to `wanted`. */
+  signInPath: (wanted: string) => string;
+  /** Each part without which the service is of no use: rejects where it is not there. */
+  readiness: Readiness;
+}
+
+/** The API of all rooms, and behind it their pages, as one Koa application that does not listen yet. */
+export function createFront({ features, knownBy, signInPath, readiness, ...options }: FrontOptions): Koa {
+  const { browsers, clock, log } = options;
+  const openapi = () => openapiDocument(browsers.config, describeApi());
+  const api = createApi({
+    ...options,
+    features: [...features, { publicOperations: healthOperations({ readiness, clock }) }],
+    openapi,
+    findPrincipal: knownBy.findPrincipal,
+    findApp: knownBy.findApp,
+    findBrowser: createFindBrowser(browsers),
+  });
+  return api.use(createSite({ ...browsers, features, openapi, signInPath, clock, log }));
+}

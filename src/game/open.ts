@@ -1,0 +1,17 @@
+import type { TrustedWithCode } from '../engines/process/confined.ts';
+import type { Feature } from '../web/feature.ts';
+import { catalogueOperations } from './catalogue/api.ts';
+import type { Catalogue } from './catalogue/catalogue.ts';
+import { type CoreRules, createCoreRules } from './core-rules.ts';
+
+export interface OpenGameOptions {
+  catalogue: Catalogue;
+  trusted: TrustedWithCode;
+  /** Whether an account is an operator's. Asked anew each time, as that may change. */
+  isOperatorAccount: (accountId: string) => Promise<boolean>;
+}
+
+/** Which games there are, and which of them a server may run. */
+export function openGame({ catalogue, ...rules }: OpenGameOptions): { cores: CoreRules; feature: Feature } {
+  return { cores: createCoreRules(rules), feature: { operations: catalogueOperations({ catalogue }) } };
+}

@@ -1,0 +1,34 @@
+import { once } from 'node:events';
+import type { AddressInfo, BlockList } from 'node:net';
+import type Koa from 'koa';
+import type { OnClose } from '../kernel/closers.ts';
+import { type Link, createHttpServer } from './http-server.ts';
+
+export interface ListenOptions {
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  /** Load balancers, which are not one client. */
+  trusted?: BlockList;
+  /** Takes the connections of requests that ask for a link. */
+  link?: Link | undefined;
+  onClose: OnClose;
+}
+
+/** Serves an application over HTTP. Rejects where the port cannot be had. */
+export async function listenHttp(
+  app: Pick<Koa, 'callback'>,
+  { host, port, trusted, link, onClose }: ListenOptions,
+): Promise<AddressInfo> {
+  const server = createHttpServer(app, { link, ...(trusted && { trusted }) });
+  server.listen(port, host);
+  await once(server, 'listening');
+  onClose(
+    () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  );
+  return server.address() as AddressInfo;
+}

@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../kernel/clock.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { ServerView } from '../servers/api/view.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Feature } from '../web/feature.ts';
+import { mountStatus } from './pages.ts';
+import { createPublicStatusReader } from './public-server.ts';
+import { publicSettingOperations } from './public-setting-api.ts';
+import { publicStatusOperations } from './public-status-api.ts';
+import type { PublicStatuses } from './public-statuses.ts';
+import type { WakePolicies } from './wake-policies.ts';
+import { wakePolicyOperations } from './wake-policy-api.ts';
+
+export interface JoiningFeatureOptions {
+  servers: Servers;
+  publicStatuses: PublicStatuses;
+  wakePolicies: WakePolicies;
+  serverOperation: ServerOperation;
+  serverView: ServerView;
+  /** The port players connect to. */
+  playersPort: () => number;
+  clientAddress: (request: IncomingMessage) => string;
+  settings: { baseUrl: string; publicHost: string };
+  clock: Clock;
+}
+
+/** Who may wake a server, and what strangers see of it: over the API and on pages. */
+export function joiningFeature(options: JoiningFeatureOptions): Feature {
+  const { servers, publicStatuses, wakePolicies, serverOperation, serverView, playersPort, clock } = options;
+  const { clientAddress, settings } = options;
+  const config = { baseUrl: settings.baseUrl, publicHost: settings.publicHost };
+  const read = { publicStatuses, wakePolicies, servers, config, playersPort, clock };
+  const publicStatusReader = createPublicStatusReader(read);
+  const withLock = createKeyedMutex();
+  return {
+    operations: [
+      ...publicSettingOperations({ serverOperation, serverView, servers, publicStatuses, clock }),
+      ...wakePolicyOperations({ serverOperation, servers, wakePolicies, clock, withLock }),
+    ],
+    publicOperations: publicStatusOperations({ publicStatusReader }),
+    pages: (_, router) => mountStatus(router, { publicStatusReader, clientAddress, config }),
+  };
+}

@@ -1,0 +1,34 @@
+import type { Disk } from '../jail/space.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { WorkerPool } from '../kernel/workers/pool.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { InstallPack } from '../servers/effect-host.ts';
+import type { Feature } from '../web/feature.ts';
+import { modOperations } from './api.ts';
+import { type Mods, type ModsOptions, createMods } from './mods.ts';
+import { createPackInstaller } from './packs.ts';
+
+export interface OpenModsOptions extends ModsOptions {
+  disk: Disk;
+  workers?: WorkerPool;
+  serverOperation: ServerOperation;
+  clock: Clock;
+}
+
+/** What comes into servers' folders from the mod registries. */
+export interface ModsRoom {
+  mods: Mods;
+  installPack: InstallPack;
+  feature: Feature;
+}
+
+/** Servers' mods and packs, from the registries that are set up. A pack that takes another's place: `packFeature`. */
+export function openMods({ workers, serverOperation, clock, ...options }: OpenModsOptions): ModsRoom {
+  const { registries, disk, dataDir, owner } = options;
+  const mods = createMods(options);
+  return {
+    mods,
+    installPack: createPackInstaller({ registries, disk, dataDir, owner, ...(workers && { workers }) }),
+    feature: { operations: modOperations({ mods, serverOperation, clock }) },
+  };
+}

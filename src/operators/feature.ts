@@ -1,0 +1,74 @@
+import type { AccountLimits } from '../billing/account-limits.ts';
+import type { Capacity } from '../billing/capacity.ts';
+import type { DiskQuota } from '../disk/quota.ts';
+import type { Console } from '../engines/console/console.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
+import type { Grants } from '../people/grants/grants.ts';
+import type { People } from '../people/people.ts';
+import type { ServerView } from '../servers/api/view.ts';
+import type { Servers } from '../servers/servers.ts';
+import type { Sftp } from '../sftp/sftp.ts';
+import type { Feature } from '../web/feature.ts';
+import { accountOperations } from './accounts-api.ts';
+import { operatorMachineOperations } from './machines-api.ts';
+import { type Machines, createMachines } from './machines.ts';
+import type { NodeDrain } from './node-drain.ts';
+import { nodeOperations } from './nodes-api.ts';
+import { orphanOperations } from './orphans-api.ts';
+import type { Orphans } from './orphans.ts';
+import { mountMachine } from './pages/machine.ts';
+import { mountMachines } from './pages/machines.ts';
+import { operatorServerOperations } from './servers-api.ts';
+import type { Suspensions } from './suspensions.ts';
+
+export interface OperatorFeatureOptions {
+  people: People;
+  grants: Grants;
+  servers: Servers;
+  serverView: ServerView;
+  console: Console;
+  rconPassword: (serverId: string) => string;
+  /** A quota that is set through it holds at once. */
+  disk: DiskQuota;
+  sftp: Pick<Sftp, 'cut'>;
+  suspensions: Suspensions;
+  drain: NodeDrain;
+  orphans: Orphans;
+  capacity: Capacity;
+  accountLimits: AccountLimits;
+  settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
+}
+
+/** Machines laid open, this node, orphans, accounts and suspensions: over the API and on pages. */
+export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
+  const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
+  const { drain, orphans, capacity, accountLimits, settings: config } = options;
+  const { store, clock, log } = people;
+  const machines = createMachines({ store, clock, servers, grants });
+  return {
+    machines,
+    feature: {
+      operations: [
+        ...nodeOperations({ capacity, clock, config, drain }),
+        ...operatorServerOperations({
+          serverView,
+          clock,
+          console,
+          disk,
+          log,
+          rconPassword,
+          servers,
+          sftp,
+          suspensions,
+        }),
+        ...operatorMachineOperations({ machines }),
+        ...accountOperations({ ...people, accountLimits, withLock: createKeyedMutex() }),
+        ...orphanOperations({ orphans, clock }),
+      ],
+      pages(serve) {
+        mountMachines(serve, { machines });
+        mountMachine(serve, { machines });
+      },
+    },
+  };
+}

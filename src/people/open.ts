@@ -1,0 +1,120 @@
+import type { AccessChanges } from '../http/access-changes.ts';
+import type { FindApp, FindPrincipal } from '../http/auth.ts';
+import type { Browsers } from '../http/session-mount.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Log } from '../kernel/log.ts';
+import type { Secret } from '../store/secret.ts';
+import type { Store, Tx } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
+import { connectedAppOperations } from './apps/api.ts';
+import { authenticateApp } from './apps/app-tokens.ts';
+import { clientOperations } from './apps/clients-api.ts';
+import { mountApps } from './apps/pages.ts';
+import type { FirstRunFile } from './first-run.ts';
+import { deviceGrantOperations } from './grants/api.ts';
+import { type Grants, createGrants } from './grants/grants.ts';
+import { oauthOperations } from './grants/oauth.ts';
+import { mountDevice } from './grants/pages.ts';
+import { deviceOperations } from './grants/session-api.ts';
+import { createStartLimit } from './grants/start-limit.ts';
+import { createGuessLimit } from './grants/user-codes.ts';
+import { keyOperations } from './keys/api.ts';
+import { authenticate } from './keys/keys.ts';
+import { mountKeys } from './keys/pages.ts';
+import { createLoginLimits } from './login-limits.ts';
+import type { Mailer } from './mail/mail.ts';
+import { mountVerifyEmail } from './mail/verification-pages.ts';
+import { whoAmIOperations } from './me.ts';
+import { invitationOperations } from './members/invitations-api.ts';
+import { mountInvitations } from './members/invitations-pages.ts';
+import { signInPath } from './next.ts';
+import type { People, SignUp } from './people.ts';
+import { mountSessions } from './profile-sessions.ts';
+import { mountProfile } from './profile.ts';
+import { getUser } from './rows.ts';
+import { signInOperations } from './session-api.ts';
+import { sessionListOperations } from './sessions-api.ts';
+import { findBrowserSession } from './browser-sessions.ts';
+import { mountSignIn } from './sign-in.ts';
+
+export interface OpenPeopleOptions {
+  store: Store;
+  secret: Secret;
+  mailer: Mailer;
+  /** Told where somebody's access becomes less. */
+  accessChanges: AccessChanges;
+  /** Runs in the write that makes an account. */
+  onAccount?: (tx: Tx, accountId: string, at: number) => Promise<void>;
+  firstRunFile?: FirstRunFile;
+  settings: { baseUrl: string; signup: SignUp };
+  clock: Clock;
+  log: Log;
+}
+
+/** Who somebody is, by what they send. */
+export interface KnownBy {
+  findPrincipal: FindPrincipal;
+  findApp: FindApp;
+  findSession: Browsers['findSession'];
+}
+
+export interface PeopleRoom {
+  people: People;
+  grants: Grants;
+  knownBy: KnownBy;
+  /** The page to sign in at that leads on to `wanted`. */
+  signInPath: (wanted: string) => string;
+  feature: Feature;
+}
+
+/** Users with their sessions and keys, apps, device grants and invitations. */
+export function openPeople(options: OpenPeopleOptions): PeopleRoom {
+  const { store, secret, mailer, accessChanges, onAccount, firstRunFile, settings, clock, log } = options;
+  const people: People = {
+    store,
+    clock,
+    log,
+    mailer,
+    loginLimits: createLoginLimits(clock),
+    accessChanges,
+    secret,
+    ...(firstRunFile && { firstRunFile }),
+    ...(onAccount && { onAccount }),
+    config: { baseUrl: settings.baseUrl, signup: settings.signup },
+  };
+  const grants = createGrants({ store, clock, secret, log });
+  const knownBy: KnownBy = {
+    findPrincipal: (key) => authenticate(store, clock, key),
+    findApp: (token) => authenticateApp(store, clock, token),
+    findSession: (token) => findBrowserSession(store, clock, token),
+  };
+  return { people, grants, knownBy, signInPath, feature: peopleFeature(people, grants) };
+}
+
+function peopleFeature(people: People, grants: Grants): Feature {
+  const { store, clock } = people;
+  const granting = { ...people, grants, guessLimit: createGuessLimit(clock) };
+  const devices = { ...people, grants, startLimit: createStartLimit({ store, clock }) };
+  return {
+    operations: [...whoAmIOperations({ findUser: (id) => getUser(store, id) }), ...clientOperations(people)],
+    sessionOperations: [
+      ...signInOperations(people),
+      ...sessionListOperations(people),
+      ...keyOperations(people),
+      ...connectedAppOperations(people),
+      ...invitationOperations(people),
+      ...deviceOperations(granting),
+    ],
+    publicOperations: [...deviceGrantOperations(devices), ...oauthOperations(devices)],
+    pages(serve) {
+      mountSignIn(serve, people);
+      mountVerifyEmail(serve, people);
+      mountDevice(serve, granting);
+      mountProfile(serve, people);
+      mountKeys(serve, people);
+      mountApps(serve, people);
+      mountSessions(serve, people);
+      mountInvitations(serve, people);
+    },
+  };
+}

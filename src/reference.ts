@@ -1,0 +1,143 @@
+import { backupOperations } from './backups/api.ts';
+import { ledgerOperations, spendCapOperations, walletOperations } from './billing/api.ts';
+import { capacityOperations } from './billing/capacity-api.ts';
+import { checkoutCallbackOperations, checkoutOperations } from './billing/checkout-api.ts';
+import { limitOperations } from './billing/limits-api.ts';
+import { regionOperations } from './billing/regions.ts';
+import { usageOperations } from './billing/usage-api.ts';
+import { databaseOperations } from './databases/api.ts';
+import { fileOperations } from './files/api.ts';
+import { transferOperations } from './files/transfers-api.ts';
+import { catalogueOperations } from './game/catalogue/api.ts';
+import { healthOperations } from './http/health.ts';
+import type { ApiDescription } from './http/openapi.ts';
+import { consoleOperations } from './insight/console-api.ts';
+import { diagnosticOperations } from './insight/diagnostics-api.ts';
+import { eventOperations } from './insight/events-api.ts';
+import { logOperations } from './insight/logs-api.ts';
+import { metricOperations } from './insight/metrics-api.ts';
+import { prometheusOperations } from './insight/prometheus.ts';
+import { publicSettingOperations } from './joining/public-setting-api.ts';
+import { publicStatusOperations } from './joining/public-status-api.ts';
+import { wakePolicyOperations } from './joining/wake-policy-api.ts';
+import { modOperations } from './mods/api.ts';
+import { modpackOperations } from './mods/set-modpack.ts';
+import { accountOperations } from './operators/accounts-api.ts';
+import { operatorMachineOperations } from './operators/machines-api.ts';
+import { nodeOperations } from './operators/nodes-api.ts';
+import { orphanOperations } from './operators/orphans-api.ts';
+import { operatorServerOperations } from './operators/servers-api.ts';
+import { connectedAppOperations } from './people/apps/api.ts';
+import { clientOperations } from './people/apps/clients-api.ts';
+import { deviceGrantOperations } from './people/grants/api.ts';
+import { oauthOperations } from './people/grants/oauth.ts';
+import { deviceOperations } from './people/grants/session-api.ts';
+import { keyOperations } from './people/keys/api.ts';
+import { whoAmIOperations } from './people/me.ts';
+import { invitationOperations } from './people/members/invitations-api.ts';
+import { signInOperations } from './people/session-api.ts';
+import { sessionListOperations } from './people/sessions-api.ts';
+import { playerOperations } from './players/api.ts';
+import { portOperations } from './ports/api.ts';
+import { scheduleOperations } from './schedules/api.ts';
+import { accountAuditOperations, serverAuditOperations } from './servers/api/audit.ts';
+import { createOperations } from './servers/api/create-server.ts';
+import { forcedOperations, lifecycleOperations } from './servers/api/lifecycle.ts';
+import { machineOperations } from './servers/api/machine.ts';
+import { memberOperations } from './servers/api/members.ts';
+import { myServerOperations } from './servers/api/my-servers.ts';
+import { createServerOperation } from './servers/api/operation.ts';
+import { serverListOperations, serverOperations } from './servers/api/servers.ts';
+import { settingOperations } from './servers/api/settings.ts';
+import { updateOperations } from './servers/api/update-server.ts';
+import { versionOperations } from './servers/api/update-version.ts';
+import { sftpOperations } from './sftp/api.ts';
+import { sshKeyOperations } from './sftp/ssh-keys-api.ts';
+import { templateOperations } from './templates/api.ts';
+import { worldOperations } from './worlds/api.ts';
+
+/** All operations of the control API, in the reference's order; behind them those of operators. */
+const CONTROL = [
+  whoAmIOperations,
+  myServerOperations,
+  walletOperations,
+  limitOperations,
+  checkoutOperations,
+  spendCapOperations,
+  accountAuditOperations,
+  capacityOperations,
+  regionOperations,
+  catalogueOperations,
+  serverListOperations,
+  createOperations,
+  serverOperations,
+  lifecycleOperations,
+  versionOperations,
+  settingOperations,
+  publicSettingOperations,
+  updateOperations,
+  forcedOperations,
+  wakePolicyOperations,
+  modpackOperations,
+  portOperations,
+  consoleOperations,
+  logOperations,
+  metricOperations,
+  serverAuditOperations,
+  eventOperations,
+  diagnosticOperations,
+  machineOperations,
+  usageOperations,
+  databaseOperations,
+  sftpOperations,
+  modOperations,
+  backupOperations,
+  fileOperations,
+  transferOperations,
+  scheduleOperations,
+  worldOperations,
+  playerOperations,
+  templateOperations,
+  memberOperations,
+  nodeOperations,
+  operatorServerOperations,
+  operatorMachineOperations,
+  clientOperations,
+  accountOperations,
+  ledgerOperations,
+  orphanOperations,
+  prometheusOperations,
+] as const;
+
+/** All operations of the dashboard. */
+const SESSION = [
+  signInOperations,
+  sessionListOperations,
+  keyOperations,
+  sshKeyOperations,
+  connectedAppOperations,
+  invitationOperations,
+  deviceOperations,
+] as const;
+
+/** All operations that ask for no credential. */
+const PUBLIC = [
+  healthOperations,
+  publicStatusOperations,
+  deviceGrantOperations,
+  oauthOperations,
+  checkoutCallbackOperations,
+] as const;
+
+/**
+ * The API as it describes itself, without a service behind it: an operation looks at nothing before it is called. A test holds
+ * it against what the rooms really serve.
+ */
+export function describeApi(): ApiDescription {
+  const nothing = { serverOperation: createServerOperation({} as never) } as never;
+  return {
+    operations: CONTROL.flatMap((list) => list(nothing)),
+    sessionOperations: SESSION.flatMap((list) => list(nothing)),
+    publicOperations: PUBLIC.flatMap((list) => list(nothing)),
+  };
+}

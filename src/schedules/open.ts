@@ -1,0 +1,27 @@
+import type { AccessChanges } from '../http/access-changes.ts';
+import type { OnClose } from '../kernel/closers.ts';
+import type { Log } from '../kernel/log.ts';
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Store } from '../store/store.ts';
+import type { Feature } from '../web/feature.ts';
+import { type ScheduleActionsOptions, scheduleActions } from './actions.ts';
+import { scheduleOperations } from './api.ts';
+import { stopSchedulesOf } from './authors.ts';
+import { createSchedules } from './schedules.ts';
+
+export interface OpenSchedulesOptions extends ScheduleActionsOptions {
+  store: Store;
+  accessChanges: Pick<AccessChanges, 'onWrite'>;
+  serverOperation: ServerOperation;
+  log: Log;
+  onClose: OnClose;
+}
+
+/** Runs what is due, from now on: all that may refuse a start is to be there. */
+export async function openSchedules(options: OpenSchedulesOptions): Promise<Feature> {
+  const { store, accessChanges, serverOperation, log, onClose, clock } = options;
+  const schedules = await createSchedules({ store, clock, log, actions: scheduleActions(options) });
+  onClose(() => schedules.close());
+  accessChanges.onWrite(stopSchedulesOf);
+  return { operations: scheduleOperations({ schedules, serverOperation, store, clock }) };
+}

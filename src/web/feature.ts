@@ -1,0 +1,9 @@
+import type { Router } from '@koa/router';
+import type { ApiFeature } from '../http/app.ts';
+import type { Serve } from './serve.ts';
+
+/** What a room shows to the outside: over the API and on pages. */
+export interface Feature extends ApiFeature {
+  /** Pages, in the frame that all pages share; what needs none has its route from `router`. */
+  pages?: (serve: Serve, router: Router) => void;
+}

@@ -1,0 +1,33 @@
+import { Router } from '@koa/router';
+import type { Middleware } from 'koa';
+import type { Log } from '../kernel/log.ts';
+import { mountAssets } from './assets.ts';
+import { mountDocs } from './docs/docs.ts';
+import type { Feature } from './feature.ts';
+import { mountHome } from './home.ts';
+import { servePages } from './pages.ts';
+import { createServe } from './serve.ts';
+import type { PageRequestOptions } from './page-request.ts';
+
+export interface SiteOptions extends PageRequestOptions {
+  features: readonly Feature[];
+  /** The API's OpenAPI document. */
+  openapi: () => object;
+  log: Log;
+}
+
+/** The pages of all rooms, beside the home page and the API for people. */
+export function siteRouter({ features, openapi, ...frame }: Omit<SiteOptions, 'log'>): Router {
+  const router = new Router({ strict: true, sensitive: true });
+  mountAssets(router);
+  const serve = createServe(router, frame);
+  mountHome(serve);
+  mountDocs(router, serve, { config: frame.config, openapi });
+  for (const { pages } of features) pages?.(serve, router);
+  return router;
+}
+
+/** All pages as one middleware, to be added behind the API. */
+export function createSite({ log, ...options }: SiteOptions): Middleware {
+  return servePages(siteRouter(options), options.config.baseUrl, log);
+}

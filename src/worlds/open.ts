@@ -1,0 +1,14 @@
+import type { ServerOperation } from '../servers/api/operation.ts';
+import type { Feature } from '../web/feature.ts';
+import { worldOperations } from './api.ts';
+import { type Worlds, type WorldsOptions, createWorlds } from './worlds.ts';
+
+export interface OpenWorldsOptions extends WorldsOptions {
+  serverOperation: ServerOperation;
+}
+
+/** The worlds in servers' folders. */
+export function openWorlds({ serverOperation, ...options }: OpenWorldsOptions): { worlds: Worlds; feature: Feature } {
+  const worlds = createWorlds(options);
+  return { worlds, feature: { operations: worldOperations({ worlds, serverOperation }) } };
+}

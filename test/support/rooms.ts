@@ -1,0 +1,343 @@
+import { createHmac } from 'node:crypto';
+import { openBackups } from '../../src/backups/open.ts';
+import { openAccountLimits } from '../../src/billing/account-limits.ts';
+import type { Machine } from '../../src/billing/machine.ts';
+import { billingFeature, openMeasures } from '../../src/billing/open.ts';
+import type { Checkout } from '../../src/billing/payments.ts';
+import { createTestCheckout } from '../../src/billing/test-checkout.ts';
+import type { Databases } from '../../src/databases/database-server.ts';
+import { openDatabases } from '../../src/databases/open.ts';
+import type { Disks } from '../../src/disk/disks.ts';
+import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
+import type { Console } from '../../src/engines/console/console.ts';
+import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
+import { openFiles } from '../../src/files/open.ts';
+import { openGame } from '../../src/game/open.ts';
+import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
+import { createAccessChanges } from '../../src/http/access-changes.ts';
+import type { AnsweredRequest } from '../../src/http/app.ts';
+import { TRANSFER_LIMITS, createStreamSlots } from '../../src/http/stream-slots.ts';
+import { openInsight } from '../../src/insight/open.ts';
+import type { Exposition } from '../../src/insight/prometheus.ts';
+import type { Disk } from '../../src/jail/space.ts';
+import { joiningFeature } from '../../src/joining/feature.ts';
+import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
+import { openWakePolicies } from '../../src/joining/wake-policies.ts';
+import type { OnClose } from '../../src/kernel/closers.ts';
+import type { Log } from '../../src/kernel/log.ts';
+import { modOperations } from '../../src/mods/api.ts';
+import type { Mods } from '../../src/mods/mods.ts';
+import { openMods } from '../../src/mods/open.ts';
+import type { ModRegistry } from '../../src/mods/registries/registry.ts';
+import { modpackOperations } from '../../src/mods/set-modpack.ts';
+import { operatorFeature } from '../../src/operators/feature.ts';
+import { openNodeDrain } from '../../src/operators/node-drain.ts';
+import { openOrphans } from '../../src/operators/orphans.ts';
+import { openSuspensions } from '../../src/operators/suspensions.ts';
+import type { Mailer } from '../../src/people/mail/mail.ts';
+import { openPeople } from '../../src/people/open.ts';
+import type { SignUp } from '../../src/people/people.ts';
+import { isOperatorAccount } from '../../src/people/rows.ts';
+import { openPlayers } from '../../src/players/open.ts';
+import type { Joined } from '../../src/players/typed-commands.ts';
+import { portOperations } from '../../src/ports/api.ts';
+import { openServerPorts } from '../../src/ports/ports.ts';
+import { openSchedules } from '../../src/schedules/open.ts';
+import { createServerOperation } from '../../src/servers/api/operation.ts';
+import { createServerView } from '../../src/servers/api/view.ts';
+import { requireEngine } from '../../src/servers/engine-check.ts';
+import { serverFeature } from '../../src/servers/feature.ts';
+import { INSTALLS, WAKES, readFirst } from '../../src/servers/wake-checks.ts';
+import { openSftp } from '../../src/sftp/open.ts';
+import type { Secret } from '../../src/store/secret.ts';
+import { templateOperations } from '../../src/templates/api.ts';
+import type { Feature } from '../../src/web/feature.ts';
+import { openWorlds } from '../../src/worlds/open.ts';
+import { steadyOf } from '../fakes/clock.ts';
+import { fakeDatabases } from '../fakes/databases.ts';
+import { fakeRegistry } from '../fakes/registry.ts';
+import { accountUuid } from './accounts.ts';
+import type { World } from './world.ts';
+
+/** What a test has in place of what the rooms are opened with by default. */
+export interface RoomsOptions {
+  /** By default everybody has an account. */
+  profiles?: Profiles;
+  /** Whose servers may run what was uploaded; by default everybody's. */
+  trusted?: TrustedWithCode;
+  /** In place of what the whole file system has, which others fill and empty too. */
+  usedBytes?: () => Promise<number>;
+  /** Where mods come from. */
+  registries?: ModRegistry[];
+  /** Those of the world's effects, where it has some. */
+  mods?: () => Mods;
+  /** What files written over the API take; by default the quotas. */
+  filesDisk?: Disk;
+  /** Null: there is no database server. */
+  databases?: Databases | null;
+  /** Where commands of people go. */
+  console?: Pick<Console, 'run'>;
+  playersPort?: number;
+  machine?: Machine;
+  /** Null: wallets are not funded. */
+  checkout?: Checkout | null;
+  telemetry?: Exposition & { answered: (request: AnsweredRequest) => void };
+  config?: Partial<TestSettings>;
+}
+
+/** What is there before the rooms. */
+export interface Around {
+  disks: Disks;
+  /** Of what goes with a deleted server; the rooms add their own. */
+  erasers: ((id: string) => Promise<void>)[];
+  mailer: Mailer;
+  joined: ReadonlyMap<string, readonly Joined[]>;
+  log: Log;
+  onClose: OnClose;
+}
+
+export interface TestSettings {
+  baseUrl: string;
+  publicHost: string;
+  region: string;
+  nodeLabel: string;
+  maxRamMb: number;
+  maxServersPerAccount: number;
+  mysqlAddress: { host: string; port: number };
+  signup: SignUp;
+}
+
+/** The settings, where a test has none of its own. */
+const CONFIG: TestSettings = {
+  baseUrl: 'http://panel.example',
+  publicHost: 'play.example',
+  region: 'na',
+  nodeLabel: 'node-1',
+  maxRamMb: 16_384,
+  maxServersPerAccount: 0,
+  mysqlAddress: { host: 'mysql.example', port: 3_306 },
+  signup: 'open',
+};
+
+const PRICES = { pricePerGbHourMicros: 10_000, pricePerGbMonthMicros: 3_000_000 };
+const MACHINE: Machine = { cores: 4, ramMb: 65_536, diskFreeMb: 40_000, diskTotalMb: 50_000 };
+const NO_FIGURES: Exposition = { expose: async () => '', contentType: 'text/plain' };
+/** Everybody has an account. */
+const ACCOUNTS: Profiles = { find: async (name) => ({ name, uuid: accountUuid(name) }) };
+const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
+
+/** The rooms in the order in which `src/app.ts` opens them, on a world of fakes. Nobody listens, nothing is charged. */
+export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
+  const { store, clock, servers, engine, games, dataDir, lock } = base;
+  const { disks, erasers, mailer, joined, log, onClose } = around;
+  const settings = { ...CONFIG, dataDir, ...options.config };
+  const { nodeLabel } = settings;
+  const secret: Secret = {
+    derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
+  };
+  const rconPassword = () => 'rcon-password';
+  const console = { ...games, ...options.console };
+  const disk = disks.quota;
+  const accessChanges = createAccessChanges();
+  const clientAddress = (request: { socket: { remoteAddress?: string | undefined } }) =>
+    request.socket.remoteAddress ?? '';
+  const catalogue = { versions: async () => VERSIONS };
+  const game = openGame({
+    catalogue,
+    trusted: options.trusted ?? 'everybody',
+    isOperatorAccount: (accountId) => isOperatorAccount(store, accountId),
+  });
+  const { cores } = game;
+  const peopleRoom = openPeople({ store, secret, mailer, accessChanges, settings, clock, log });
+  const { people, grants, knownBy } = peopleRoom;
+  const serverOperation = createServerOperation({ servers, store });
+  const transferSlots = createStreamSlots(TRANSFER_LIMITS);
+  const filesDisk = options.filesDisk ?? disk;
+  const filesRoom = openFiles({ dataDir, disk: filesDisk, lock, store, serverOperation, transferSlots, clock });
+  const { files } = filesRoom;
+  const shared = { store, servers, serverOperation, clock, log, onClose };
+  const sftpRoom = await openSftp({ ...shared, people, files, disk, settings });
+  const { sftp } = sftpRoom;
+  onClose(() => sftp.close());
+  const port = options.databases === undefined ? fakeDatabases() : (options.databases ?? undefined);
+  const databaseRoom = openDatabases({ ...shared, secret, port, mysqlAddress: settings.mysqlAddress });
+  const range = { from: 40_000, to: 40_019 };
+  const serverPorts = await openServerPorts({ store, range, isFree: async () => true });
+  erasers.push(
+    async (id) => databaseRoom.databases?.erase(id),
+    (id) => serverPorts.forget(id),
+  );
+  const machine = options.machine ?? MACHINE;
+  const steady = steadyOf(clock);
+  const probe = async () => machine;
+  const { prices, capacity } = await openMeasures({
+    servers,
+    engine,
+    probe,
+    steady,
+    settings: PRICES,
+    clock,
+    onClose,
+  });
+  const registries = options.registries ?? [fakeRegistry()];
+  const modsRoom = openMods({ store, registries, disk, dataDir, owner: undefined, lock, serverOperation, clock });
+  const mods = options.mods?.() ?? modsRoom.mods;
+  const insight = openInsight({
+    ...shared,
+    engine,
+    console: games,
+    typed: console,
+    rconPassword,
+    joined: (id) => joined.get(id) ?? [],
+    disk,
+    outbox: { add: async () => {} },
+    telemetry: options.telemetry ?? NO_FIGURES,
+  });
+  const publicStatuses = await openPublicStatuses(store);
+  const wakePolicies = await openWakePolicies(store);
+  const room = base.room();
+  const events = insight.serverEvents;
+  const backupsRoom = await openBackups({ room, servers, events, serverOperation, transferSlots, onClose });
+  const { backups } = backupsRoom;
+  const { archives } = room;
+  const owner = undefined;
+  const worldsRoom = openWorlds({ servers, backups, archives, clock, dataDir, owner, disk, lock, serverOperation });
+  const { worlds } = worldsRoom;
+  servers.checkWakes(
+    readFirst((row) => cores.require(row)),
+    [...WAKES, ...INSTALLS],
+  );
+  const accountLimits = await openAccountLimits(store, {
+    maxRamMb: settings.maxRamMb,
+    maxServers: settings.maxServersPerAccount,
+  });
+  const { usedBytes } = options;
+  const quotas = enforceDiskQuotas({ ...base, disks, log, console: games, rconPassword, events, usedBytes });
+  onClose(() => quotas.close());
+  const suspensions = await openSuspensions({ store, clock, servers });
+  sftp.keepShut((id) => suspensions.of(id) !== undefined);
+  const drain = await openNodeDrain({ store, nodeLabel, servers });
+  servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
+  const orphans = await openOrphans({ store, engine, dataDir, log });
+  const schedules = await openSchedules({
+    ...shared,
+    backups,
+    console: games,
+    rconPassword,
+    engine,
+    joined: () => [],
+    accessChanges,
+  });
+
+  const playersPort = () => options.playersPort ?? 25_565;
+  const quota = quotas.quota;
+  const serverView = createServerView({
+    config: settings,
+    playersPort,
+    disk: quota,
+    suspensions,
+    publicStatuses,
+    serverPorts,
+  });
+  const shown = { servers, serverOperation, serverView, clock };
+  const serverRoom = serverFeature({
+    ...shown,
+    people,
+    cores,
+    playersPort,
+    capacity,
+    accountLimits,
+    drain,
+    owner,
+    settings,
+  });
+  const joining = joiningFeature({ ...shown, publicStatuses, wakePolicies, playersPort, clientAddress, settings });
+  const players = openPlayers({
+    servers,
+    files,
+    profiles: options.profiles ?? ACCOUNTS,
+    store,
+    clock,
+    joined: (id) => joined.get(id) ?? [],
+    console,
+    rconPassword,
+    dataDir,
+    lock,
+    owner,
+    serverOperation,
+  });
+  const checkout = options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined);
+  const billing = billingFeature({ ...shared, prices, capacity, accountLimits, drain, checkout, settings });
+  const operators = operatorFeature({
+    people,
+    grants,
+    servers,
+    serverView,
+    console,
+    rconPassword,
+    disk: quota,
+    sftp,
+    suspensions,
+    drain,
+    orphans,
+    capacity,
+    accountLimits,
+    settings,
+  });
+  const features: Feature[] = [
+    game.feature,
+    peopleRoom.feature,
+    serverRoom.feature,
+    joining,
+    filesRoom.feature,
+    sftpRoom.feature,
+    options.mods ? { operations: modOperations({ mods, serverOperation, clock }) } : modsRoom.feature,
+    { operations: modpackOperations({ ...shown, mods, cores, backups, worlds }) },
+    backupsRoom.feature,
+    worldsRoom.feature,
+    players,
+    schedules,
+    databaseRoom.feature,
+    { operations: portOperations({ ...shown, serverPorts }) },
+    { operations: templateOperations({ ...serverRoom.creation, servers, store, serverView, catalogue }) },
+    insight.feature,
+    billing.feature,
+    operators.feature,
+  ];
+  return {
+    ...people,
+    ...knownBy,
+    features,
+    config: settings,
+    clientAddress,
+    streamSlots: createStreamSlots(),
+    transferSlots,
+    signInPath: peopleRoom.signInPath,
+    grants,
+    servers,
+    files,
+    sftp,
+    databases: databaseRoom.databases,
+    serverPorts,
+    serverEvents: insight.serverEvents,
+    metrics: insight.metrics,
+    logStreams: insight.logStreams,
+    mods,
+    backups,
+    worlds,
+    publicStatuses,
+    wakePolicies,
+    prices,
+    capacity,
+    accountLimits,
+    checkouts: billing.checkouts,
+    disk: quota,
+    suspensions,
+    drain,
+    orphans,
+    machines: operators.machines,
+  };
+}
+
+/** All that is open. */
+export type Rooms = Awaited<ReturnType<typeof openRooms>>;
