@@ -136,7 +136,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     derive: (purpose, id) => createHmac('sha256', 'test').update(`${purpose}\0${id}`).digest('base64url'),
   };
   const rconPassword = () => 'rcon-password';
-  const console = { ...games, ...options.console };
+  const console = options.console ? { ...games, ...options.console } : games;
   const disk = disks.quota;
   const accessChanges = createAccessChanges();
   const clientAddress = (request: { socket: { remoteAddress?: string | undefined } }) =>
