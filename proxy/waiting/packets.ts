@@ -6,7 +6,8 @@ import { type NbtCompound, encodeNbt } from './nbt.ts';
 
 /**
  * The packets by which a client that has logged in is kept in the configuration state, and sent on. Their ids and
- * fields are the same in all protocols that take dialogs; minecraft-data has them up to 26.1.
+ * fields have been the same since the protocol has them: dialogs since 1.21.6, all else since 1.20.5. minecraft-data
+ * tells so up to 26.1; 26.2 changed the login's success alone.
  */
 const FROM_US = {
   customPayload: 0x01,

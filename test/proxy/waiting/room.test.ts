@@ -148,10 +148,18 @@ test('the seconds left count down, and a dialog is sent only when it has changed
   const client = await enter(t, it);
   await dialog(client, 'Waking up');
   it.routes.set(HOST, { ...ROOM, state: 'starting', phase: 'starting', etaSeconds: 60 });
-  await dialog(client, 'About 60 s');
-  await dialog(client, 'About 59 s');
-  const left = await dialog(client, 'About 58 s');
-  t.regex(left, /\|/);
+  const left: number[] = [];
+  for (let text = ''; left.length < 3;) {
+    text = await dialog(client, 'About');
+    const seconds = Number(/About (\d+) s/.exec(text)?.[1]);
+    // The bar may have moved alone.
+    if (seconds !== left.at(-1)) left.push(seconds);
+  }
+  t.is(left[0], 60);
+  t.deepEqual(
+    left,
+    left.toSorted((a, b) => b - a),
+  );
   it.routes.set(HOST, ROOM);
   await dialog(client, 'Waking up');
   const before = client.socket.bytesRead;
@@ -237,7 +245,7 @@ test('a player who goes is noticed at once, whether before or after the acknowle
 });
 
 test('a client that answers no keep-alive has gone; one that does stays', async (t) => {
-  const it = await start(t, { timings: { beatMs: 30, answerMs: 3_000 } });
+  const it = await start(t, { timings: { beatMs: 30, answerMs: 8_000 } });
   const client = await enter(t, it);
   const { signal } = await wish(it);
   for (let count = 0; count < 5; count++) {
@@ -307,7 +315,7 @@ test('a closing proxy tells who waits, and who reads why they cannot join', asyn
 });
 
 test('the wait ends in time, with a text', async (t) => {
-  const it = await start(t, { timings: { maxHoldMs: 2_000 } });
+  const it = await start(t, { timings: { maxHoldMs: 6_000 } });
   const client = await enter(t, it);
   t.regex(await farewell(client), /still not up/);
   await empty(it);
