@@ -13,7 +13,7 @@ export interface Limits {
 /** What operators have set for one account; null: as the installation has it. */
 export type OwnLimits = { [Key in keyof Limits]: Limits[Key] | null };
 
-/** The limits of all accounts, in memory, so that they can be asked for between two turns. */
+/** The limits of all accounts, in memory, so that they can be read synchronously. */
 export interface AccountLimits {
   of(accountId: string): Limits;
   ownOf(accountId: string): OwnLimits;

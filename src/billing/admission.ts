@@ -9,8 +9,8 @@ export interface Admission {
    * Throws unless the server may take its place now: RESOURCE_EXHAUSTED MAX_SERVERS or MAX_RAM for what its account may
    * have awake, NODE_CAPACITY for what the machine has left. One that is awake already, or on its way, has its place.
    *
-   * Synchronous, and what awake servers reserve is read off their actors: in the turn of the event that wakes one there is
-   * nothing between the question and the reservation, and whatever brings the actor to rest has given it back.
+   * Synchronous, and reads what awake servers reserve off their actors: nothing can happen between this check and the event
+   * that wakes a server, and a reservation ends when its actor comes to rest.
    */
   admit(server: Reserving): void;
 }
@@ -23,9 +23,9 @@ export interface AdmissionOptions {
   nodeLabel: string;
 }
 
-/** A server's CPU time is a ceiling that it seldom touches, so that a core is promised several times over. */
+/** How often a core is promised: a server's CPU time is a ceiling that it seldom touches. */
 const CEILINGS_A_CORE = 4;
-/** A world that cannot be saved is worse than one that sleeps. */
+/** Free disk space below which nothing wakes: a world that cannot be saved is worse than one that sleeps. */
 const LEAST_DISK_MB = 256;
 
 export function createAdmission({ live, capacity, limits, nodeLabel }: AdmissionOptions): Admission {
@@ -70,7 +70,7 @@ export function createAdmission({ live, capacity, limits, nodeLabel }: Admission
     const cpus = capacity.cpusFor(ramMb);
     if (used.ramMb + ramMb > ramUsableMb) throw full('RAM', `${ramUsableMb - used.ramMb} MB of RAM are free`);
     if (used.cpus + cpus > machine.cores * CEILINGS_A_CORE) throw full('CPU', 'all CPU time is promised');
-    // A disk that could not be asked is no full one.
+    // A disk that could not be read does not count as full.
     if (machine.diskTotalMb > 0 && machine.diskFreeMb < LEAST_DISK_MB) {
       throw full('disk', `${machine.diskFreeMb} MB of disk are free`);
     }

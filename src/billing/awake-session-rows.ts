@@ -64,7 +64,7 @@ export const awakeSessions = new EntitySchema<AwakeSessionRow>({
 /** Sessions that last, and whose game was ready: those that are metered. */
 const METERED = `"endedAt" IS NULL AND "readyAt" IS NOT NULL`;
 
-/** More variables than this in one statement some databases refuse. */
+/** Most variables in one statement: some databases refuse more. */
 const CHUNK = 500;
 
 export async function insertAwakeSession(tx: Tx, row: AwakeSessionRow): Promise<void> {
@@ -128,7 +128,10 @@ export async function proveAwakeSessions(tx: Tx, until: number, exceptServers: r
 const PROVE = `UPDATE "awake_sessions" SET "awakeMs" = "awakeMs" + ($1 - "provenAt"), "provenAt" = $1
   WHERE ${METERED} AND "provenAt" < $1`;
 
-/** Nobody knows whether the games of these servers were up until this instant: it is free, and counting goes on from here. */
+/**
+ * Writes off the time until an instant, as it is unknown whether the games were up: it is free, and counting goes on
+ * from here.
+ */
 export async function writeOff(tx: Tx, until: number, serverIds: readonly string[]): Promise<void> {
   for (let from = 0; from < serverIds.length; from += CHUNK) {
     const some = serverIds.slice(from, from + CHUNK);

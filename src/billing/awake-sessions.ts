@@ -26,7 +26,7 @@ import { type RecordWriteOff, SILENT, recordWriteOff } from './write-off.ts';
 /** What a step of a server's machine says of its session. */
 type Step = Pick<ServerStep, 'at' | 'event' | 'from' | 'to' | 'cause'>;
 
-/** Keeps the awake sessions: begun, made ready and ended in the very write of the server's step. */
+/** Keeps the awake sessions: they begin, become ready and end in the write of the server's step. */
 export interface AwakeSessions {
   /** To be run in the write of every step of every server. */
   onStep: (tx: Tx, now: ServerNow, step: Step) => Promise<void>;
@@ -34,9 +34,12 @@ export interface AwakeSessions {
   adopt: (tx: Tx, now: ServerNow) => Promise<void>;
   /** What the engine has just shown of a server, before the server hears of it. */
   observed: (serverId: string, game: Game | undefined) => void;
-  /** The engine answers: it shows no game of these servers, though one should run, and of the others' ends it will tell. */
+  /**
+   * The engine answers: games of the `missing` servers do not run though they should; it will report the ends of the
+   * others.
+   */
   inSight: (missing: readonly string[]) => void;
-  /** From now on the engine tells nothing. */
+  /** The engine reports nothing from now on. */
   outOfSight: () => void;
 }
 

@@ -14,7 +14,7 @@ export interface CpuTier {
 /** What the machine has for games, and how much of it awake servers have reserved. */
 export interface CapacityNow {
   machine: Machine;
-  /** What games may have: the rest is for the system and the service itself. */
+  /** RAM for games: the rest is for the system and the service itself. */
   ramUsableMb: number;
   used: Load;
   /** The table by which a server's RAM decides its CPU time, smallest first; its last line holds for all above. */
@@ -54,7 +54,7 @@ const TIERS: readonly CpuTier[] = [
 const KEPT_RAM_MB = 512;
 const PROBE_MS = 15_000;
 const REACHABLE_MS = 5_000;
-/** An engine that is back is to be noticed soon. */
+/** How often a silent engine is asked again, so that its return is noticed soon. */
 const UNREACHABLE_MS = 1_000;
 const ENGINE_MS = 3_000;
 

@@ -3,7 +3,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { createMutex } from '../kernel/mutex.ts';
 import type { Store } from '../store/store.ts';
 
-/** A tick is in the store this long after its instant; what is younger may still be under way. */
+/** A tick is in the store this long after its instant; a younger one may still be in flight. */
 const SETTLED_MS = 10_000;
 
 /**

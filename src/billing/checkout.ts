@@ -50,7 +50,7 @@ export interface CheckoutsOptions {
   record: (tx: Tx, entry: CheckoutEntry) => Promise<void>;
 }
 
-/** More than anybody needs, few enough to keep: each is a row, and a session at the provider. */
+/** Checkouts an account may open in an hour: each is a row, and a session at the provider. */
 const CHECKOUTS_AN_HOUR = 30;
 /** A page for a test payment that was left open is of no use later, as with real providers. */
 const TEST_EXPIRY_MS = 24 * HOUR_MS;
@@ -117,7 +117,10 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
     },
   };
 
-  /** Nobody can pay one that the provider did not take, and it does not count. Of any other failure nobody knows that. */
+  /**
+   * Opens the provider's page. A checkout that the provider refused does not count, as nobody can pay it; after any other
+   * failure a page may exist.
+   */
   async function openPage(provider: Checkout, order: CheckoutOrder): Promise<CheckoutPage> {
     try {
       return await provider.open(order);
@@ -128,7 +131,7 @@ export function createCheckouts({ store, clock, log, checkout, baseUrl, record }
     }
   }
 
-  /** A test payment that was left open; real providers say so themselves. */
+  /** Whether a test payment was left open for too long; real providers report that themselves. */
   function isStale({ provider, state, createdAt }: CheckoutRow): boolean {
     return provider === 'test' && state === 'open' && clock.now() - createdAt >= TEST_EXPIRY_MS;
   }

@@ -19,7 +19,7 @@ import { type Prices, flatMicros, monthOf, tickCeilingMicros } from './prices.ts
 import { openAwakeSession } from './awake-session-rows.ts';
 import { type SpendCapAction, type WalletRow, getWallet, listSpentWallets, markCapNotified } from './wallet-rows.ts';
 
-/** Sees to it that nobody plays on an empty wallet, or beyond their cap. */
+/** The balance check: nobody plays on an empty wallet, or beyond their spend cap. */
 export interface Funds {
   /** Refuses a wake that the wallet cannot pay for: INSUFFICIENT_FUNDS, SPEND_CAP_REACHED. */
   check: (row: ServerRow) => Promise<() => void>;
@@ -43,7 +43,7 @@ export interface FundsOptions {
   log: Log;
   /** Writes into the audit log of an account, in the write of what it is about. */
   record: (tx: Tx, entry: { action: string; accountId: string; detail: string; at: number }) => Promise<void>;
-  /** Tells whoever else is to know that a spend cap is reached, in the same write. */
+  /** Tells other rooms, in the same write, that a spend cap is reached. */
   onCapReached?: (
     tx: Tx,
     cap: { accountId: string; capMicros: number; action: SpendCapAction; at: number },
@@ -126,7 +126,7 @@ export function createFunds(options: FundsOptions): Funds {
       calls.set(`flat ${serverId}`, () => warnFlat(serverId, short));
     }
     for (const key of lastCalls.keys()) if (!calls.has(key)) lastCalls.cancel(key);
-    // Warned once; whoever starts or comes in meanwhile is stopped with the others.
+    // Warned once: servers that start and players who join meanwhile are stopped with the others.
     for (const [key, warn] of calls) if (!lastCalls.has(key)) await warn();
   }
 

@@ -19,7 +19,7 @@ export function createMachineProbe({ dataDir, ownLimits }: MachineProbeOptions):
   };
 }
 
-/** With its own limits: those it may run on, and no more than its control group grants it the time of, in whole cores. */
+/** The cores this process may run on, and no more whole ones than its control group grants it the time of. */
 function cores(ownLimits: boolean): number {
   return ownLimits ? availableParallelism() : cpus().length || availableParallelism();
 }

@@ -46,9 +46,9 @@ export interface Meter {
   close(): Promise<void>;
 }
 
-/** Of the minutes meanwhile none is lost, but somebody has to look. */
+/** Without a stored round for this long an operator is told. No minute is lost meanwhile. */
 const LATE_MS = 180_000;
-/** A write of some milliseconds: nobody's start waits longer for the keys of thousands of servers' ticks to go. */
+/** Tick keys removed in one write: it takes some milliseconds, so that no start waits longer for it. */
 const PURGED_AT_ONCE = 5_000;
 const INSPECTIONS = 16;
 

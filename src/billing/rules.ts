@@ -2,7 +2,7 @@ import { type SqlPart, sql } from '../store/sql.ts';
 import { TICKS_PER_HOUR, TICK_DIVISOR, TICK_MS, monthOf } from './prices.ts';
 import type { WalletRow } from './wallet-rows.ts';
 
-/** What an account has come to the end of. */
+/** The spending rule that an account has come up against. */
 export type End = 'funds' | 'spend_cap';
 
 /** What of a month's cap is used at an instant, in micros. */

@@ -21,11 +21,12 @@ export interface SettlementOptions {
 }
 
 /**
- * What is reported of payments, made into movements of wallets: each once, whatever is reported how often and in which order.
- * All run in the caller's write, and writes come one by one. They give the account whose wallet has moved, if one has.
+ * Turns reports of payments into movements of wallets, each once, however often and in whatever order they are
+ * reported. All run in the caller's write, and writes come one by one. They give the account whose wallet has moved, if
+ * one has.
  */
 export interface Settlement {
-  /** One that had expired was paid all the same: the money is there. */
+  /** An expired checkout may be paid all the same: the money is there, so it is credited. */
   credit(tx: Tx, row: CheckoutRow, at: number): Promise<string | undefined>;
   settle(tx: Tx, event: CheckoutEvent, provider: string, at: number): Promise<string | undefined>;
 }
@@ -50,7 +51,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
       await markCheckoutExpired(tx, row.id);
       return undefined;
     }
-    // What was not credited is not taken back either.
+    // A payment that was not credited is not taken back either.
     if (event.paidCents !== row.amountUsd * 100) {
       const { paidCents } = event;
       log.error({ ...about, paidCents, amountUsd: row.amountUsd }, 'another amount was paid; not credited');

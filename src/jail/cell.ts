@@ -14,11 +14,11 @@ export interface Cell {
   root: FileHandle;
   /** Whom new files belong to; undefined: to this process's user. */
   owner: FileOwner | undefined;
-  /** Whether secrets are kept from whoever looks. */
+  /** Whether secrets are hidden from callers. */
   guarded: boolean;
   /** Whether directories are on disk as soon as they are made; what is staged is so when it is placed. */
   durable: boolean;
-  /** Runs each change that whoever is outside would see, or refuses it. */
+  /** Runs each change that is visible outside, or refuses it. */
   change: Change;
   /** Told of each file that is opened. */
   opened: ((file: FileHandle) => void) | undefined;
@@ -92,7 +92,7 @@ export async function enter(cell: Cell, undo: () => Promise<void>): Promise<void
   try {
     await cell.enter?.();
   } catch (error) {
-    // What somebody has put in it meanwhile keeps it there.
+    // A directory that somebody has filled meanwhile stays.
     await undo().catch(() => undefined);
     throw error;
   }

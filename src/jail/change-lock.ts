@@ -4,10 +4,10 @@ import { StatusError } from '../kernel/status.ts';
 export type Change = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
- * Keeps changes of a server's files and the jobs that replace them apart. Whether there is a job is the machine's to say, and
- * it is asked in the very turn in which a change begins. So once a job is accepted, every change has either begun, and is
- * waited for, or is refused: ABORTED OPERATION_IN_PROGRESS. Never waits for a caller: what streams in is one change for each
- * piece.
+ * Keeps changes of a server's files apart from the jobs that replace them. The machine says whether there is a job, and
+ * is asked synchronously when a change begins. So once a job is accepted, a change has either begun, and the job waits
+ * for it, or is refused: ABORTED OPERATION_IN_PROGRESS. A stream is one change for each piece, so that no job waits for
+ * a caller.
  */
 export interface ChangeLock {
   /** Runs a change; reads need none. Rejects as `require` does, before `work` is called. */
@@ -21,7 +21,7 @@ export interface ChangeLock {
   of(serverId: string): Change;
   /** Resolves once no change is in flight. To be awaited by a job before it looks at the files. */
   settled(serverId: string): Promise<void>;
-  /** Other files are about to be in place, or are: what is open is of those before. */
+  /** Tells that other files are about to take the place of a server's: what is open belongs to the old ones. */
   replaced(serverId: string): void;
 }
 

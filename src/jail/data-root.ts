@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { removeTree } from './remove-tree.ts';
 
-/** Where a server's files lie: `DATA_DIR/servers/<id>`. Ids are slugs, so this never leaves the folder. */
+/** The folder of a server's files: `DATA_DIR/servers/<id>`. Ids are slugs, so the path never leaves the folder. */
 export function dataRoot(dataDir: string, serverId: string): string {
   return join(dataDir, 'servers', serverId);
 }

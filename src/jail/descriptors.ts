@@ -103,14 +103,17 @@ export interface Found {
   stats: Stats;
 }
 
-/** What is in a directory, as its names come: looked at a batch at a time, since one by one each would wait for a thread. */
+/**
+ * The entries of a directory, in the order of its names. They are read in batches: one by one, each would wait for a
+ * thread.
+ */
 export async function* foundIn(dir: FileHandle): AsyncGenerator<Found[]> {
   for await (const names of namesIn(dir)) yield await lookAll(dir, names);
 }
 
 /**
- * What is there of these names, in their order; with callbacks, which for a large directory halves the work. Rejects with the
- * first error, or tells `overlook` of each.
+ * Those of the names that exist, in their order. Callbacks halve the work for a large directory. Rejects with the first
+ * error, or tells `overlook` of each.
  */
 export function lookAll(
   dir: FileHandle,

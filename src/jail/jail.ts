@@ -36,7 +36,7 @@ export interface JailOptions {
   opened?: ((file: FileHandle) => void) | undefined;
   /** Takes the room of each file and directory that is made by being opened or copied; where it rejects, none is. */
   enter?: (() => Promise<void>) | undefined;
-  /** Where it says what it could not clear away. */
+  /** Told of leftovers that could not be removed. */
   log?: Pick<Log, 'warn'> | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface OpenDirectory extends AsyncDisposable {
   readonly guarded: boolean;
 }
 
-/** What is staged out of sight and put in its place whole. */
+/** A staging directory: files are written out of sight and put in their place whole. */
 export interface Staging extends AsyncDisposable {
   mkdir(path: string): Promise<void>;
   /** Makes a file, with the directories above it; the last of one name wins. */

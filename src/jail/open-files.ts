@@ -2,13 +2,13 @@ import type { EventEmitter } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 
 /**
- * Files of servers that somebody has open, over SFTP or for a download. One that is deleted meanwhile takes its room until
- * it is closed, and no walk finds it.
+ * Files of servers that are open, over SFTP or for a download. A file that is deleted meanwhile takes its room until it
+ * is closed, and no walk finds it.
  */
 export interface OpenFiles {
   /** Until it is closed. */
   add(serverId: string, file: FileHandle): void;
-  /** What those take that have no name any more. `closed` is called when one of them is closed. */
+  /** The bytes of open files that have no name any more. `closed` is called when one of them is closed. */
   deletedBytes(serverId: string, closed: () => void): Promise<number>;
 }
 

@@ -2,8 +2,8 @@ import { StatusError } from '../kernel/status.ts';
 import type { Room } from './space.ts';
 
 /**
- * What is asked before each piece: is there room for it, and is there still somebody who wants it. By then, the piece before
- * has been written.
+ * Checks before each piece that there is room for it and that its caller is still there. The piece before has been
+ * written by then.
  */
 export function patiently(
   { grow, landed }: Pick<Room, 'grow' | 'landed'>,

@@ -14,13 +14,13 @@ export interface Source {
   sizeBytes: number;
   /** Of a small file. */
   bytes?: Buffer;
-  /** A large one, open: whoever reads it closes it. */
+  /** A large file, open: the reader closes it. */
   file?: JailFile;
 }
 
 /**
- * What is met on a walk, opened and as far as it is small read, in the order of the walk. What has gone since it was met, was
- * replaced by something else, or belongs to the service is passed over.
+ * Opens what a walk meets, in the order of the walk, and reads small files ahead. Entries that have gone meanwhile,
+ * were replaced by something else, or belong to the service are passed over.
  */
 export async function* sources(entries: AsyncIterable<TreeEntry>): AsyncGenerator<Source> {
   const ahead: Promise<Source | undefined>[] = [];

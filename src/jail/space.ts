@@ -1,16 +1,16 @@
-/** What file systems give out at a time. */
+/** The block size that file systems allocate in. */
 const BLOCK_BYTES = 4_096;
-/** What a directory takes, and a file in which nothing is: counted like a block, so that there is an end to these, too. */
+/** The cost of a directory or an empty file: a block, so that their number is bounded, too. */
 export const ENTRY_BYTES = BLOCK_BYTES;
 
-/** What a file of a length takes. */
+/** The bytes that a file of a length takes. */
 export function spaceOf(sizeBytes: number): number {
   return Math.max(ENTRY_BYTES, Math.ceil(sizeBytes / BLOCK_BYTES) * BLOCK_BYTES);
 }
 
 /** How much a server's files may still grow. Asked before the bytes land, on every way in. */
 export interface Disk {
-  /** Sets so many bytes of the server's quota aside. Rejects as `grow` does. */
+  /** Reserves so many bytes of the server's quota. Rejects as `grow` does. */
   reserve(serverId: string, bytes: number): Promise<Reservation>;
   /** What the server may take, and how much of that is left; undefined where it has no quota. */
   room(serverId: string): Promise<{ totalBytes: number; freeBytes: number } | undefined>;
@@ -23,7 +23,7 @@ export interface Disk {
   freed(serverId: string): void;
 }
 
-/** Bytes set aside for one change. */
+/** Bytes reserved for one change. */
 export interface Reservation {
   /** More is needed; rejects StatusError RESOURCE_EXHAUSTED DISK_QUOTA_EXCEEDED. */
   grow(bytes: number): Promise<void>;
@@ -33,7 +33,7 @@ export interface Reservation {
   settle(addedBytes: number): void;
 }
 
-/** What is set aside for work under way, as that sees it. */
+/** Bytes reserved for work in flight, as that work sees them. */
 export interface Room extends Pick<Reservation, 'grow'> {
   /** One more file or directory has been made. */
   enter: () => Promise<void>;
@@ -51,9 +51,9 @@ export const unlimitedDisk: Disk = {
 };
 
 /**
- * Does what makes a server's files grow, under a reservation that is settled whatever comes of it: with nothing where it
- * fails, as it then leaves no more behind than directories, which are measured. Entries made count beside `addedBytes`.
- * Fewer bytes than before are room that has become free.
+ * Does work that makes a server's files grow, under a reservation that is settled in any case. Failed work settles with
+ * nothing, as it leaves only directories behind, which are measured. Entries made count beside `addedBytes`. A negative
+ * growth frees room.
  */
 export async function withReserved<T>(
   disk: Disk,

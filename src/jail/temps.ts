@@ -6,18 +6,18 @@ import { ignore } from '../kernel/ignore.ts';
 import { type Name, SAFELY, at, eachOf, look, namesIn, openDirectory, unlockDirectory } from './descriptors.ts';
 
 /**
- * Where what is not finished lies: uploads not yet complete, trees on their way in or out. In the data root itself, since
- * only within one file system can a rename put it in place or out of sight in one step.
+ * The folder of unfinished things: incomplete uploads, trees being staged or removed. It is in the data root itself,
+ * since a rename puts things in place or out of sight in one step only within one file system.
  */
 export const TEMPS = '.dormouse-tmp';
 
-// Tells what this process is still at from what an earlier one left.
+// Tells the work of this process from leftovers of an earlier one.
 const RUN = randomBytes(6).toString('hex');
 
 const ENTRIES_AT_ONCE = 8;
 /** Directories that are held open one below the other; what lies deeper is moved up first. */
 const LEVELS_OPEN = 16;
-/** What a file system says that gives no file a second name, or no more of them. */
+/** Errors of file systems without hard links, or with no more of them. */
 const NO_LINKS = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 /** Passes over a directory that the game keeps filling while it is removed. */
 const MAX_PASSES = 50;

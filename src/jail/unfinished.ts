@@ -6,8 +6,8 @@ import { openJail } from './jail.ts';
 import { TEMPS } from './temps.ts';
 
 /**
- * Removes what the process before this one left unfinished in servers' files, one server after the other, so that nobody's quota
- * bears it until somebody looks at the server. Never rejects; ends early when `signal` fires.
+ * Removes unfinished files that the previous process left in servers' folders, one server after the other, as they
+ * count against quotas. Never rejects; ends early when `signal` fires.
  */
 export async function sweepUnfinished(dataDir: string, log: Log, signal: AbortSignal): Promise<void> {
   const ids = await readdir(join(dataDir, 'servers')).catch(() => []);

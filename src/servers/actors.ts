@@ -101,7 +101,7 @@ function storedStep(
   const snapshot = JSON.stringify(inStoredTime(persisted(), steady));
   const failure = failureIn(before, after, event, at);
   const cause = event.cause ?? after.context.cause;
-  // A fact that is only noted, as that the game has answered, is stored and is no transition.
+  // A fact that is only noted, such as an answer of the game, is stored but is no transition.
   const isTransition = sent || !sameValue(before, after);
   const noted = { at, event: event.type, from, to };
   if (from !== to) log.info({ server: id, from, to, event: event.type, cause: after.context.cause }, 'server %s', to);
@@ -110,7 +110,7 @@ function storedStep(
     if (after.status === 'done') return deleteServer(tx, id);
     const transition = { ...noted, cause: JSON.stringify(sent ? cause : after.context.cause) };
     await saveSnapshot(tx, id, { snapshot, state: to, updatedAt: at, transitions: isTransition ? [transition] : [] });
-    // What was asked for by somebody else than who began the present phase: a start behind a stop, say.
+    // The request has a cause other than the present phase's: a start queued behind a stop, say.
     if (failure) await insertDiagnostic(tx, id, failure);
     // The job's row comes and goes with the snapshot that speaks of it.
     const { job } = after.context;
