@@ -6,8 +6,8 @@ import { openBackups } from './backups/open.ts';
 import { createChargeCount } from './billing/charged.ts';
 import { openWallet } from './billing/ledger.ts';
 import { createMachineProbe } from './billing/machine-probe.ts';
-import { openCheckout } from './billing/open-checkout.ts';
 import { requireTimely } from './billing/meter.ts';
+import { openCheckout } from './billing/open-checkout.ts';
 import { billingFeature, openAllowance, openMeasures, openMeter } from './billing/open.ts';
 import { openSteadyClock } from './billing/steady-clock.ts';
 import type { Config } from './config.ts';
@@ -15,6 +15,8 @@ import { openDatabases, openMysql } from './databases/open.ts';
 import { openDisks } from './disk/disks.ts';
 import { enforceDiskQuotas } from './disk/enforcement.ts';
 import { openGameHost } from './engines/game-host.ts';
+import { createReachability } from './engines/reachability.ts';
+import { sandboxVersions } from './engines/sandbox.ts';
 import { openFiles } from './files/open.ts';
 import { createFront } from './front.ts';
 import { EMBEDDED_VERSIONS } from './game/catalogue/embedded.ts';
@@ -172,7 +174,7 @@ export async function startApp(
     const { mods, installPack, ...modsRoom } = openMods({ ...around, ...folders, registries, withFilesLock, workers });
     // Child processes live within this process's own limits; containers stand beside it.
     const probe = createMachineProbe({ dataDir, ownLimits: onThisMachine });
-    const { prices, sessions, capacity } = await openMeasures({ ...around, engine, probe, steady, settings });
+    const { prices, sessions, capacity } = await openMeasures({ ...around, probe, steady, settings });
     const backupRoom = createBackupRoom({
       ...folders,
       store,
@@ -254,7 +256,8 @@ export async function startApp(
     sftp.keepShut((id) => suspensions.of(id) !== undefined);
     const drain = await openNodeDrain({ store, nodeLabel, servers });
     // A player is held while the engine comes back; who asks over the API is told.
-    servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
+    const reachability = createReachability(engine, clock);
+    servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
     const orphans = await openOrphans({ store, engine, log, dataDir, databases });
     // Not before all that may refuse a start is there.
     const schedules = await openSchedules({ ...around, ...talk, backups, accessChanges });
@@ -278,7 +281,7 @@ export async function startApp(
     const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts };
     const serverView = createServerView({ ...kept, config, playersPort });
     const shown = { servers, serverOperation, serverView, clock };
-    const room = { capacity, accountLimits, drain };
+    const room = { capacity, reachability, accountLimits, drain };
     const serverRoom = serverFeature({ ...shown, ...room, people, cores, playersPort, owner, settings });
     const profiles = createMojangProfiles({ apiUrl: config.mojangApiUrl, clock });
     const checkout = await openCheckout(settings, log);
@@ -298,7 +301,15 @@ export async function startApp(
       schedules,
       databaseRoom.feature,
       { operations: portOperations({ ...shown, serverPorts }) },
-      { operations: templateOperations({ ...serverRoom.creation, servers, store, serverView, catalogue }) },
+      {
+        operations: templateOperations({
+          ...shown,
+          creation: serverRoom.creation,
+          sandboxVersions: sandboxVersions(),
+          store,
+          catalogue,
+        }),
+      },
       insight.feature,
       billingFeature({ ...around, ...room, prices, checkout, settings }).feature,
       operatorFeature({ ...operated, ...room, servers, serverView, settings }).feature,

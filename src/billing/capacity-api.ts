@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Reachability } from '../engines/reachability.ts';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -7,7 +8,8 @@ import type { Capacity, CapacityNow } from './capacity.ts';
 /** What these operations work with. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read'>;
+  reachability: Reachability;
   /** Undefined while this node takes new starts. */
   drain: { now(): object | undefined };
 }
@@ -54,8 +56,8 @@ const getCapacity = (needs: Needs) =>
   });
 
 /** Whether this node starts servers now: its engine answers, and no operator has drained it. */
-export async function isAvailable({ capacity, drain }: Pick<Needs, 'capacity' | 'drain'>): Promise<boolean> {
-  return drain.now() === undefined && (await capacity.reachable());
+export async function isAvailable({ reachability, drain }: Pick<Needs, 'reachability' | 'drain'>): Promise<boolean> {
+  return drain.now() === undefined && (await reachability.reachable());
 }
 
 export function capacityView(

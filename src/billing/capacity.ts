@@ -1,7 +1,4 @@
-import type { Engine } from '../engines/engine.ts';
-import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { withTimeout } from '../kernel/timeout.ts';
 import type { Machine, MachineProbe } from './machine.ts';
 import { type Load, type Reserving, loadOf } from './reservations.ts';
 
@@ -31,14 +28,11 @@ export interface Capacity {
   read(): Promise<CapacityNow>;
   /** CPU time of a server, in cores. */
   cpusFor(ramMb: number): number;
-  /** Whether the engine answers; asked at most once in a few seconds, and once a second while it does not. */
-  reachable(): Promise<boolean>;
   close(): void;
 }
 
 export interface CapacityOptions {
   probe: MachineProbe;
-  engine: Pick<Engine, 'list'>;
   live: () => Reserving[];
   clock: Clock;
 }
@@ -53,17 +47,12 @@ const TIERS: readonly CpuTier[] = [
 /** Left to the system and the service: an eighth of the RAM, at most this much. */
 const KEPT_RAM_MB = 512;
 const PROBE_MS = 15_000;
-const REACHABLE_MS = 5_000;
-/** How often a silent engine is asked again, so that its return is noticed soon. */
-const UNREACHABLE_MS = 1_000;
-const ENGINE_MS = 3_000;
 
 /** Probes the machine, and goes on doing so every quarter of a minute: disks fill up. */
-export async function createCapacity({ probe, engine, live, clock }: CapacityOptions): Promise<Capacity> {
+export async function createCapacity({ probe, live, clock }: CapacityOptions): Promise<Capacity> {
   let machine = await probe();
   let probedAt = clock.now();
   let cancel = clock.at(probedAt + PROBE_MS, again);
-  const reached = createCache<boolean>({ most: 1, ttlMs: (reached) => (reached ? REACHABLE_MS : UNREACHABLE_MS) });
 
   async function refresh(): Promise<void> {
     machine = await probe();
@@ -98,17 +87,6 @@ export async function createCapacity({ probe, engine, live, clock }: CapacityOpt
       if (clock.now() - probedAt >= PROBE_MS) await refresh();
       return now();
     },
-    reachable: () => reached.get('', clock.now(), () => answers(engine)),
     close: () => cancel(),
   };
-}
-
-/** In real time: an engine that hangs does so whatever the service's clock says. */
-async function answers(engine: Pick<Engine, 'list'>): Promise<boolean> {
-  try {
-    await withTimeout(engine.list(), ENGINE_MS);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
+import type { Reachability } from '../engines/reachability.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import type { Log } from '../kernel/log.ts';
@@ -40,7 +41,6 @@ export interface Measures {
 
 export interface MeasuresOptions {
   servers: Pick<Servers, 'live'>;
-  engine: Engine;
   probe: MachineProbe;
   steady: SteadyClock;
   settings: { pricePerGbHourMicros: number; pricePerGbMonthMicros: number };
@@ -50,13 +50,13 @@ export interface MeasuresOptions {
 
 /** Opens what the servers' steps are measured by. */
 export async function openMeasures(options: MeasuresOptions): Promise<Measures> {
-  const { servers, engine, probe, steady, settings, clock, onClose } = options;
+  const { servers, probe, steady, settings, clock, onClose } = options;
   const prices: Prices = {
     perGbHourMicros: settings.pricePerGbHourMicros,
     perGbMonthMicros: settings.pricePerGbMonthMicros,
   };
   const sessions = createAwakeSessions({ clock, steady, prices, record: recordThrough('system') });
-  const capacity = await createCapacity({ probe, engine, live: () => servers.live(), clock });
+  const capacity = await createCapacity({ probe, live: () => servers.live(), clock });
   onClose(() => capacity.close());
   return { prices, sessions, capacity };
 }
@@ -133,6 +133,7 @@ export interface BillingFeatureOptions {
   servers: Servers;
   prices: Prices;
   capacity: Capacity;
+  reachability: Reachability;
   accountLimits: AccountLimits;
   /** Undefined while this node takes new starts. */
   drain: { now(): object | undefined };
@@ -146,7 +147,8 @@ export interface BillingFeatureOptions {
 
 /** Wallets and how they are funded, prices, limits and room: over the API and on pages. */
 export function billingFeature(options: BillingFeatureOptions): { checkouts: Checkouts; feature: Feature } {
-  const { store, servers, prices, capacity, accountLimits, drain, checkout, serverOperation, clock, log } = options;
+  const { store, servers, prices, capacity, reachability, accountLimits, drain, checkout } = options;
+  const { serverOperation, clock, log } = options;
   const { baseUrl, region, nodeLabel } = options.settings;
   const checkouts = createCheckouts({
     store,
@@ -157,7 +159,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
     record: recordThrough('system checkout'),
   });
   const wallet = { store, servers, prices, clock, log };
-  const room = { accountLimits, capacity, drain };
+  const room = { accountLimits, capacity, reachability, drain };
   return {
     checkouts,
     feature: {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Reachability } from '../engines/reachability.ts';
 import { reply } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { AccountLimits } from './account-limits.ts';
@@ -8,7 +9,8 @@ import type { Capacity } from './capacity.ts';
 /** What these operations work with. */
 interface Needs {
   accountLimits: AccountLimits;
-  capacity: Pick<Capacity, 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read'>;
+  reachability: Reachability;
   config: { region: string; nodeLabel: string };
   /** Undefined while this node takes new starts. */
   drain: { now(): object | undefined };

@@ -2,6 +2,7 @@ import type { AccountLimits } from '../billing/account-limits.ts';
 import type { Capacity } from '../billing/capacity.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
+import type { Reachability } from '../engines/reachability.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import type { People } from '../people/people.ts';
@@ -35,6 +36,7 @@ export interface OperatorFeatureOptions {
   drain: NodeDrain;
   orphans: Orphans;
   capacity: Capacity;
+  reachability: Reachability;
   accountLimits: AccountLimits;
   settings: { nodeLabel: string; region: string; maxServersPerAccount: number };
 }
@@ -42,14 +44,14 @@ export interface OperatorFeatureOptions {
 /** Machines laid open, this node, orphans, accounts and suspensions: over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
-  const { drain, orphans, capacity, accountLimits, settings: config } = options;
+  const { drain, orphans, capacity, reachability, accountLimits, settings: config } = options;
   const { store, clock, log } = people;
   const machines = createMachines({ store, clock, servers, grants });
   return {
     machines,
     feature: {
       operations: [
-        ...nodeOperations({ capacity, clock, config, drain }),
+        ...nodeOperations({ capacity, reachability, clock, config, drain }),
         ...operatorServerOperations({
           serverView,
           clock,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CapacityResponse, capacityView } from '../billing/capacity-api.ts';
 import type { Capacity } from '../billing/capacity.ts';
+import type { Reachability } from '../engines/reachability.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
@@ -12,7 +13,8 @@ import { Reason } from './servers-api.ts';
 
 /** What these operations work with. */
 interface Needs {
-  capacity: Pick<Capacity, 'read' | 'reachable'>;
+  capacity: Pick<Capacity, 'read'>;
+  reachability: Reachability;
   clock: Clock;
   config: { nodeLabel: string; region: string; maxServersPerAccount: number };
   drain: NodeDrain;
@@ -110,9 +112,9 @@ async function change(
   return nodeView(needs);
 }
 
-async function nodeView({ config, capacity, drain }: Needs): Promise<z.input<typeof Node>> {
+async function nodeView({ config, capacity, reachability, drain }: Needs): Promise<z.input<typeof Node>> {
   const drained = drain.now();
-  const reachable = await capacity.reachable();
+  const reachable = await reachability.reachable();
   return {
     node: config.nodeLabel,
     region: config.region,

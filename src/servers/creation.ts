@@ -1,8 +1,10 @@
-import type { Cause } from '../../machines/server-types.ts';
+import type { Principal } from '../http/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { SLUG_LENGTH, slugify } from '../kernel/ids.ts';
-import type { WithKeyLock } from '../kernel/mutex.ts';
+import { createKeyedMutex } from '../kernel/mutex.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
+import { causeOf, wholeAccount } from '../people/caller.ts';
+import { type CompleteRequest, type RequestDefaults, complete } from './api/create-request.ts';
 import type { ServerRow } from './rows.ts';
 import type { ServerNow } from './server-now.ts';
 import type { Servers } from './servers.ts';
@@ -13,49 +15,60 @@ const NAMES_TRIED = 50;
 type Names = Pick<ServerRow, 'id' | 'hostname' | 'container'>;
 
 /** A server that is wanted, each field checked by itself. Of its names, those that are '' are derived. */
-export type NewServer = Names &
+type NewServer = Names &
   Pick<ServerRow, 'accountId' | 'name' | 'type' | 'version' | 'ramMb' | 'plan' | 'region' | 'motd' | 'properties'> &
   Pick<ServerRow, 'modpackPlatform' | 'modpackRef' | 'modpackVersion'>;
 
-/** What may refuse a new server. */
+/** Makes servers. */
 export interface Creation {
+  /**
+   * Checks a request and stores the server it asks for, under the first of its names that is free. Besides INVALID_FIELD and
+   * what refuses its core, or the installation of its pack: FAILED_PRECONDITION REGION_UNAVAILABLE on a drained node;
+   * RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; ACCOUNT_MISMATCH, KEY_LIMITED.
+   */
+  create(principal: Principal, asked: CompleteRequest): Promise<ServerNow>;
+}
+
+/** What fills requests in, and what may refuse a new server. */
+export interface CreationOptions extends RequestDefaults {
   servers: Pick<Servers, 'listByAccount' | 'create'>;
   clock: Clock;
   /** Rejects for a server that may not run what it is made of. */
   cores: { require(wanted: NewServer): Promise<void> };
-  /** 0: any number. */
-  accountLimits: { of(accountId: string): { maxServers: number } };
+  /** `maxServers` 0: any number. */
+  accountLimits: { of(accountId: string): { maxRamMb: number; maxServers: number } };
   /** Undefined while the node takes new servers. */
   drain: { now(): { reason: string } | undefined };
-  /** One creation of an account after the other: each counts those before it. */
-  withAccountLock: WithKeyLock;
 }
 
-/**
- * Stores a new server under the first of its names that is free. FAILED_PRECONDITION REGION_UNAVAILABLE on a drained node;
- * RESOURCE_EXHAUSTED MAX_SERVERS; ALREADY_EXISTS where a name that was asked for is taken; what refuses its core, or the
- * installation of its pack.
- */
-export async function createNewServer(creation: Creation, wanted: NewServer, cause: Cause): Promise<ServerNow> {
-  const { servers, clock, cores, accountLimits, withAccountLock } = creation;
-  const { accountId } = wanted;
-  requireActive(wanted.region, creation);
-  await cores.require(wanted);
-  const { maxServers } = accountLimits.of(accountId);
-  return withAccountLock(accountId, async () => {
-    const { length } = await servers.listByAccount(accountId);
-    if (maxServers > 0 && length >= maxServers) {
-      throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
-        limit: String(maxServers),
+/** To be opened once: all creations of an account wait for one another. */
+export function openCreation(options: CreationOptions): Creation {
+  const { servers, clock, cores, accountLimits, drain } = options;
+  const withAccountLock = createKeyedMutex();
+  return {
+    async create(principal, asked) {
+      const accountId = wholeAccount(principal, asked.accountId);
+      const wanted = complete({ ...asked, accountId }, options);
+      requireActive(wanted.region, drain.now());
+      await cores.require(wanted);
+      const { maxServers } = accountLimits.of(accountId);
+      // One creation of an account after the other: each counts those before it.
+      return withAccountLock(accountId, async () => {
+        const { length } = await servers.listByAccount(accountId);
+        if (maxServers > 0 && length >= maxServers) {
+          throw quotaExceeded('MAX_SERVERS', `account:${accountId}`, `An account may have ${maxServers} servers.`, {
+            limit: String(maxServers),
+          });
+        }
+        const cause = causeOf(principal);
+        return createFirstFree(names(wanted), (name) => servers.create(newRow(wanted, name, clock.now()), cause));
       });
-    }
-    return createFirstFree(names(wanted), (name) => servers.create(newRow(wanted, name, clock.now()), cause));
-  });
+    },
+  };
 }
 
 /** A region whose only node is drained has none. */
-function requireActive(region: string, { drain }: Creation): void {
-  const drained = drain.now();
+function requireActive(region: string, drained: { reason: string } | undefined): void {
   if (drained === undefined) return;
   const message = `Region ${region} takes no new servers now: ${drained.reason}`;
   throw new StatusError('FAILED_PRECONDITION', 'REGION_UNAVAILABLE', message, { metadata: { region } });

@@ -3,11 +3,10 @@ import type { CoreRules } from '../game/core-rules.ts';
 import { forgetBuild } from '../game/installed-build.ts';
 import { dataRoot } from '../jail/data-root.ts';
 import type { FileOwner } from '../kernel/atomic-file.ts';
-import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { People } from '../people/people.ts';
 import type { Feature } from '../web/feature.ts';
 import { accountAuditOperations, serverAuditOperations } from './api/audit.ts';
-import { type CreationNeeds, createOperations } from './api/create-server.ts';
+import { createOperations } from './api/create-server.ts';
 import { forcedOperations, lifecycleOperations } from './api/lifecycle.ts';
 import { machineOperations } from './api/machine.ts';
 import { memberOperations } from './api/members.ts';
@@ -18,6 +17,7 @@ import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
 import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
+import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
 
 export interface ServerFeatureOptions {
@@ -29,31 +29,23 @@ export interface ServerFeatureOptions {
   /** The port players connect to. */
   playersPort: () => number;
   /** Each room that has a say in whether a server may be made. */
-  capacity: CreationNeeds['capacity'];
-  accountLimits: CreationNeeds['accountLimits'];
-  drain: CreationNeeds['drain'];
+  capacity: CreationOptions['capacity'];
+  accountLimits: CreationOptions['accountLimits'];
+  drain: CreationOptions['drain'];
   owner: FileOwner | undefined;
   settings: { dataDir: string; publicHost: string; region: string; nodeLabel: string };
 }
 
 /** Servers over the API. `creation` is what others need who make servers. */
-export function serverFeature(options: ServerFeatureOptions): { creation: CreationNeeds; feature: Feature } {
+export function serverFeature(options: ServerFeatureOptions): { creation: Creation; feature: Feature } {
   const { servers, people, cores, serverOperation, serverView, playersPort, owner, settings } = options;
   const { capacity, accountLimits, drain } = options;
   const { store, clock } = people;
   const { dataDir, publicHost, region, nodeLabel } = settings;
-  const creation: CreationNeeds = {
-    servers,
-    clock,
-    cores,
-    capacity,
-    accountLimits,
-    drain,
-    sandboxVersions: sandboxVersions(),
-    withLock: createKeyedMutex(),
-    config: { region, nodeLabel },
-  };
-  const needs = { ...creation, servers, store, serverOperation, serverView };
+  const config = { region, nodeLabel };
+  const around = { servers, clock, cores, capacity, accountLimits, drain, sandboxVersions: sandboxVersions(), config };
+  const creation = openCreation(around);
+  const needs = { ...around, creation, store, serverOperation, serverView };
   const operations = [
     ...accountAuditOperations(needs),
     ...serverAuditOperations(needs),

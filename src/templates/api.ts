@@ -4,15 +4,16 @@ import { ServerId, int32, line, message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
 import { type Operation, operation } from '../http/operation.ts';
 import type { Principal } from '../http/principal.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { newId } from '../kernel/ids.ts';
 import { StatusError, quotaExceeded } from '../kernel/status.ts';
 import { auditActorOf, recordAudit } from '../people/audit/audit.ts';
 import { requireWholeAccount } from '../people/caller.ts';
-import { type CreationNeeds, createServerFor } from '../servers/api/create-server.ts';
 import { GameVersion, PlanName } from '../servers/api/fields.ts';
 import { Server, ServerName } from '../servers/api/messages.ts';
 import { reachServer } from '../servers/api/reach.ts';
 import type { ServerView } from '../servers/api/view.ts';
+import type { Creation } from '../servers/creation.ts';
 import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -25,9 +26,13 @@ import {
 import { type Template as TemplateView, builtInTemplates } from './templates.ts';
 
 /** What these operations work with. */
-interface Needs extends CreationNeeds {
+interface Needs {
+  creation: Creation;
+  /** Minecraft versions of the sandbox core, newest first. */
+  sandboxVersions: readonly string[];
   serverView: ServerView;
   catalogue: Catalogue;
+  clock: Clock;
   servers: Servers;
   store: Store;
 }
@@ -103,7 +108,7 @@ const createServerFromTemplate = (needs: Needs) =>
     async run({ params, body: { name, overrides }, principal }) {
       const template = await find(params.templateId, principal, needs);
       const { motd, properties, modpackPlatform, modpackRef, modpackVersion } = template;
-      const now = await createServerFor(principal, needs, {
+      const now = await needs.creation.create(principal, {
         name,
         id: '',
         hostname: '',

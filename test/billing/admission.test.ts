@@ -34,7 +34,6 @@ async function admitting(
   const live = () => base.servers.live();
   const capacity = await createCapacity({
     probe: async () => it.machine,
-    engine: base.engine,
     live,
     clock: base.clock,
   });

@@ -6,7 +6,6 @@ import { createCapacity } from '../../src/billing/capacity.ts';
 import { createMachineProbe } from '../../src/billing/machine-probe.ts';
 import type { Machine } from '../../src/billing/machine.ts';
 import { type Reserving, reserves } from '../../src/billing/reservations.ts';
-import type { Game } from '../../src/engines/engine.ts';
 import { fakeClock } from '../fakes/clock.ts';
 
 const MACHINE: Machine = { cores: 3, ramMb: 16_384, diskFreeMb: 10, diskTotalMb: 20 };
@@ -43,8 +42,7 @@ test('what games may have, what they get by their RAM, and what is taken', async
   const clock = fakeClock();
   let machine = MACHINE;
   const live = [server('running', {}, 2_048), server('starting', {}, 8_192), server('hibernated')];
-  const engine = { list: async (): Promise<Game[]> => [] };
-  const capacity = await createCapacity({ probe: async () => machine, engine, live: () => live, clock });
+  const capacity = await createCapacity({ probe: async () => machine, live: () => live, clock });
   t.teardown(() => capacity.close());
   const now = capacity.now();
   t.deepEqual(now.used, { servers: 2, ramMb: 10_240, cpus: 4 });
@@ -68,29 +66,4 @@ test('what games may have, what they get by their RAM, and what is taken', async
   t.deepEqual([capacity.now().machine.diskFreeMb, capacity.now().ramUsableMb], [5, 896]);
   capacity.close();
   t.is(clock.pending(), 0);
-});
-
-test('whether the engine answers is asked once in a while, and one that hangs does not', async (t) => {
-  const clock = fakeClock();
-  let answer: () => Promise<Game[]> = async () => [];
-  let asked = 0;
-  const engine = {
-    list() {
-      asked++;
-      return answer();
-    },
-  };
-  const capacity = await createCapacity({ probe: async () => MACHINE, engine, live: () => [], clock });
-  t.teardown(() => capacity.close());
-  t.deepEqual(await Promise.all([capacity.reachable(), capacity.reachable()]), [true, true]);
-  t.is(asked, 1);
-  answer = () => Promise.reject(new Error('down'));
-  t.true(await capacity.reachable());
-  await clock.advance(5_000);
-  t.false(await capacity.reachable());
-  const { promise: never } = Promise.withResolvers<Game[]>();
-  answer = () => never;
-  await clock.advance(5_000);
-  t.false(await capacity.reachable());
-  t.is(asked, 3);
 });

@@ -11,6 +11,8 @@ import type { Disks } from '../../src/disk/disks.ts';
 import { enforceDiskQuotas } from '../../src/disk/enforcement.ts';
 import type { Console } from '../../src/engines/console/console.ts';
 import type { TrustedWithCode } from '../../src/engines/process/confined.ts';
+import { createReachability } from '../../src/engines/reachability.ts';
+import { sandboxVersions } from '../../src/engines/sandbox.ts';
 import { openFiles } from '../../src/files/open.ts';
 import { openGame } from '../../src/game/open.ts';
 import type { Profiles } from '../../src/game/players/minecraft-accounts.ts';
@@ -172,7 +174,6 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const probe = async () => machine;
   const { prices, capacity } = await openMeasures({
     servers,
-    engine,
     probe,
     steady,
     settings: PRICES,
@@ -217,7 +218,8 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const suspensions = await openSuspensions({ store, clock, servers });
   sftp.keepShut((id) => suspensions.of(id) !== undefined);
   const drain = await openNodeDrain({ store, nodeLabel, servers });
-  servers.checkWakes(requireEngine(nodeLabel, capacity), ['START', 'RESTART']);
+  const reachability = createReachability(engine, clock);
+  servers.checkWakes(requireEngine(nodeLabel, reachability), ['START', 'RESTART']);
   const orphans = await openOrphans({ store, engine, dataDir, log });
   const schedules = await openSchedules({
     ...shared,
@@ -267,7 +269,16 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     serverOperation,
   });
   const checkout = options.checkout === undefined ? createTestCheckout() : (options.checkout ?? undefined);
-  const billing = billingFeature({ ...shared, prices, capacity, accountLimits, drain, checkout, settings });
+  const billing = billingFeature({
+    ...shared,
+    prices,
+    capacity,
+    reachability,
+    accountLimits,
+    drain,
+    checkout,
+    settings,
+  });
   const operators = operatorFeature({
     people,
     grants,
@@ -281,6 +292,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     drain,
     orphans,
     capacity,
+    reachability,
     accountLimits,
     settings,
   });
@@ -299,7 +311,15 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     schedules,
     databaseRoom.feature,
     { operations: portOperations({ ...shown, serverPorts }) },
-    { operations: templateOperations({ ...serverRoom.creation, servers, store, serverView, catalogue }) },
+    {
+      operations: templateOperations({
+        ...shown,
+        creation: serverRoom.creation,
+        sandboxVersions: sandboxVersions(),
+        store,
+        catalogue,
+      }),
+    },
     insight.feature,
     billing.feature,
     operators.feature,
