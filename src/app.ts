@@ -269,6 +269,7 @@ export async function startApp(
       serversByState: () => countServersByState(store),
       playersOnline: () => servers.live().reduce((sum, { context }) => sum + (context.live.players ?? 0), 0),
       proxy: () => proxies.stats(),
+      proxies: () => proxies.views(),
       storeWrites: () => store.waiting(),
       webhookMessages: () => outbox.waiting(store),
       charged: createChargeCount(store, clock),
@@ -312,7 +313,7 @@ export async function startApp(
       },
       insight.feature,
       billingFeature({ ...around, ...room, prices, checkout, settings }).feature,
-      operatorFeature({ ...operated, ...room, servers, serverView, settings }).feature,
+      operatorFeature({ ...operated, ...room, proxies, servers, serverView, settings }).feature,
     ];
     const app = createFront({
       features,

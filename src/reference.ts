@@ -25,6 +25,7 @@ import { modpackOperations } from './mods/set-modpack.ts';
 import { accountOperations } from './operators/accounts-api.ts';
 import { operatorMachineOperations } from './operators/machines-api.ts';
 import { nodeOperations } from './operators/nodes-api.ts';
+import { proxyOperations } from './operators/proxies-api.ts';
 import { orphanOperations } from './operators/orphans-api.ts';
 import { operatorServerOperations } from './operators/servers-api.ts';
 import { connectedAppOperations } from './people/apps/api.ts';
@@ -100,6 +101,7 @@ const CONTROL = [
   templateOperations,
   memberOperations,
   nodeOperations,
+  proxyOperations,
   operatorServerOperations,
   operatorMachineOperations,
   clientOperations,

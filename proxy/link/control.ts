@@ -13,6 +13,7 @@ import {
 } from '../ports.ts';
 import { TEXTS } from '../texts.ts';
 import {
+  type BannedAddress,
   type Channel,
   type FromProxy,
   type FromService,
@@ -214,7 +215,8 @@ export class Control implements Routes, Wake, Presence {
       case 'routes':
         return this.#mirror.take(message);
       case 'bans':
-        return this.#mirror.ban(message.server, message.list);
+        this.#mirror.ban(message.server, message.list);
+        return this.#throwOut(message.server, message.list);
       case 'whole':
         return this.#goOn();
       case 'woken':
@@ -260,6 +262,12 @@ export class Control implements Routes, Wake, Presence {
     wake.patientUntil ??= this.#now() + patienceMs;
     const giveUp = (): void => wake.settle(new JoinRefused(TEXTS.away));
     wake.timer ??= setTimeout(giveUp, Math.max(0, wake.patientUntil - this.#now()));
+  }
+
+  #throwOut(serverId: string, bans: readonly BannedAddress[]): void {
+    if (bans.length === 0) return;
+    const here = new Set(this.#proxy?.players(serverId).map(({ ip }) => ip));
+    for (const [ip] of bans) if (here.has(ip)) this.#proxy?.kick(serverId, ip);
   }
 
   #flushLater(): void {

@@ -2039,6 +2039,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/proxies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List proxies
+         * @description The processes that players connect to, those included that only keep the players they have.
+         *
+         *     Needs the scope `operator`. Takes an operator's session as well.
+         */
+        get: operations["ListProxies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/operator/servers/{id}:setDiskQuota": {
         parameters: {
             query?: never;
@@ -4917,6 +4939,69 @@ export interface components {
             node: string;
             /** @description Owners who start a server read it. */
             reason: string;
+        };
+        ListProxiesResponse: {
+            /** @default [] */
+            proxies: components["schemas"]["Proxy"][];
+        };
+        Proxy: {
+            /**
+             * @description One for each process.
+             * @default
+             */
+            id: string;
+            /** @default  */
+            name: string;
+            /**
+             * @description The release, and what its program is made of.
+             * @default
+             */
+            version: string;
+            /** Format: date-time */
+            since: string | null;
+            /**
+             * @description It is linked to the service now.
+             * @default false
+             */
+            connected: boolean;
+            /**
+             * @description Players can connect to it.
+             * @default false
+             */
+            listening: boolean;
+            /**
+             * @description Where players connect; empty unless it listens.
+             * @default
+             */
+            host: string;
+            /**
+             * Format: int32
+             * @default 0
+             */
+            port: number;
+            /**
+             * @description It takes nobody new, and ends with its last player.
+             * @default false
+             */
+            draining: boolean;
+            /**
+             * Format: int32
+             * @description Joined to a game through it.
+             * @default 0
+             */
+            players: number;
+            /**
+             * Format: int32
+             * @description Held until their server is up.
+             * @default 0
+             */
+            waiting: number;
+            /**
+             * Format: int32
+             * @description The way to it and back when it was last measured, rounded up.
+             * @default 0
+             */
+            lagMs: number;
         };
         SetDiskQuotaRequest: {
             /** Format: int32 */
@@ -8850,6 +8935,27 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ListProxies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListProxiesResponse"];
                 };
             };
             default: components["responses"]["Error"];

@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 export interface TelemetrySources {
   serversByState: () => Promise<{ state: string; count: number }[]>;
   playersOnline: () => number;
-  /** Since the proxy was made; `unrouted`, `held` and `piped` are of this moment. */
+  /** Of all proxies since they were made; `unrouted`, `held` and `piped` are of this moment. */
   proxy: () => {
     accepted: number;
     unrouted: number;
@@ -16,6 +16,16 @@ export interface TelemetrySources {
     bytesUp: number;
     bytesDown: number;
   };
+  /** Those that run, each; `lagMs`: the way there and back. */
+  proxies: () => readonly {
+    name: string;
+    id: string;
+    version: string;
+    connected: boolean;
+    draining: boolean;
+    players: number;
+    lagMs: number | null;
+  }[];
   /** Writes that wait for the store. */
   storeWrites: () => number;
   webhookMessages: () => Promise<number>;
@@ -72,6 +82,30 @@ export function registerCollected(registry: Registry, sources: TelemetrySources)
         const { unrouted, held, piped } = proxy();
         return Object.entries({ unrouted, held, piped }).map(([phase, value]) => [value, { phase }]);
       },
+    },
+    {
+      name: 'dormouse_proxy_players',
+      help: 'Players joined to a game, by proxy; one that drains takes nobody new.',
+      labelNames: ['proxy', 'id', 'version', 'draining'],
+      read: () =>
+        sources
+          .proxies()
+          .map(({ name: proxy, id, version, draining, players }) => [
+            players,
+            { proxy, id, version, draining: String(draining) },
+          ]),
+    },
+    {
+      name: 'dormouse_proxy_linked',
+      help: 'Whether a proxy is linked to the service: 1, or 0 while it is missed.',
+      labelNames: ['proxy', 'id'],
+      read: () => sources.proxies().map(({ name: proxy, id, connected }) => [Number(connected), { proxy, id }]),
+    },
+    {
+      name: 'dormouse_proxy_lag_seconds',
+      help: 'The way from the service to a proxy and back, through what keeps either busy.',
+      labelNames: ['proxy', 'id'],
+      read: () => sources.proxies().map(({ name: proxy, id, lagMs }) => [(lagMs ?? 0) / 1_000, { proxy, id }]),
     },
     {
       name: 'dormouse_queue_depth',

@@ -3,6 +3,7 @@ import type { Capacity } from '../billing/capacity.ts';
 import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Reachability } from '../engines/reachability.ts';
+import type { Proxies } from '../joining/link/proxies.ts';
 import { createKeyedMutex } from '../kernel/mutex.ts';
 import type { Grants } from '../people/grants/grants.ts';
 import type { People } from '../people/people.ts';
@@ -19,6 +20,7 @@ import { orphanOperations } from './orphans-api.ts';
 import type { Orphans } from './orphans.ts';
 import { mountMachine } from './pages/machine.ts';
 import { mountMachines } from './pages/machines.ts';
+import { proxyOperations } from './proxies-api.ts';
 import { operatorServerOperations } from './servers-api.ts';
 import type { Suspensions } from './suspensions.ts';
 
@@ -35,6 +37,7 @@ export interface OperatorFeatureOptions {
   suspensions: Suspensions;
   drain: NodeDrain;
   orphans: Orphans;
+  proxies: Pick<Proxies, 'views'>;
   capacity: Capacity;
   reachability: Reachability;
   accountLimits: AccountLimits;
@@ -44,7 +47,7 @@ export interface OperatorFeatureOptions {
 /** Machines laid open, this node, orphans, accounts and suspensions: over the API and on pages. */
 export function operatorFeature(options: OperatorFeatureOptions): { machines: Machines; feature: Feature } {
   const { people, grants, servers, serverView, console, rconPassword, disk, sftp, suspensions } = options;
-  const { drain, orphans, capacity, reachability, accountLimits, settings: config } = options;
+  const { drain, orphans, proxies, capacity, reachability, accountLimits, settings: config } = options;
   const { store, clock, log } = people;
   const machines = createMachines({ store, clock, servers, grants });
   return {
@@ -52,6 +55,7 @@ export function operatorFeature(options: OperatorFeatureOptions): { machines: Ma
     feature: {
       operations: [
         ...nodeOperations({ capacity, reachability, clock, config, drain }),
+        ...proxyOperations({ proxies }),
         ...operatorServerOperations({
           serverView,
           clock,

@@ -45,6 +45,7 @@ class World {
       bans: {
         all: () => this.bans,
         of: (server: string) => this.bans.get(server) ?? [],
+        look: () => {},
         follow: (listener: (serverId: string) => void) => {
           this.banListeners.add(listener);
           return () => this.banListeners.delete(listener);

@@ -23,6 +23,7 @@ import { openInsight } from '../../src/insight/open.ts';
 import type { Exposition } from '../../src/insight/prometheus.ts';
 import type { Disk } from '../../src/jail/space.ts';
 import { joiningFeature } from '../../src/joining/feature.ts';
+import type { ProxyView } from '../../src/joining/link/proxies.ts';
 import { openPublicStatuses } from '../../src/joining/public-statuses.ts';
 import { openWakePolicies } from '../../src/joining/wake-policies.ts';
 import type { OnClose } from '../../src/kernel/closers.ts';
@@ -60,6 +61,20 @@ import { fakeDatabases } from '../fakes/databases.ts';
 import { fakeRegistry } from '../fakes/registry.ts';
 import { accountUuid } from './accounts.ts';
 import type { World } from './world.ts';
+
+/** The one proxy there is. */
+const PROXY: ProxyView = {
+  id: 'prx_1',
+  name: 'edge',
+  version: '1.0.0+abc',
+  since: 1_700_000_000_000,
+  listening: { host: '0.0.0.0', port: 25_565 },
+  draining: false,
+  connected: true,
+  players: 2,
+  held: 1,
+  lagMs: 0.4,
+};
 
 /** What a test has in place of what the rooms are opened with by default. */
 export interface RoomsOptions {
@@ -291,6 +306,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     suspensions,
     drain,
     orphans,
+    proxies: { views: () => [PROXY] },
     capacity,
     reachability,
     accountLimits,

@@ -59,6 +59,7 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
     *all() {
       for (const [id, { list }] of lists) yield [id, list];
     },
+    look: (serverId) => void look(serverId),
     of: (serverId) => lists.get(serverId)?.list ?? [],
     follow(listener) {
       listeners.add(listener);

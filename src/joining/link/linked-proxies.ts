@@ -215,6 +215,7 @@ export class LinkedProxies {
     } catch (err) {
       if (!(err instanceof JoinRefused)) return this.#options.log.warn({ server, err }, 'bans could not be read');
       proxy.send({ type: 'kick', server, ip: player.ip });
+      this.#options.bans.look(server);
     }
   }
 

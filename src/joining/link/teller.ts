@@ -22,6 +22,8 @@ export interface BanFeed {
   all(): Iterable<readonly [serverId: string, list: readonly BannedAddress[]]>;
   of(serverId: string): readonly BannedAddress[];
   follow(listener: (serverId: string) => void): () => void;
+  /** Somebody has found out that what is known of this server is out of date. */
+  look(serverId: string): void;
 }
 
 export interface TellerOptions {

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { reply } from '../http/fields.ts';
+import { type Operation, operation } from '../http/operation.ts';
+import type { Proxies, ProxyView } from '../joining/link/proxies.ts';
+
+/** What these operations work with. */
+interface Needs {
+  proxies: Pick<Proxies, 'views'>;
+}
+
+const Proxy = z
+  .object({
+    id: reply.text.describe('One for each process.'),
+    name: reply.text,
+    version: reply.text.describe('The release, and what its program is made of.'),
+    since: reply.timestamp,
+    connected: reply.flag.describe('It is linked to the service now.'),
+    listening: reply.flag.describe('Players can connect to it.'),
+    host: reply.text.describe('Where players connect; empty unless it listens.'),
+    port: reply.int32,
+    draining: reply.flag.describe('It takes nobody new, and ends with its last player.'),
+    players: reply.int32.describe('Joined to a game through it.'),
+    waiting: reply.int32.describe('Held until their server is up.'),
+    lagMs: reply.int32.describe('The way to it and back when it was last measured, rounded up.'),
+  })
+  .meta({ id: 'Proxy' });
+
+const listProxies = (needs: Needs) =>
+  operation({
+    scope: 'operator',
+    tag: 'operator',
+    id: 'ListProxies',
+    method: 'get',
+    path: '/v1/operator/proxies',
+    summary: 'List proxies',
+    description: 'The processes that players connect to, those included that only keep the players they have.',
+    reply: z.object({ proxies: z.array(Proxy).default([]) }).meta({ id: 'ListProxiesResponse' }),
+    run: async () => ({ proxies: needs.proxies.views().map(proxyView) }),
+  });
+
+function proxyView({ listening, held, lagMs, ...view }: ProxyView): z.input<typeof Proxy> {
+  return {
+    ...view,
+    listening: listening !== null,
+    host: listening?.host,
+    port: listening?.port,
+    waiting: held,
+    lagMs: Math.ceil(lagMs ?? 0),
+  };
+}
+
+/** The proxies, for operators. */
+export const proxyOperations = (needs: Needs): readonly Operation[] => [listProxies(needs)];

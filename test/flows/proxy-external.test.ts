@@ -1,0 +1,122 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import test, { type ExecutionContext } from 'ava';
+import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { EchoPlayer } from '../support/echo-player.ts';
+import { type Service, startService } from '../support/service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PROGRAM = ['--import', join(ROOT, 'test/fixtures/echo-core/replace.ts'), join(ROOT, 'src/main.ts')];
+const PATIENCE_MS = 120_000;
+
+interface View {
+  name: string;
+  listening: boolean;
+  draining: boolean;
+  players: number;
+}
+
+/** A proxy started by hand. `said`: its log. */
+function startProxy(t: ExecutionContext, service: Service, env: Record<string, string>) {
+  const child: ChildProcess = spawn(process.execPath, ['proxy/main.ts'], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env['PATH'],
+      ...COMPILE_CACHE,
+      CONTROL_URL: service.baseUrl.replace('http:', 'ws:'),
+      PROXY_HOST: '127.0.0.1',
+      PROXY_PORT: String(service.playersPort),
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const said: { msg: string }[] = [];
+  createInterface({ input: child.stdout! }).on('line', (line) => said.push(JSON.parse(line) as { msg: string }));
+  return { child, said };
+}
+
+async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; !(await holds()); await delay(50)) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE_MS} ms`);
+  }
+}
+
+test('several proxies of one service: one list of players, one wake, and each loses its own alone', async (t) => {
+  t.timeout(300_000);
+  const service = await startService(t, { PROXY: 'external' }, PROGRAM);
+  const views = async () => (await service.call<{ proxies: View[] }>('GET', '/v1/operator/proxies')).proxies;
+  const ready = async () => (await fetch(`${service.baseUrl}/readyz`)).status;
+  t.is(await ready(), 503, 'nobody can connect yet');
+  t.deepEqual(await views(), []);
+  await service.create('echo', '1.20.4');
+
+  const wrong = startProxy(t, service, { PROXY_TOKEN: 'x'.repeat(43), PROXY_PORT: '0' });
+  await until('it is told so', () => wrong.said.some(({ msg }) => msg.includes('cannot be reached')));
+  t.deepEqual(await views(), [], 'a stranger is no proxy');
+  wrong.child.kill('SIGKILL');
+
+  const PROXY_TOKEN = (await readFile(join(service.dataDir, 'proxy.token'), 'utf8')).trim();
+  const proxies = ['one', 'two'].map((name) => ({
+    name,
+    child: startProxy(t, service, { PROXY_TOKEN, PROXY_NAME: name }).child,
+  }));
+  await until('both listen', async () => (await views()).filter(({ listening }) => listening).length === 2);
+  t.is(await ready(), 200);
+
+  // The system spreads connections over both, by their addresses.
+  const players = Array.from({ length: 40 }, (_, n) => new EchoPlayer(service.playersPort, 'echo.localhost', `P${n}`));
+  t.teardown(() => players.forEach((player) => player.leave()));
+  await Promise.all(players.map((player) => player.joined()));
+  const { transitions } = await service.call<{ transitions: { to: string }[] }>('GET', '/v1/servers/echo/machine');
+  t.is(transitions.filter(({ to }) => to === 'starting').length, 1);
+  const online = async () => (await service.call<{ online: string[] }>('GET', '/v1/servers/echo/players')).online;
+  await until('all are one list', async () => (await online()).length === 40);
+  const counts = new Map((await views()).map(({ name, players: count }) => [name, count]));
+  t.is((counts.get('one') ?? 0) + (counts.get('two') ?? 0), 40);
+  t.true(
+    [...counts.values()].every((count) => count > 0),
+    'each has some',
+  );
+
+  for (const player of players) player.play();
+  proxies[0]!.child.kill('SIGKILL');
+  const left = counts.get('two')!;
+  await until('its players are gone', async () => (await online()).length === left);
+  t.is(players.filter(({ failure }) => failure === undefined).length, left);
+
+  const stayed = players.filter(({ failure }) => failure === undefined);
+  proxies[1]!.child.kill('SIGTERM');
+  await until('it drains', async () => (await views()).some(({ name, draining }) => name === 'two' && draining));
+  t.is(await ready(), 503, 'nobody new can connect');
+  await Promise.all(stayed.map((player) => player.pause()));
+  t.true(stayed.every(({ failure, sent, received }) => failure === undefined && sent === received));
+  const ended = once(proxies[1]!.child, 'exit');
+  for (const player of stayed) player.leave();
+  t.deepEqual(await ended, [0, null], 'it ends with its last player');
+});
+
+test('who is banned is thrown out of every proxy, and let in by none', async (t) => {
+  t.timeout(300_000);
+  const service = await startService(t, { PROXY: 'child' }, PROGRAM);
+  await service.create('echo', '1.20.4');
+  const enter = async () => {
+    const player = new EchoPlayer(service.playersPort, 'echo.localhost', 'Mallory');
+    t.teardown(() => player.leave());
+    return player.joined().then(
+      () => player,
+      () => undefined,
+    );
+  };
+  let mallory: EchoPlayer | undefined;
+  await until('it is known', async () => (mallory = await enter()) !== undefined);
+  await service.call('POST', '/v1/servers/echo/players:setIpBan', { ip: '127.0.0.1', banned: true });
+  await until('he is cut off', () => mallory?.failure !== undefined);
+  await until('he is refused', async () => (await enter()) === undefined);
+  await service.kill();
+  t.true((await enter()) === undefined, 'nor while the service is away');
+});
