@@ -54,7 +54,7 @@ async function stripeDesk(t: ExecutionContext): Promise<Desk & { stripe: StripeS
     secretKey: STRIPE_SECRET,
     webhookSecret: WEBHOOK_SECRET,
     apiUrl: stripe.url,
-    timeoutMs: 2_000,
+    timeoutMs: 60_000,
   });
   const it = await desk(t, checkout);
   const deliver: Deliver = (id, type, session, signed = {}) => {

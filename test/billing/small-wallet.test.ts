@@ -42,7 +42,7 @@ const Happening = fc.oneof(
 type Happening = typeof Happening extends fc.Arbitrary<infer Value> ? Value : never;
 
 test('however small the wallet, it falls below zero by one tick at most, no period is paid twice, and nothing closed changes', async (t) => {
-  t.timeout(120_000);
+  t.timeout(300_000);
   const property = fc.asyncProperty(
     fc.array(Happening, { minLength: 12, maxLength: 30 }),
     some,

@@ -33,7 +33,7 @@ async function compared(it: Metered, id: string, cuts: number[]) {
 }
 
 test('spans that follow one another add up to the ledger, however sessions lie across their ends, on both plans', async (t) => {
-  t.timeout(60_000);
+  t.timeout(300_000);
   const it = await metered(t, { creditMicros: 50_000_000 });
   const began = it.clock.now();
   await it.create('abc', { ramMb: 1_536 });
@@ -72,7 +72,7 @@ test('spans that follow one another add up to the ledger, however sessions lie a
 
 for (const dialect of ['sqlite', 'postgres'] as const) {
   test(`the sums are of all sessions of a span, however many; those of an earlier server of that name are none of them (${dialect})`, async (t) => {
-    t.timeout(60_000);
+    t.timeout(300_000);
     const url = dialect === 'postgres' ? await postgresUrl(t) : 'sqlite::memory:';
     if (url === undefined) return;
     const store = await freshStore(t, url);

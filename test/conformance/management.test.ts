@@ -38,7 +38,7 @@ async function play(t: ExecutionContext, version: string): Promise<{ game: Game;
 }
 
 function management(t: ExecutionContext) {
-  const made = createManagement({ timeoutMs: 2_000 });
+  const made = createManagement({ timeoutMs: 60_000 });
   t.teardown(() => made.close());
   return made;
 }

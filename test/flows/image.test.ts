@@ -68,7 +68,7 @@ test('all that npm reads and runs is copied before it installs', async (t) => {
 });
 
 test('the service starts from what the image has, and from nothing else', async (t) => {
-  t.timeout(240_000);
+  t.timeout(300_000);
   const image = await mkdtemp(join(tmpdir(), 'dormouse-image-'));
   t.teardown(() => rm(image, { recursive: true }));
   for (const { from, to } of copies(1)) {

@@ -35,7 +35,7 @@ test('without Java or Docker a Fabric server gets its mods and its pack; killed 
   registry.disturb('/data/Held', (reply) => void held.push(reply));
   const packed = { type: 'fabric', modpackPlatform: 'modrinth', modpackRef: 'pack' };
   t.is((await create('packed', packed)).state, 'installing');
-  for (const end = Date.now() + 20_000; held.length === 0 && Date.now() < end;) await delay(20);
+  for (const end = Date.now() + 120_000; held.length === 0 && Date.now() < end;) await delay(20);
   await service.kill();
   t.is(await dir('packed'), 0);
   await service.start();

@@ -83,7 +83,7 @@ test('W04 a redirect is an answer and not followed', async (t) => {
 });
 
 test('W06 a never-ending response is cut after 4 KiB, and after the time where it says nothing', async (t) => {
-  const { it, post, fails } = await local(t, { timeoutMs: 3_000 });
+  const { it, post, fails } = await local(t, { timeoutMs: 8_000 });
   const closed = Promise.withResolvers<number>();
   it.answer = (response) => {
     let bytes = 0;

@@ -47,7 +47,7 @@ async function bench(
     ...it,
     // Downloads take real time, however fast the clock goes.
     async reach(id, state) {
-      for (const end = Date.now() + 30_000; Date.now() < end; await delay(2)) {
+      for (const end = Date.now() + 120_000; Date.now() < end; await delay(2)) {
         const now = await it.servers.get(id);
         if ((now?.state ?? 'gone') === state) return now;
         await it.clock.advance(50);
