@@ -1,12 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { Client } from 'pg';
+import { fastDir } from '../support/fast-dir.ts';
 import { needs } from '../support/needs.ts';
 
 /** A PostgreSQL of the tests' own, on a socket in its own directory. */
@@ -29,7 +29,7 @@ export async function postgresUrl(t: ExecutionContext): Promise<string | undefin
 /** Starts the newest PostgreSQL of this machine; it refuses to run as root, so then as `nobody`. */
 export async function startPostgres(): Promise<Postgres> {
   const programs = await newest();
-  const directory = await mkdtemp(join(tmpdir(), 'pg-'));
+  const directory = await mkdtemp(join(await fastDir(), 'pg-'));
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   if (user.uid !== undefined) await chown(directory, user.uid, user.gid);
   const data = join(directory, 'data');

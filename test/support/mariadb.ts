@@ -1,10 +1,10 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { fastDir } from './fast-dir.ts';
 import { freePort } from './service.ts';
 
 /** A MariaDB of the tests' own. */
@@ -23,7 +23,7 @@ const PASSWORD = 'p@ss/word';
 
 /** Makes one and starts it, on a port of its own. `more`: further options of the server. */
 export async function startMariadb(more: readonly string[] = []): Promise<Mariadb> {
-  const directory = await mkdtemp(join(tmpdir(), 'my-'));
+  const directory = await mkdtemp(join(await fastDir(), 'my-'));
   const data = join(directory, 'data');
   const user = process.getuid?.() === 0 ? ['--user=root'] : [];
   const auth = ['--auth-root-authentication-method=normal', '--skip-test-db'];
