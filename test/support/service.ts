@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import type { ExecutionContext } from 'ava';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { fastDir } from './fast-dir.ts';
 import { fewAtATime } from './few.ts';
 import { endProxies } from './running-proxies.ts';
 
@@ -75,7 +76,7 @@ export async function startService(
   t.timeout(TEST_MS);
   await inTurn(t);
   t.timeout(TEST_MS);
-  const dataDir = await mkdtemp(join(tmpdir(), 'dormouse-service-'));
+  const dataDir = await mkdtemp(join(env['ENGINE'] === 'docker' ? tmpdir() : await fastDir(), 'dormouse-service-'));
   const [httpPort, playersPort, sftpPort, extra] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   let child: ChildProcess | undefined;
   let over = false;
