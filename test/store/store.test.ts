@@ -2,71 +2,26 @@ import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { awakeSessions } from '../../src/billing/awake-session-rows.ts';
-import { listServerDisks, saveDiskUsage, saveQuotaOverride } from '../../src/disk/rows.ts';
 import { deleteSamplesBefore, insertSample, listSamples } from '../../src/insight/metric-rows.ts';
 import { StatusError } from '../../src/kernel/status.ts';
-import { countMachines, findMachine, listMachines } from '../../src/operators/machine-list.ts';
-import { deleteSuspension, listSuspensions, saveSuspension } from '../../src/operators/suspension-rows.ts';
 import { clients } from '../../src/people/apps/client-rows.ts';
 import { appTokens } from '../../src/people/apps/token-rows.ts';
-import { insertGrant } from '../../src/people/grants/rows.ts';
-import {
-  type ApiKeyRow,
-  getKeyByHash,
-  insertKey,
-  listKeys,
-  markKeyRevoked,
-  touchKey,
-} from '../../src/people/keys/rows.ts';
-import { accounts, getUser, getUserByEmail, hasUsers, insertUser, users } from '../../src/people/rows.ts';
+import { getKeyByHash } from '../../src/people/keys/rows.ts';
+import { accounts, getUser, hasUsers, users } from '../../src/people/rows.ts';
 import { browserSessions } from '../../src/people/browser-session-rows.ts';
 import { insertDiagnostic, listDiagnostics } from '../../src/servers/diagnostic-rows.ts';
 import * as rows from '../../src/servers/rows.ts';
-import {
-  type NewTransition,
-  listServersNotAtRest,
-  listTransitions,
-  saveSnapshot,
-} from '../../src/servers/transition-rows.ts';
 import { openDataSources } from '../../src/store/data-source.ts';
 import * as leases from '../../src/store/lease-rows.ts';
 import { getMeta, setMeta } from '../../src/store/meta.ts';
 import { type Store, openStore } from '../../src/store/store.ts';
 import { TABLES } from '../../src/tables.ts';
 import { needs } from '../support/needs.ts';
-import { addPerson, freshStore, serverRow } from '../support/store.ts';
-import { type Postgres, startPostgres } from './postgres.ts';
+import { freshStore, serverRow } from '../support/store.ts';
+import { onEach, onEachStore, put, refused, postgresDatabase } from './on-each.ts';
 
-let postgres: Promise<Postgres> | undefined;
-test.after.always(async () => (await postgres)?.stop());
-
-/** The same promise on each database. */
-function onEach(title: string, body: (t: ExecutionContext, url: string) => Promise<void>): void {
-  test(`sqlite: ${title}`, async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'store-'));
-    t.teardown(() => rm(directory, { recursive: true, force: true }));
-    await body(t, `sqlite:${join(directory, 'made', 'store.db')}`);
-  });
-  test(`postgres: ${title}`, async (t) => {
-    if (!(await needs(t, 'postgres'))) return;
-    postgres ??= startPostgres();
-    await body(t, await (await postgres).database());
-  });
-}
-
-function onEachStore(title: string, body: (t: ExecutionContext, store: Store) => Promise<void>): void {
-  onEach(title, async (t, url) => body(t, await freshStore(t, url)));
-}
-
-async function refused(t: ExecutionContext, attempt: Promise<unknown>, reason: string): Promise<StatusError> {
-  const error = await t.throwsAsync(attempt, { instanceOf: StatusError });
-  t.is(error.reason, reason);
-  return error;
-}
-
-const put = (store: Store, key: string, value = ''): Promise<void> => store.write((tx) => setMeta(tx, key, value));
 const metaKeys = async (store: Store): Promise<string[]> =>
   (await store.query<{ key: string }>('SELECT "key" FROM "meta" ORDER BY "key"')).map(({ key }) => key);
 
@@ -177,164 +132,12 @@ onEach('a database of a newer version is refused, one of ours is opened as it is
   t.true(await hasUsers(again));
 });
 
-onEachStore('servers: stored whole, found, listed, patched, removed', async (t, store) => {
-  const row = serverRow('amber', {
-    motd: '§aHällo 🐭 \'";--',
-    properties: { 'level-seed': '42', motd: '"' },
-    coldStartsMs: [1, 2],
-    createdAt: Number.MAX_SAFE_INTEGER,
-    lastStatus: 'x'.repeat(100_000),
-  });
-  await store.write((tx) => rows.insertServer(tx, row));
-  const waiting = serverRow('birch', { waitingRoom: true });
-  await store.write((tx) => rows.insertServer(tx, waiting));
-  t.deepEqual(await rows.getServer(store, 'amber'), row);
-  t.deepEqual(await rows.getServer(store, 'birch'), waiting);
-  t.is(await rows.getServer(store, 'Amber'), undefined);
-  t.deepEqual(
-    (await rows.listServersByAccount(store, 'acc_test')).map(({ id }) => id),
-    ['birch', 'amber'],
-  );
-  t.deepEqual(await rows.listServersByAccount(store, 'acc_other'), []);
-  await store.write((tx) => rows.patchServer(tx, 'amber', { ramMb: 4_096, properties: {}, updatedAt: 5 }));
-  await store.write((tx) => rows.patchServer(tx, 'amber', {}));
-  t.deepEqual(await rows.getServer(store, 'amber'), { ...row, ramMb: 4_096, properties: {}, updatedAt: 5 });
-  await refused(
-    t,
-    store.write((tx) => rows.patchServer(tx, 'cedar', { motd: '' })),
-    'SERVER_NOT_FOUND',
-  );
-  const routes = await rows.listRoutes(store);
-  t.is(routes.length, 2);
-  const { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt } = waiting;
-  const birch = { id, name, hostname, state, type, motd, version, properties, waitingRoom, lastStatus, createdAt };
-  t.deepEqual(
-    routes.find((route) => route.id === 'birch'),
-    birch,
-  );
-  await store.write((tx) => rows.deleteServer(tx, 'amber'));
-  await store.write((tx) => rows.deleteServer(tx, 'amber'));
-  t.is(await rows.getServer(store, 'amber'), undefined);
-});
-
-onEachStore('servers: a taken id or host name is ALREADY_EXISTS and changes nothing', async (t, store) => {
-  await store.write((tx) => rows.insertServer(tx, serverRow('amber')));
-  for (const other of [serverRow('amber', { hostname: 'x' }), serverRow('birch', { hostname: 'amber' })]) {
-    const attempt = store.write(async (tx) => {
-      await setMeta(tx, 'beside', 'it');
-      await rows.insertServer(tx, other);
-    });
-    t.is((await refused(t, attempt, 'SERVER_EXISTS')).code, 'ALREADY_EXISTS');
-  }
-  t.deepEqual(await metaKeys(store), []);
-  t.is((await rows.listRoutes(store)).length, 1);
-  await t.throwsAsync(store.write((tx) => rows.insertServer(tx, serverRow('cedar', { accountId: 'acc_none' }))));
-});
-
-onEachStore('snapshots: stored with their transitions, of which the newest 200 stay', async (t, store) => {
-  await store.write(async (tx) => {
-    for (const id of ['amber', 'birch']) await rows.insertServer(tx, serverRow(id));
-  });
-  const step = (at: number): NewTransition => ({ at, event: 'START', from: 'a', to: 'b', cause: '{}' });
-  const save = (id: string, count: number, state = 'running') =>
-    store.write((tx) =>
-      saveSnapshot(tx, id, {
-        snapshot: `{"n":${count}}`,
-        state,
-        updatedAt: 7,
-        transitions: Array.from({ length: count }, (_, index) => step(index)),
-      }),
-    );
-  await Promise.all(Array.from({ length: 30 }, () => save('amber', 1)));
-  t.deepEqual(
-    (await listTransitions(store, 'amber')).map(({ seq }) => seq),
-    Array.from({ length: 30 }, (_, i) => 30 - i),
-  );
-  await save('amber', 190);
-  await save('birch', 1, 'starting');
-  const kept = await listTransitions(store, 'amber', 1_000);
-  t.is(kept.length, 200);
-  t.deepEqual(kept[0], { serverId: 'amber', seq: 220, ...step(189) });
-  t.is(kept.at(-1)?.seq, 21);
-  t.is((await listTransitions(store, 'amber')).length, 50);
-  await save('amber', 250);
-  t.deepEqual(
-    (await listTransitions(store, 'amber', 1_000)).map(({ seq }) => seq).filter((seq) => seq <= 270),
-    [],
-  );
-  t.is((await listTransitions(store, 'birch')).length, 1);
-  const row = await rows.getServer(store, 'amber');
-  t.is(row?.snapshot, '{"n":250}');
-  t.is(row?.updatedAt, 7);
-  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch']);
-  await save('birch', 0, 'start_failed');
-  t.deepEqual(await listServersNotAtRest(store), ['amber', 'birch'], 'what failed may have to be cleared away');
-  await save('birch', 0, 'hibernated');
-  t.deepEqual(await listServersNotAtRest(store), ['amber']);
-  await save('amber', 0, 'deleting');
-  t.deepEqual(await listServersNotAtRest(store), ['amber']);
-  await store.write((tx) => rows.deleteServer(tx, 'amber'));
-  t.deepEqual(await listTransitions(store, 'amber'), []);
-  await refused(t, save('amber', 1), 'SERVER_NOT_FOUND');
-});
-
 onEachStore('errors: what a query was given is not in them', async (t, store) => {
   const sql = 'SELECT * FROM "nowhere" WHERE "a" = $1';
   for (const attempt of [store.query(sql, ['hidden']), store.write((tx) => tx.query(sql, ['hidden']))]) {
     const error = await t.throwsAsync(attempt, { message: /nowhere/ });
     t.notRegex(inspect(error, { depth: 9 }), /hidden/);
   }
-});
-
-onEachStore('people and keys: found as they were stored', async (t, store) => {
-  await addPerson(store, 'Mia', true);
-  const [account] = await store.query('SELECT * FROM "accounts" WHERE "id" = $1', ['acc_Mia']);
-  t.deepEqual(account, { id: 'acc_Mia', name: 'Mia', createdAt: 0 });
-  const mia = await getUserByEmail(store, 'MIA@Example.org');
-  t.like(mia, { id: 'usr_Mia', email: 'mia@example.org', operator: true, emailVerified: true, createdAt: 0 });
-  t.deepEqual(await getUser(store, 'usr_Mia'), mia);
-  const twin = { ...mia, id: 'usr_twin', email: 'mia@EXAMPLE.org' } as NonNullable<typeof mia>;
-  await refused(
-    t,
-    store.write((tx) => insertUser(tx, twin)),
-    'USER_EXISTS',
-  );
-
-  const key: ApiKeyRow = {
-    id: 'key_1',
-    hash: 'h1',
-    name: 'laptop',
-    serverIds: null,
-    last4: 'abcd',
-    userId: 'usr_Mia',
-    accountId: 'acc_Mia',
-    scopes: ['servers:read', 'console'],
-    createdAt: 1,
-    lastUsedAt: null,
-    expiresAt: null,
-    revokedAt: null,
-  };
-  await store.write((tx) => insertKey(tx, key));
-  await store.write((tx) => insertKey(tx, { ...key, id: 'key_2', hash: 'h2', userId: 'usr_test', createdAt: 2 }));
-  t.deepEqual(await getKeyByHash(store, 'h1'), { ...key, operator: true });
-  t.is((await getKeyByHash(store, 'h2'))?.operator, false);
-  t.is(await getKeyByHash(store, 'h3'), undefined);
-  const used: (number | null | undefined)[] = [];
-  for (const at of [100_000, 159_999, 160_000]) {
-    await store.write((tx) => touchKey(tx, 'key_1', at));
-    used.push((await getKeyByHash(store, 'h1'))?.lastUsedAt);
-  }
-  t.deepEqual(used, [100_000, 100_000, 160_000]);
-  t.false(await store.write((tx) => markKeyRevoked(tx, 'acc_test', 'key_1', 5)));
-  t.true(await store.write((tx) => markKeyRevoked(tx, 'acc_Mia', 'key_1', 5)));
-  t.false(await store.write((tx) => markKeyRevoked(tx, 'acc_Mia', 'key_1', 6)));
-  t.deepEqual(
-    (await listKeys(store, 'acc_Mia')).map(({ id, revokedAt }) => [id, revokedAt]),
-    [
-      ['key_1', 5],
-      ['key_2', null],
-    ],
-  );
 });
 
 onEachStore('meta: set, set again, read', async (t, store) => {
@@ -485,8 +288,7 @@ onEachStore('leases: taken from the expected holder only, held until taken', asy
 
 test('postgres: a lost connection fails what is under way with UNAVAILABLE, and later calls connect again', async (t) => {
   if (!(await needs(t, 'postgres'))) return;
-  postgres ??= startPostgres();
-  const store = await freshStore(t, await (await postgres).database());
+  const store = await freshStore(t, await postgresDatabase());
   const cutAll = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                   WHERE datname = current_database() AND pid <> pg_backend_pid()`;
   const cut = store.write(async (tx) => {
@@ -604,84 +406,3 @@ onEachStore(
     t.deepEqual([await listSamples(store, 'abc', 0, 10), await listDiagnostics(store, 'abc')], [[], []]);
   },
 );
-
-onEachStore('what servers take of the disk and their suspensions are kept, and go with them', async (t, store) => {
-  await store.write(async (tx) => {
-    for (const id of ['abc', 'def']) await rows.insertServer(tx, serverRow(id));
-    await saveDiskUsage(tx, 'abc', { realBytes: 5e12, logicalBytes: 2 ** 53 - 1, measuredAt: 1 });
-    await saveQuotaOverride(tx, 'abc', 7);
-    await saveDiskUsage(tx, 'abc', { realBytes: 6e12, logicalBytes: 0, measuredAt: 2 });
-    await saveQuotaOverride(tx, 'def', 8);
-    await saveDiskUsage(tx, 'gone', { realBytes: 1, logicalBytes: 1, measuredAt: 1 });
-    await saveSuspension(tx, { serverId: 'abc', reason: 'first', userId: 'usr_test', at: 1 });
-    await saveSuspension(tx, { serverId: 'abc', reason: 'second', userId: 'usr_test', at: 2 });
-  });
-  const disks = (await listServerDisks(store)).toSorted((a, b) => a.quotaOverrideMb - b.quotaOverrideMb);
-  t.deepEqual(disks, [
-    { serverId: 'abc', quotaOverrideMb: 7, realBytes: 6e12, logicalBytes: 0, measuredAt: 2 },
-    { serverId: 'def', quotaOverrideMb: 8, realBytes: null, logicalBytes: null, measuredAt: null },
-  ]);
-  t.deepEqual(await listSuspensions(store), [{ serverId: 'abc', reason: 'second', userId: 'usr_test', at: 2 }]);
-  await store.write(async (tx) => {
-    t.false(await deleteSuspension(tx, 'def'));
-    await rows.deleteServer(tx, 'abc');
-  });
-  t.deepEqual(await listSuspensions(store), []);
-  t.deepEqual(
-    (await listServerDisks(store)).map(({ serverId }) => serverId),
-    ['def'],
-  );
-});
-
-onEachStore('machines: in the order of their urgency, filtered, paged and counted', async (t, store) => {
-  const grant = { deviceHash: 'd', userHmac: 'u', clientId: null, userId: null, ip: '', userAgent: '', snapshot: '{}' };
-  const waits = { id: 'grt_1', state: 'authorization_pending', createdAt: 40, expiresAt: 900, changedAt: 40 };
-  const cleared = '{"value":{"startFailed":"cleared"},"context":{}}';
-  await store.write(async (tx) => {
-    await insertGrant(tx, { ...grant, ...waits, history: '[]' });
-    for (const [id, state, snapshot] of [
-      ['b-asleep', 'hibernated', '{}'],
-      ['a-asleep', 'hibernated', '{}'],
-      ['runs', 'running', '{}'],
-      ['failed', 'start_failed', cleared],
-      // What somebody named a thing like the mark of rest is no rest.
-      ['clearing', 'start_failed', JSON.stringify({ value: { startFailed: 'clearing' }, context: { raw: cleared } })],
-      ['stops', 'stopping', '{}'],
-    ] as const)
-      await rows.insertServer(tx, serverRow(id, { state, snapshot, name: `Name of ${id}` }));
-    const stop = { event: 'STOP', from: 'running', to: 'stopping', cause: '{}' };
-    const transitions = [
-      { ...stop, at: 500 },
-      { ...stop, at: 700, from: 'stopping' },
-    ];
-    await saveSnapshot(tx, 'stops', { snapshot: '{}', state: 'stopping', updatedAt: 700, transitions });
-  });
-  const all = { kind: '', state: '', search: '', now: 800 } as const;
-  const ids = async (filter: object) =>
-    (await listMachines(store, { ...all, ...filter }, undefined, 50)).map(({ id }) => id);
-  const order = ['stops', 'clearing', 'failed', 'runs', 'grt_1', 'a-asleep', 'b-asleep'];
-  t.deepEqual(await ids({}), order);
-  t.deepEqual(await ids({ now: 900 }), [...order.filter((id) => id !== 'grt_1'), 'grt_1'], 'its time is up');
-  t.deepEqual(await ids({ stuckSince: 500 }), ['stops', 'grt_1']);
-  t.deepEqual(await ids({ stuckSince: 499 }), ['grt_1']);
-  t.deepEqual(await ids({ state: 'start_failed', kind: 'server', search: 'NAME OF F' }), ['failed']);
-  t.deepEqual(await ids({ search: '%' }), []);
-  t.deepEqual(await ids({ kind: 'grant', search: 'command' }), ['grt_1']);
-
-  const [stops, clearing] = await listMachines(store, all, undefined, 2);
-  t.like(stops, { kind: 'server', accountId: 'acc_test', since: 500, urgency: 0, snapshot: '{}', history: '[]' });
-  t.deepEqual(
-    (await listMachines(store, all, clearing, 2)).map(({ id }) => id),
-    ['failed', 'runs'],
-  );
-  const counts = await countMachines(store, { ...all, state: 'running', kind: 'server' });
-  t.deepEqual(Object.fromEntries(counts.map(({ state, count }) => [state, count])), {
-    hibernated: 2,
-    running: 1,
-    start_failed: 2,
-    stopping: 1,
-  });
-  t.like(await findMachine(store, 'a-asleep', 800), { since: 1_000, state: 'hibernated' });
-  t.like(await findMachine(store, 'grt_1', 800), { kind: 'grant', name: 'The command line', since: 40 });
-  t.is(await findMachine(store, 'none', 800), undefined);
-});

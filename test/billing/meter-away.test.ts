@@ -1,0 +1,147 @@
+import test from 'ava';
+import { requireTimely } from '../../src/billing/meter.ts';
+import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
+import { type AuditRow } from '../../src/people/audit/rows.ts';
+import { type Metered, metered } from './metered.ts';
+import { CREDIT, RAM, awake, cost } from './meter-parts.ts';
+
+/** What the audit log says of time that nobody can prove. */
+async function writtenOff({ store }: Metered): Promise<string[][]> {
+  const rows = await store.query<AuditRow>(`SELECT * FROM "audit" WHERE "action" = 'usage.writeOff' ORDER BY "id"`);
+  return rows.map(({ serverId, detail }) => [serverId, detail]);
+}
+
+test('B-09: minutes in which the meter was dead are charged for games that lasted, and for no others', async (t) => {
+  const it = await metered(t);
+  for (const id of ['lasted', 'ended', 'anew']) await awake(it, id);
+  for (const id of ['lasted', 'ended', 'anew']) it.games.players.set(id, 1);
+  await it.minutes(2);
+  t.is(await it.balance(), CREDIT - 3 * cost(2));
+  await it.meter.close();
+  await it.servers.close();
+  await it.clock.advance(300_000);
+  it.engine.crash('ended', { code: 0 });
+  it.engine.crash('anew', { code: 0 });
+  await it.clock.advance(900_000);
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: RAM,
+    cpus: 1,
+    ports: [],
+    image: '',
+    dataDir: it.dataDir,
+    env: {},
+  };
+  await it.engine.boot({ ...spec, serverId: 'anew' }, new AbortController().signal);
+  await it.restart();
+  const sessions = await it.sessions();
+  const ticks = Object.fromEntries(sessions.filter(({ ticks: n }) => n > 0).map((each) => [each.serverId, each.ticks]));
+  t.deepEqual(ticks, { lasted: 22, ended: 7, anew: 2 });
+  t.deepEqual(await listUnbalanced(it.store), []);
+  t.deepEqual(await writtenOff(it), [['anew', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
+});
+
+test('B-09: a meter that hangs, or fails each time, is late after three minutes, and timely once it charges again', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  t.notThrows(() => requireTimely(it.meter));
+  const list = it.engine.list.bind(it.engine);
+  const hung = Promise.withResolvers<void>();
+  it.engine.list = () => hung.promise.then(list);
+  await it.clock.advance(175_000);
+  t.notThrows(() => requireTimely(it.meter), 'two rounds are missing');
+  await it.clock.advance(10_000);
+  t.throws(() => requireTimely(it.meter), { message: /last minute was charged/ });
+  hung.resolve();
+  await it.meter.round();
+  t.is(it.meter.ageMs(), 0);
+  t.is(await it.balance(), CREDIT - cost(5), 'the minutes meanwhile are charged');
+
+  const { store } = it;
+  const write = store.write.bind(store);
+  store.write = () => Promise.reject(new Error('no space left'));
+  await it.clock.advance(200_000);
+  t.throws(() => requireTimely(it.meter), { message: /last minute was charged/ });
+  store.write = write;
+  await it.meter.round();
+  t.notThrows(() => requireTimely(it.meter));
+  await it.setClock(3_600_000);
+  t.notThrows(() => requireTimely(it.meter), 'somebody sets the clock');
+});
+
+test('B-09: while the engine is away nothing is charged, and all of it once it is back', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  it.games.players.set('abc', 1);
+  await it.minutes(1);
+  it.engine.away();
+  await it.minutes(20);
+  t.is(await it.balance(), CREDIT - cost(1));
+  it.engine.back();
+  await it.minutes(1);
+  t.is(await it.balance(), CREDIT - cost(22));
+  t.deepEqual(await writtenOff(it), []);
+});
+
+test('B-09: a stop after the engine was away for long leaves a word of the minutes that are not charged', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  it.games.players.set('abc', 1);
+  await it.minutes(1);
+  it.engine.away();
+  await it.minutes(20);
+  await it.command('abc', 'STOP');
+  t.is(await it.balance(), CREDIT - cost(1));
+  t.deepEqual(await writtenOff(it), [['abc', 'system; 20 minutes in which nobody saw whether it ran; not charged']]);
+});
+
+test('B-09: a stop while the engine is away is charged until it went, not for what nobody saw', async (t) => {
+  const it = await metered(t);
+  await it.clock.advance(30_000);
+  await awake(it);
+  await it.clock.advance(95_000);
+  await it.meter.round();
+  await it.clock.advance(5_000);
+  it.engine.away();
+  it.engine.crash('abc', { code: 0 });
+  await it.clock.advance(35_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 1, ending: 'stopped' });
+  const [session] = await it.sessions();
+  t.true(session!.awakeMs >= 95_000 && session!.awakeMs <= 101_000, String(session!.awakeMs));
+  it.engine.back();
+  await it.reach('abc', 'hibernated');
+  t.is(await it.balance(), CREDIT - cost(1));
+});
+
+test('B-09: a stop of a game that has ended without anybody telling is not charged for the time since', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  const inspect = it.engine.inspect.bind(it.engine);
+  const asked = Promise.withResolvers<void>();
+  it.engine.inspect = (id) => asked.promise.then(() => inspect(id));
+  it.engine.crash('abc', { code: 0 });
+  await it.minutes(3);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[0], { ticks: 2, ending: 'stopped' });
+  asked.resolve();
+  await it.reach('abc', 'hibernated');
+  await it.wake('abc');
+  await it.clock.advance(61_000);
+  await it.command('abc', 'STOP');
+  t.like((await it.sessions())[1], { ticks: 1 }, 'the next run is in sight from its beginning');
+});
+
+test('a crash ends the session at the instant of its end, and the next start is a session of its own', async (t) => {
+  const it = await metered(t);
+  await awake(it);
+  await it.minutes(2);
+  await it.clock.advance(59_000);
+  await it.restarts('abc', () => it.engine.crash('abc', { code: 1 }));
+  const [first, second] = await it.sessions();
+  t.like(first, { ticks: 2, ending: 'crashed' });
+  t.like(second, { endedAt: null });
+});

@@ -1,0 +1,77 @@
+import { readdir } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ExecutionContext } from 'ava';
+import { type Disk, unlimitedDisk } from '../../src/jail/space.ts';
+import { type Mods, createMods } from '../../src/mods/mods.ts';
+import { createPackInstaller } from '../../src/mods/packs.ts';
+import { openModRegistries } from '../../src/mods/registries/registries.ts';
+import { type ApiUnderTest, api } from '../support/api-harness.ts';
+import { type Modrinth, modrinth } from '../support/modrinth.ts';
+
+export interface Bench extends ApiUnderTest {
+  registry: Modrinth;
+  mods: () => Mods;
+  /** Names in a folder of the server. */
+  dir: (folder: string) => Promise<string[]>;
+  file: (path: string) => string;
+  refused: (path: string, body: object) => Promise<string>;
+}
+
+/** A server `abc` of a type, on a service whose registry is a local Modrinth. `byImage`: packs are left to the game image. */
+export async function bench(
+  t: ExecutionContext,
+  fields: object = { type: 'fabric', version: '1.21.1' },
+  disk: Disk = unlimitedDisk,
+  byImage = false,
+): Promise<Bench> {
+  const registry = await modrinth(t);
+  let mods: Mods | undefined;
+  const it = await api(t, {
+    world: {
+      content: ({ store, clock, dataDir, lock }) => {
+        const settings = { modrinthUrl: registry.url, curseforgeUrl: registry.url, curseforgeApiKey: '' };
+        const registries = openModRegistries(settings, clock);
+        const options = { registries, disk, dataDir, owner: undefined };
+        mods = createMods({ ...options, store, lock });
+        return byImage ? { mods } : { mods, installPack: createPackInstaller(options) };
+      },
+    },
+    mods: () => mods!,
+  });
+  await it.create('abc', fields);
+  const file = (path: string) => join(it.dataDir, 'servers', 'abc', path);
+  return {
+    ...it,
+    // Downloads take real time, however fast the clock goes.
+    async reach(id, state) {
+      for (const end = Date.now() + 120_000; Date.now() < end; await delay(2)) {
+        const now = await it.servers.get(id);
+        if ((now?.state ?? 'gone') === state) return now;
+        await it.clock.advance(50);
+      }
+      throw new Error(`${id} is ${(await it.servers.get(id))?.state}, not ${state}`);
+    },
+    registry,
+    file,
+    mods: () => mods!,
+    dir: async (folder) => (await readdir(file(folder)).catch(() => [])).toSorted((a, b) => (a < b ? -1 : 1)),
+    refused: async (path, body) => {
+      const { json, reason } = await it.during(it.call('POST', `/v1/servers/abc${path}`, { body }));
+      return `${reason}: ${String(json['message'])}`;
+    },
+  };
+}
+
+export const status =
+  (code: number, headers: Record<string, string> = {}) =>
+  (reply: ServerResponse) =>
+    void reply.writeHead(code, headers).end();
+
+export async function listed({ ok }: ApiUnderTest): Promise<string[]> {
+  const { mods } = (await ok('GET', '/v1/servers/abc/mods')) as { mods: Record<string, unknown>[] };
+  return mods.map(
+    (mod) => `${String(mod['projectId'])} ${String(mod['version'])}${mod['dependency'] ? ' dependency' : ''}`,
+  );
+}

@@ -1,0 +1,296 @@
+import test from 'ava';
+import type { ServerState } from '../../machines/server-types.ts';
+import type { Store } from '../../src/store/store.ts';
+import { KEY, type World, world } from '../support/world.ts';
+import { codeOf, running } from './servers-parts.ts';
+
+/** A store whose writes can be held back or made to fail, its readings too. */
+function stoppable(base: Store) {
+  const state = { hold: Promise.resolve(), fail: false, unreadable: false };
+  const store: Store = {
+    ...base,
+    write: async (work) => {
+      await state.hold;
+      if (state.fail) throw new Error('disk full');
+      return base.write(work);
+    },
+    query: async (sql, parameters) => {
+      if (state.unreadable) throw new Error('disk gone');
+      return base.query(sql, parameters);
+    },
+  };
+  return { state, store };
+}
+
+test('no effect begins before the state that asks for it is stored', async (t) => {
+  let database!: ReturnType<typeof stoppable>['state'];
+  const w = await world(t, {
+    store: (base) => {
+      const { store, state } = stoppable(base);
+      database = state;
+      return store;
+    },
+  });
+  await w.create('lobby');
+  const { promise, resolve } = Promise.withResolvers<void>();
+  database.hold = promise;
+  const started = w.command('lobby', 'START');
+  await w.clock.advance(10_000);
+  t.deepEqual(w.engine.boots, []);
+  resolve();
+  await started;
+  await w.reach('lobby', 'running');
+  t.deepEqual(w.engine.boots, ['lobby']);
+});
+
+test('what could not be stored has not happened', async (t) => {
+  let database!: ReturnType<typeof stoppable>['state'];
+  const w = await world(t, {
+    store: (base) => {
+      const { store, state } = stoppable(base);
+      database = state;
+      return store;
+    },
+  });
+  await w.create('lobby');
+  const told: (ServerState | undefined)[] = [];
+  t.teardown(w.servers.observe((_, now) => void told.push(now?.state)));
+  database.fail = true;
+  t.is(codeOf(await t.throwsAsync(w.command('lobby', 'START'))), 'UNAVAILABLE UNAVAILABLE');
+  database.unreadable = true;
+  await w.clock.advance(5_000);
+  t.is(told.at(-1), 'starting', 'what is cannot be read yet');
+  database.unreadable = false;
+  database.fail = false;
+  await w.clock.advance(30_000);
+  await w.until(() => told.at(-1) === 'hibernated');
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+  t.deepEqual(w.engine.boots, []);
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+});
+
+test('a command behind one whose write is refused, in the same commit, has not happened either', async (t) => {
+  const onStep = async (_: unknown, __: unknown, { event }: { event: string }) => {
+    if (event === 'START') throw new Error('no room');
+  };
+  const w = await world(t, { onStep });
+  await w.create('lobby');
+  const given = await Promise.allSettled([w.command('lobby', 'START'), w.command('lobby', 'STOP')]);
+  t.deepEqual(
+    given.map((each) => (each.status === 'rejected' ? codeOf(each.reason) : each.value.state)),
+    ['UNAVAILABLE UNAVAILABLE', 'UNAVAILABLE UNAVAILABLE'],
+  );
+  t.is((await w.servers.get('lobby'))?.state, 'hibernated');
+  t.deepEqual((await w.servers.inspect('lobby'))?.transitions, []);
+});
+
+for (const failure of ['fail', 'unreadable'] as const) {
+  test(`a game that ends while the database is out of order (${failure}) is started again once it is back`, async (t) => {
+    let database!: ReturnType<typeof stoppable>['state'];
+    const w = await world(t, {
+      store: (base) => {
+        const { store, state } = stoppable(base);
+        database = state;
+        return store;
+      },
+    });
+    for (const id of ['lobby', 'other']) await running(w, id);
+    await w.clock.advance(61_000);
+    database[failure] = true;
+    w.engine.crash('lobby');
+    await w.clock.advance(180_000);
+    database[failure] = false;
+    await w.clock.advance(35_000);
+    await w.until(() => w.engine.boots.length === 3);
+    await w.reach('lobby', 'running');
+    t.deepEqual(w.engine.boots, ['lobby', 'other', 'lobby']);
+    const view = await w.servers.inspect('lobby');
+    t.is(view?.transitions.filter(({ event }) => event === 'DOWN').length, 1);
+    t.is((await w.servers.get('other'))?.state, 'running');
+  });
+}
+
+for (const hours of [1, -1, -30]) {
+  test(`somebody sets the clock by ${hours} h: nobody falls asleep for it, is kept awake by it, or fails`, async (t) => {
+    const w = await world(t);
+    await running(w, 'lobby');
+    await w.create('asked');
+    await w.command('asked', 'START');
+    await w.reach('asked', 'running');
+    const until = w.clock.now() + 1_800_000;
+    await w.servers.send('asked', { type: 'KEEP_AWAKE', at: w.clock.now(), until, cause: KEY });
+    w.games.players.set('lobby', 1);
+    await w.clock.advance(60_000);
+    w.games.players.set('lobby', 0);
+    await w.clock.advance(60_000);
+    const before = (await w.servers.get('lobby'))!.context;
+    await w.clock.set(w.clock.now() + hours * 3_600_000);
+    const after = (await w.servers.get('lobby'))!.context;
+    t.is(after.readyAt! - before.readyAt!, hours * 3_600_000, 'as the clock shows it now');
+    t.is(after.keepAwakeUntil, 0);
+    await w.clock.advance(480_000);
+    t.is((await w.servers.get('lobby'))?.state, 'running');
+    await w.killAndRestart();
+    await w.restarts('lobby', () => w.engine.crash('lobby'));
+    t.deepEqual(w.engine.boots, ['lobby', 'asked', 'lobby'], 'a crash after a good run is one');
+    await w.clock.advance(590_000);
+    t.is((await w.servers.get('lobby'))?.state, 'running');
+    await w.reach('lobby', 'hibernated', 60_000);
+    t.is((await w.servers.get('asked'))?.state, 'running', 'kept awake for half an hour');
+    await w.reach('asked', 'hibernated', 1_200_000, 5_000);
+    const { transitions } = (await w.servers.inspect('lobby'))!;
+    t.true(Math.abs(transitions[0]!.at - w.clock.now()) < 2_000_000, 'told in the time of the clock');
+  });
+}
+
+test('a reboot with another clock: what is stored goes on by the clock of today', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  await w.clock.advance(61_000);
+  await w.clock.set(w.clock.now() + 86_400_000);
+  const { bakedAt } = (await w.servers.get('lobby'))!.context;
+  await w.command('lobby', 'STOP');
+  await w.reach('lobby', 'hibernated');
+  await w.clock.set(w.clock.now() - 3_600_000);
+  await w.killAndRestart({ rebooted: true });
+  t.is((await w.servers.get('lobby'))!.context.bakedAt, bakedAt);
+  await w.command('lobby', 'START');
+  const { context } = (await w.reach('lobby', 'running'))!;
+  t.is(context.bakedAt, bakedAt);
+  t.true(Math.abs(context.readyAt! - w.clock.now()) < 5_000);
+  await w.clock.advance(590_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  await w.reach('lobby', 'hibernated', 60_000);
+});
+
+const CUTS: [ServerState, (w: World) => Promise<unknown>, ServerState | 'gone', number][] = [
+  ['starting', (w) => w.command('lobby', 'START'), 'running', 1],
+  ['stopping', async (w) => (await running0(w), w.command('lobby', 'STOP')), 'hibernated', 1],
+  ['running', running0, 'running', 1],
+  ['deleting', async (w) => (await running0(w), w.command('lobby', 'DELETE')), 'gone', 1],
+];
+
+async function running0(w: World): Promise<void> {
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+}
+
+for (const [state, act, expected, boots] of CUTS) {
+  test(`killed while ${state}: after the restart the server ends ${expected}, and nothing ran twice`, async (t) => {
+    const w = await world(t);
+    await w.create('lobby');
+    await act(w);
+    await w.killAndRestart();
+    await w.reach('lobby', expected, 200_000);
+    t.is(w.engine.boots.length, boots);
+    t.is((await w.engine.list()).length, expected === 'running' ? 1 : 0);
+  });
+}
+
+test('killed while running, and the game died meanwhile: it is started again', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  await running0(w);
+  const { servers } = w;
+  await servers.close();
+  w.engine.crash('lobby', { code: null });
+  await w.killAndRestart();
+  await w.reach('lobby', 'starting', 1_000).catch(() => undefined);
+  await w.reach('lobby', 'running');
+  t.is(w.engine.boots.length, 2);
+});
+
+test('a game that runs though its server sleeps is stopped; one without a server is removed', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  const spec = {
+    core: 'sandbox',
+    version: '1.21.4',
+    ramMb: 512,
+    cpus: 1,
+    ports: [],
+    image: 'x',
+    dataDir: w.dataDir,
+    env: {},
+  };
+  await w.engine.boot({ ...spec, serverId: 'lobby' }, AbortSignal.timeout(1_000));
+  await w.engine.boot({ ...spec, serverId: 'stray' }, AbortSignal.timeout(1_000));
+  await w.killAndRestart();
+  await w.reach('lobby', 'hibernated');
+  await w.clock.advance(1_000);
+  t.deepEqual(await w.engine.list(), []);
+});
+
+test('an engine that was away: nothing is given up, and what it lost is started again', async (t) => {
+  const w = await world(t);
+  await running(w, 'lobby');
+  w.engine.away();
+  await w.clock.advance(120_000);
+  t.is((await w.servers.get('lobby'))?.state, 'running');
+  w.engine.crash('lobby', { code: 137 });
+  w.engine.back();
+  await w.clock.advance(2_000);
+  await w.reach('lobby', 'running');
+  t.is(w.engine.boots.length, 2);
+});
+
+test('a start while the engine is away goes through once it is back, or fails saying so', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  w.engine.away();
+  await w.command('lobby', 'START');
+  await w.clock.advance(10_000);
+  t.is((await w.servers.get('lobby'))?.state, 'starting');
+  w.engine.back();
+  await w.reach('lobby', 'running');
+  await w.command('lobby', 'KILL');
+  await w.reach('lobby', 'hibernated');
+  w.engine.away();
+  await w.command('lobby', 'START');
+  const failed = await w.reach('lobby', 'start_failed', 120_000);
+  t.is(failed?.context.startFailure?.code, 'engine_unavailable');
+});
+
+test('a server stored before there were jobs starts, crashes, and takes one', async (t) => {
+  const w = await world(t);
+  await w.create('lobby');
+  const [stored] = await w.store.query<{ snapshot: string }>('SELECT "snapshot" FROM "servers"');
+  const snapshot = JSON.parse(stored?.snapshot ?? '{}') as { context: Record<string, unknown> };
+  delete snapshot.context['job'];
+  delete snapshot.context['maintained'];
+  delete snapshot.context['crashes'];
+  await w.store.write((tx) => tx.run('UPDATE "servers" SET "snapshot" = $1', [JSON.stringify(snapshot)]));
+  await w.command('lobby', 'START');
+  await w.reach('lobby', 'running');
+  await w.clock.advance(61_000);
+  await w.restarts('lobby', () => w.engine.crash('lobby'));
+  const job = { id: 'job_1', kind: 'world.delete', target: 'world' } as const;
+  await w.servers.send('lobby', { type: 'MAINTAIN', at: w.clock.now(), cause: KEY, job });
+  t.is((await w.reach('lobby', 'running'))?.context.maintained?.failure, null);
+});
+
+test('a row that is changed while it is loaded is not loaded as it was', async (t) => {
+  const read = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  let held = false;
+  const w = await world(t, {
+    store: (base) => ({
+      ...base,
+      query: async <Row>(sql: string, parameters?: unknown[]) => {
+        const rows = await base.query<Row>(sql, parameters);
+        if (held || !sql.startsWith('SELECT * FROM "servers"')) return rows;
+        held = true;
+        read.resolve();
+        await answer.promise;
+        return rows;
+      },
+    }),
+  });
+  await w.create('lobby', { motd: 'old' });
+  const started = w.command('lobby', 'START');
+  await read.promise;
+  await w.servers.patch('lobby', { motd: 'new' });
+  answer.resolve();
+  t.is((await started).row.motd, 'new');
+});
