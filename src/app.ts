@@ -85,8 +85,8 @@ export interface App {
   players: { host: string; port: number };
   /** The operator's credentials; only after the first start on an empty database. */
   firstRun: FirstRun | undefined;
-  /** A sentence on what lives on, for whoever ends the service at a terminal; '' for nothing. */
-  farewell(): string;
+  /** Before `close`, where no restart is to follow. See Proxies. */
+  farewell(): Promise<string>;
   /** Stops listening and lets go of everything; games run on. */
   close(): Promise<void>;
 }

@@ -52,19 +52,22 @@ async function main(flags: string[]): Promise<void> {
 
 /** Stops what runs, or is about to, when the process is told to end. */
 function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Promise<unknown>): void {
-  let stopping = false;
+  let askedAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
+      // npm sends once more what the terminal has sent to both.
+      if (askedAt > 0 && performance.now() - askedAt < SAME_SIGNAL_MS) return;
       // Asked twice: whoever waits has lost patience, and an end at any instant is safe.
-      if (stopping) process.exit(1);
-      stopping = true;
+      if (askedAt > 0) process.exit(1);
+      askedAt = performance.now();
       log.info({ signal }, 'stopping; games run on');
       void stopWatchdog();
       starting
         .then(async (app) => {
-          const farewell = app.farewell();
+          // At a terminal somebody ends it for good; a process manager, which sends SIGTERM, may be about to start the next one.
+          const farewell = signal === 'SIGINT' ? await app.farewell() : '';
           await app.close();
-          if (farewell !== '') process.stdout.write(process.stdout.isTTY ? `${farewell}\n` : '');
+          if (farewell !== '') process.stdout.write(`${farewell}\n`);
         })
         .then(
           () => process.exit(0),
@@ -84,6 +87,8 @@ function welcome({ firstRun, http, players }: App, { dataDir }: Config): void {
   process.stdout.write(welcomeText(said, process.stdout.isTTY));
 }
 
+const SAME_SIGNAL_MS = 300;
+
 const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
 
 const USAGE = `Usage: npm start [-- --help | --migrate | --openapi | --drain]
@@ -93,7 +98,8 @@ Settings are environment variables, or lines of a file .env in this folder:
 
 /** What goes wrong at the first start of all. */
 const LISTEN_ERRORS: Record<string, string> = {
-  EADDRINUSE: 'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there.',
+  EADDRINUSE:
+    'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there (a proxy without players ends two minutes after its service).',
   EACCES: 'This user may not open a port below 1024, or write to DATA_DIR; choose others.',
 };
 

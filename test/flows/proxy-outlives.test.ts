@@ -158,3 +158,28 @@ test.serial('a proxy that is killed loses its own players alone, and is there ag
   await until('nobody is there any more', async () => (await online(service)).length === 0);
   t.is((await service.call('GET', '/v1/servers/echo')).state, 'running', 'the game runs on');
 });
+
+test.serial(
+  'Ctrl-C ends the proxy too, unless somebody plays; a service that is to start again finds it',
+  async (t) => {
+    t.timeout(300_000);
+    const service = await startEcho(t);
+    const [pid] = await runningProxies(service);
+    t.is(await service.stop('SIGTERM'), 0);
+    t.deepEqual(await runningProxies(service), [pid], 'as for a restart');
+    await service.start();
+    t.deepEqual(await runningProxies(service), [pid], 'it is found again');
+
+    const players = await enter(t, service, ['Steve']);
+    for (const player of players) player.play();
+    t.is(await service.stop('SIGINT'), 0);
+    t.deepEqual(await runningProxies(service), [pid], 'Steve plays on');
+    await service.start();
+    await unharmed(t, players);
+    for (const player of players) player.leave();
+    await until('nobody is there any more', async () => (await online(service)).length === 0);
+
+    t.is(await service.stop('SIGINT'), 0);
+    await until('it ends', async () => (await runningProxies(service)).length === 0);
+  },
+);

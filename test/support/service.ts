@@ -42,8 +42,8 @@ export interface Service {
   reach(id: string, state: string, withinMs?: number): Promise<ServerRecord>;
   /** SIGKILL, as a crash or power cut would; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>;
+  /** SIGTERM unless told otherwise; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
   /**
    * Starts the process again on the same data and ports, with other settings, or as another program, if given; resolves when it
    * listens.
@@ -115,9 +115,9 @@ export async function startService(
       child.kill('SIGKILL');
       await once(child, 'exit');
     },
-    async stop() {
+    async stop(signal = 'SIGTERM') {
       if (child === undefined || !lives(child)) return child?.exitCode ?? null;
-      child.kill('SIGTERM');
+      child.kill(signal);
       const [code] = (await once(child, 'exit')) as [number | null];
       return code;
     },

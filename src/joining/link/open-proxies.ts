@@ -11,6 +11,7 @@ import type { Presence } from '../../servers/presence.ts';
 import type { Servers } from '../../servers/servers.ts';
 import type { JoinPolicy } from '../join-policy.ts';
 import { createBanFeed } from './ban-feed.ts';
+import { drainChild } from './child-file.ts';
 import { ChildKeeper } from './child-keeper.ts';
 import type { ChildSettings } from './child-process.ts';
 import { type LinkServer, createLinkServer } from './link-server.ts';
@@ -74,7 +75,7 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
       const state = { draining: false, connected: true, lagMs: 0 };
       return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
     },
-    farewell: () => '',
+    farewell: async () => '',
     shut: () => proxy.close(),
     close: () => proxy.close(),
   };
@@ -120,9 +121,15 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     stats: () => proxies.stats(),
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
-    farewell() {
+    async farewell() {
       if (!keeper) return '';
-      const players = proxies.stats().piped;
+      const { piped, held } = proxies.stats();
+      const players = piped + held;
+      if (players === 0) {
+        keeper.close();
+        await drainChild(dataDir);
+        return '';
+      }
       const who = players === 1 ? 'one player' : `${players} players`;
       return `The proxy runs on, with ${who}; the next start finds it. End it: npm run drain`;
     },

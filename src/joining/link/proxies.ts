@@ -30,8 +30,8 @@ export interface Proxies {
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];
-  /** A sentence for whoever ends the service at a terminal, on what lives on; '' for nothing. */
-  farewell(): string;
+  /** Ends the service's own proxy if nobody uses it. Resolves with a sentence on what lives on; '' for nothing. */
+  farewell(): Promise<string>;
   /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
   shut(): Promise<void>;
   /** Lets go of everything; after `shut`. */
