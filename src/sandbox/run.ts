@@ -147,8 +147,13 @@ function end(game: Game, { listener, rcon, management }: Ports): void {
   management?.close();
   const leaveBy = Date.now() + MOST_GOODBYE_MS;
   const leave = () => {
-    if (game.players.size === 0 || Date.now() >= leaveBy) process.exit(exitCode);
-    setTimeout(leave, 20);
+    if (game.players.size > 0 && Date.now() < leaveBy) {
+      setTimeout(leave, 20);
+      return;
+    }
+    // A client that does not close its connection has left all the same, and is written down as such.
+    for (const player of game.players.values()) game.leave(player);
+    process.exit(exitCode);
   };
   setTimeout(leave, GOODBYE_MS);
 }

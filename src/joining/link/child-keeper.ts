@@ -43,7 +43,8 @@ export class ChildKeeper {
   /** Of releases that cannot be spoken to. */
   readonly #strangers = new Set<number>();
   #expected: ProcessIdentity | undefined;
-  #noted = 0;
+  /** One write after the other: the last one stays. */
+  #noted = { pid: 0, done: Promise.resolve() };
   /** Its pid; 0 before it has one. Set until it has called. */
   #starting: number | undefined;
   #isOver = false;
@@ -99,9 +100,11 @@ export class ChildKeeper {
       if (!this.#expected) void this.#start();
       return;
     }
-    void this.#note(chosen.hello.pid);
-    if (chosen.listening === null) return;
-    this.#listening.resolve(chosen.listening);
+    const noted = this.#note(chosen.hello.pid);
+    const { listening } = chosen;
+    if (listening === null) return;
+    // A service that is ready and then killed has to find it again.
+    void noted.then(() => this.#listening.resolve(listening));
     for (const proxy of own) if (!fitting.includes(proxy)) this.#drain(proxy);
     for (const pid of this.#strangers) end(pid);
     this.#strangers.clear();
@@ -128,9 +131,12 @@ export class ChildKeeper {
     this.#options.proxies.drain(hello.id);
   }
 
-  async #note(pid: number): Promise<void> {
-    if (this.#noted === pid) return;
-    this.#noted = pid;
+  #note(pid: number): Promise<void> {
+    if (this.#noted.pid !== pid) this.#noted = { pid, done: this.#noted.done.then(() => this.#write(pid)) };
+    return this.#noted.done;
+  }
+
+  async #write(pid: number): Promise<void> {
     try {
       await noteChild(this.#options.dataDir, await processOf(pid));
     } catch (err) {

@@ -122,16 +122,10 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
     async farewell() {
-      if (!keeper) return '';
-      const { piped, held } = proxies.stats();
-      const players = piped + held;
-      if (players === 0) {
-        keeper.close();
-        await drainChild(dataDir);
-        return '';
-      }
-      const who = players === 1 ? 'one player' : `${players} players`;
-      return `The proxy runs on, with ${who}; the next start finds it. End it: npm run drain`;
+      keeper?.close();
+      if (!keeper || !(await drainChild(dataDir))) return '';
+      const { piped } = proxies.stats();
+      return piped === 0 ? '' : 'Who plays goes on playing: the proxy ends when its last player has left.';
     },
     shut: close,
     close,

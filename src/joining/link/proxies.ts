@@ -30,7 +30,7 @@ export interface Proxies {
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];
-  /** Ends the service's own proxy if nobody uses it. Resolves with a sentence on what lives on; '' for nothing. */
+  /** Has the service's own proxy end with its last player. Resolves with a sentence on what lives on; '' for nothing. */
   farewell(): Promise<string>;
   /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
   shut(): Promise<void>;
