@@ -46,7 +46,7 @@ by hand where the service is told PROXY=external.
 export const PORT_TAKEN = 98;
 
 const HOUR_MS = 3_600_000;
-const LONELY_MS = 2 * 60_000;
+const LONELY_MS = 60_000;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** Throws SettingError. */

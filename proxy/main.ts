@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { type Server, createServer } from 'node:net';
 import { once } from 'node:events';
+import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseEnv } from 'node:util';
@@ -59,7 +60,7 @@ async function main(flags: string[]): Promise<void> {
   const where = 'path' in service ? { path: socketPath(service.path) } : service;
   keepLinked(control, where, log);
   setInterval(() => control.tellStats(), STATS_MS);
-  if (environment.isChild) endWhenLonely(proxy, control, environment.lonelyMs);
+  if ('path' in service) endWhenLonely(proxy, control, { lonelyMs: environment.lonelyMs, home: dirname(service.path) });
   // Before, every host would be unknown.
   await control.known();
   if (end.isDraining()) return;
@@ -84,14 +85,14 @@ function ending(proxy: Proxy, control: Control, { drainMs }: Environment) {
   return { drain, isDraining: () => isDraining };
 }
 
-/** Nobody is to find a stray process. */
-function endWhenLonely(proxy: Proxy, control: Control, lonelyMs: number): void {
+/** Nobody is to find a stray process: it ends once its service is away for long, or with the folder that would lead the next one to it. */
+function endWhenLonely(proxy: Proxy, control: Control, { lonelyMs, home }: { lonelyMs: number; home: string }): void {
   let neededAt = performance.now();
   setInterval(
     () => {
       const { piped, held } = proxy.stats();
       if (control.isConnected || piped + held > 0) neededAt = performance.now();
-      else if (performance.now() - neededAt >= lonelyMs) process.exit(0);
+      else if (performance.now() - neededAt >= lonelyMs || !existsSync(home)) process.exit(0);
     },
     Math.min(LOOK_MS, lonelyMs),
   );

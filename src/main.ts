@@ -99,7 +99,7 @@ Settings are environment variables, or lines of a file .env in this folder:
 /** What goes wrong at the first start of all. */
 const LISTEN_ERRORS: Record<string, string> = {
   EADDRINUSE:
-    'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there (a proxy without players ends two minutes after its service).',
+    'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there (a proxy without players ends a minute after its service).',
   EACCES: 'This user may not open a port below 1024, or write to DATA_DIR; choose others.',
 };
 

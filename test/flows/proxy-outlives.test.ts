@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
@@ -175,5 +175,14 @@ test.serial('after Ctrl-C the proxy ends with its last player; SIGTERM leaves it
   await unharmed(t, players);
   t.deepEqual(await runningProxies(service), [pid], 'Steve plays on');
   for (const player of players) player.leave();
+  await until('it ends', async () => (await runningProxies(service)).length === 0);
+});
+
+test.serial('a proxy whose service and data folder are gone ends', async (t) => {
+  t.timeout(300_000);
+  const service = await startService(t, CHILD, programIn(ROOT));
+  t.is((await runningProxies(service)).length, 1);
+  await service.kill();
+  await rm(service.dataDir, { recursive: true });
   await until('it ends', async () => (await runningProxies(service)).length === 0);
 });
