@@ -67,6 +67,8 @@ export interface PlayersOptions extends ConsoleAccess {
   clock: Clock;
   /** Who is joined to a game, as the proxy knows them. */
   joined: (serverId: string) => readonly { name: string }[];
+  /** Is told when a ban of an address is in the game's file, or out of it. */
+  onAddressBan: (serverId: string) => void;
 }
 
 /** One change, both ways. */
@@ -89,7 +91,7 @@ const LOOK_MS = 250;
 const SAID_UNITS = 200;
 
 export function createPlayers(options: PlayersOptions): Players {
-  const { servers, files, profiles, store, clock, joined, ...access } = options;
+  const { servers, files, profiles, store, clock, joined, onAddressBan, ...access } = options;
 
   async function get(serverId: string): Promise<ServerNow> {
     const now = await servers.get(serverId);
@@ -208,6 +210,7 @@ export function createPlayers(options: PlayersOptions): Players {
         if (changed) await files.write(serverId, file, changed);
       };
       await make(serverId, { command, isDone, write }, record);
+      if (change.list === 'bannedIps') onAddressBan(serverId);
     },
 
     async enforceWhitelist(serverId, enforced, record) {

@@ -118,6 +118,7 @@ test('P-01 a server that has never run has no lists, and gets them in the form t
   t.like(((await it.lists())['bannedIps'] as object[])[0], { ip: '2001:db8::1', expires: 'forever', source: 'Rcon' });
   await it.set('setIpBan', { ip: '2001:db8::1', banned: false });
   t.deepEqual(await it.json('banned-ips.json'), []);
+  t.is(it.addressBans.length, 3, 'proxies are told of each at once');
 
   await it.set('setBan', { name: 'Alex', banned: true, reason: 'griefing' });
   const before = await it.file('banned-players.json');

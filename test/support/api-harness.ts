@@ -53,6 +53,8 @@ export interface ApiUnderTest extends World {
   logged: string[];
   /** Who the proxy says is joined to which game. */
   joined: Map<string, readonly Joined[]>;
+  /** Servers whose bans of addresses have changed, one after the other. */
+  addressBans: string[];
   mint: (scopes: readonly Scope[], fields?: Partial<ApiKeyRow>) => Promise<{ key: string; row: ApiKeyRow }>;
   /** A full key of another account (`acc_other`, user `usr_other`), made on the way. */
   stranger: () => Promise<string>;
@@ -109,6 +111,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const { key } = await mint(FULL_SCOPES);
   const logged: string[] = [];
   const joined = new Map<string, readonly Joined[]>();
+  const addressBans: string[] = [];
   const letters: Mail[] = [];
   const log = createLog({ level: 'debug', pretty: false, destination: { write: (line) => void logged.push(line) } });
   const rooms = createClosers();
@@ -127,7 +130,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
   const limits = { tiers: options.diskQuota ?? [], accountDiskMb: options.accountDiskMb ?? 0 };
   const disk: Disks = await openDisks({ ...base, ...limits, log });
   const mailer = { send: async (mail: Mail) => void letters.push(mail) };
-  const around = { disks: disk, erasers, mailer, joined, log, onClose: rooms.onClose };
+  const around = { disks: disk, erasers, mailer, joined, addressBans, log, onClose: rooms.onClose };
   const config = { ...options.config, ...(options.site !== undefined && { baseUrl: origin }) };
   const services = await openRooms(base, around, { ...options, config });
   const app = createFront({
@@ -228,6 +231,7 @@ export async function api(t: ExecutionContext, options: ApiTestOptions = {}): Pr
     key,
     logged,
     joined,
+    addressBans,
     mint,
     call,
     async stranger() {

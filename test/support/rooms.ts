@@ -109,6 +109,8 @@ export interface Around {
   erasers: ((id: string) => Promise<void>)[];
   mailer: Mailer;
   joined: ReadonlyMap<string, readonly Joined[]>;
+  /** Gets each server whose bans of addresses have changed. */
+  addressBans: string[];
   log: Log;
   onClose: OnClose;
 }
@@ -146,7 +148,7 @@ const VERSIONS = { versions: ['1.21.8', '1.21.7'], latest: '1.21.8' };
 /** The rooms in the order in which `src/app.ts` opens them, on a world of fakes. Nobody listens, nothing is charged. */
 export async function openRooms(base: World, around: Around, options: RoomsOptions = {}) {
   const { store, clock, servers, engine, games, dataDir, lock } = base;
-  const { disks, erasers, mailer, joined, log, onClose } = around;
+  const { disks, erasers, mailer, joined, addressBans, log, onClose } = around;
   const settings = { ...CONFIG, dataDir, ...options.config };
   const { nodeLabel } = settings;
   const secret: Secret = {
@@ -276,6 +278,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     store,
     clock,
     joined: (id) => joined.get(id) ?? [],
+    onAddressBan: (id) => addressBans.push(id),
     console,
     rconPassword,
     dataDir,

@@ -75,6 +75,8 @@ function embedded({ settings, routing, presence, log }: OpenProxiesOptions): Ope
       const state = { draining: false, connected: true, lagMs: 0 };
       return [{ id: 'embedded', name: 'embedded', version, since, listening, players, held, ...state }];
     },
+    // Asks before each join.
+    addressBansChanged() {},
     farewell: async () => '',
     shut: () => proxy.close(),
     close: () => proxy.close(),
@@ -121,6 +123,7 @@ async function linked(options: OpenProxiesOptions): Promise<OpenedProxies> {
     stats: () => proxies.stats(),
     listening: () => proxies.views().some(({ connected, listening }) => connected && listening !== null),
     views: () => proxies.views(),
+    addressBansChanged: (serverId) => bans.look(serverId),
     async farewell() {
       keeper?.close();
       if (!keeper || !(await drainChild(dataDir))) return '';

@@ -30,6 +30,8 @@ export interface Proxies {
   /** Whether players can connect somewhere. */
   listening(): boolean;
   views(): ProxyView[];
+  /** Has all proxies know soon whose addresses a running game bans; they would find out by themselves within seconds. */
+  addressBansChanged(serverId: string): void;
   /** Has the service's own proxy end with its last player. Resolves with a sentence on what lives on; '' for nothing. */
   farewell(): Promise<string>;
   /** Lets nobody in any more: a proxy within this process ends, others play on without the service. */
