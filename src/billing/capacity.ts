@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import type { Machine, MachineProbe } from './machine.ts';
 import { type Load, type Reserving, loadOf } from './reservations.ts';
 
@@ -52,16 +53,11 @@ const PROBE_MS = 15_000;
 export async function createCapacity({ probe, live, clock }: CapacityOptions): Promise<Capacity> {
   let machine = await probe();
   let probedAt = clock.now();
-  let cancel = clock.at(probedAt + PROBE_MS, again);
+  const cancel = every(clock, PROBE_MS, () => void refresh());
 
   async function refresh(): Promise<void> {
     machine = await probe();
     probedAt = clock.now();
-  }
-
-  function again(): void {
-    cancel = clock.at(clock.now() + PROBE_MS, again);
-    void refresh();
   }
 
   function cpusFor(ramMb: number): number {
@@ -87,6 +83,6 @@ export async function createCapacity({ probe, live, clock }: CapacityOptions): P
       if (clock.now() - probedAt >= PROBE_MS) await refresh();
       return now();
     },
-    close: () => cancel(),
+    close: cancel,
   };
 }

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { MIB, MINUTE_MS } from '../kernel/units.ts';
 import type { DiskUsage } from './usage.ts';
 
@@ -50,10 +51,9 @@ export function watchDisks({ clock, usage, watched, usedBytes }: DiskWatchOption
   let before = Infinity;
   let counting = false;
   let closed = false;
-  let cancel = clock.at(clock.now() + BEAT_MS, beat);
+  const cancel = every(clock, BEAT_MS, beat);
 
   function beat(): void {
-    cancel = clock.at(clock.now() + BEAT_MS, beat);
     if (counting) return;
     counting = true;
     void round().finally(() => (counting = false));

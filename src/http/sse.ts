@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import { KIB, MINUTE_MS } from '../kernel/units.ts';
 import type { AccessChange, AccessChanges } from './access-changes.ts';
 import { onceEnded } from './ended.ts';
@@ -67,13 +68,12 @@ export function sendEvents(
   const frames = new FrameStream(source.overflow);
   let behindSince: number | null = null;
   let ending = false;
-  let cancelBeat = clock.at(clock.now() + PING_MS, beat);
+  const cancelBeat = every(clock, PING_MS, beat);
   let cancelEnd = clock.at(clock.now() + LIFE_MS, end);
   const ignoreChanges = accessChanges.onAccessChange((change) => void (concerns(change, principal) && recheck()));
 
   function beat(): void {
     const now = clock.now();
-    cancelBeat = clock.at(now + PING_MS, beat);
     behindSince = frames.isBehind ? (behindSince ?? now) : null;
     if (behindSince === null) frames.send(PING);
     else if (now - behindSince >= STALLED_MS) res.destroy();

@@ -2,6 +2,7 @@ import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import { type TickStats, readTickStats, tickCommands } from '../game/tick-stats.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { every } from '../kernel/every.ts';
 import type { Log } from '../kernel/log.ts';
 import { withTimeout } from '../kernel/timeout.ts';
 import { HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
@@ -86,10 +87,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   let purgedAt = 0;
   let reading = false;
   let closed = false;
-  let cancel = clock.at(clock.now() + SAMPLE_MS, beat);
+  const cancel = every(clock, SAMPLE_MS, beat);
 
   function beat(): void {
-    cancel = clock.at(clock.now() + SAMPLE_MS, beat);
     if (reading) return log.warn('metrics left out a minute: the one before is not read yet');
     reading = true;
     void round()

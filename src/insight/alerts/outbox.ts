@@ -1,5 +1,6 @@
 import { atMost, createSlidingLog } from '../../kernel/limits/sliding-log.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import { timeOrderedId } from '../../kernel/ids.ts';
 import type { Log } from '../../kernel/log.ts';
 import { MINUTE_MS } from '../../kernel/units.ts';
@@ -62,10 +63,9 @@ export function createWebhookOutbox({ store, clock, log, webhook, record }: Webh
   const ofHost = createSlidingLog(atMost(CALLS_A_MINUTE.host, MINUTE_MS), clock);
   let closed = false;
   let looking: Promise<void> | undefined;
-  let cancel = clock.at(clock.now() + LOOK_MS, beat);
+  const cancel = every(clock, LOOK_MS, beat);
 
   function beat(): void {
-    cancel = clock.at(clock.now() + LOOK_MS, beat);
     looking ??= look()
       .catch(wait)
       .finally(() => (looking = undefined));

@@ -1,5 +1,6 @@
 import type { BannedAddress } from '../../../proxy/link/messages.ts';
 import type { Clock } from '../../kernel/clock.ts';
+import { every } from '../../kernel/every.ts';
 import type { Log } from '../../kernel/log.ts';
 import type { Servers } from '../../servers/servers.ts';
 import type { JoinPolicy } from '../join-policy.ts';
@@ -47,13 +48,12 @@ export function createBanFeed({ servers, joinPolicy, clock, log }: BanFeedOption
     }
   });
 
-  let cancel = (): void => {};
-  const lookAgain = (): void => {
-    cancel = clock.at(clock.now() + LOOK_MS, () => {
-      void Promise.all([...lists.keys()].map(look)).then(lookAgain);
-    });
-  };
-  lookAgain();
+  let isLooking = false;
+  const cancel = every(clock, LOOK_MS, () => {
+    if (isLooking) return;
+    isLooking = true;
+    void Promise.all([...lists.keys()].map(look)).finally(() => (isLooking = false));
+  });
 
   return {
     *all() {
