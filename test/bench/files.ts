@@ -1,12 +1,11 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { cpuMs, pinningNote, startChild } from './children.ts';
 import { inFolder } from './control.ts';
 import { type Report, median } from './figures.ts';
+import { freePort, opens } from './ports.ts';
 import { prepareService, startService } from './service.ts';
 
 const ROUNDS = 5;
@@ -128,24 +127,6 @@ async function startNginx(folder: string, root: string): Promise<Target> {
     `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr crit; events {} ${http}`,
   );
   const child = startChild(0, 'nginx', ['-c', config, '-e', 'stderr']);
-  for (let tries = 0; !(await answers(port)); tries++) {
-    if (tries > 100) throw new Error('nginx does not start');
-    await delay(50);
-  }
+  if (!(await opens(port))) throw new Error('nginx does not start');
   return target(child, port, { list: '/many/', download: '/large', headers: {} });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => (socket.destroy(), resolve(true)));
-    socket.on('error', () => resolve(false));
-  });
 }

@@ -1,11 +1,9 @@
 import { type ChildProcess, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startChild } from './children.ts';
+import { freePort, opens } from './ports.ts';
 
 export const HAS_HAPROXY = spawnSync('haproxy', ['-v']).status === 0;
 
@@ -25,34 +23,9 @@ export async function startHaproxy(gamePort: number): Promise<{ child: ChildProc
     child.kill();
     rmSync(folder, { recursive: true });
   };
-  try {
-    await opened(port);
-  } catch (error) {
+  if (!(await opens(port))) {
     await stop();
-    throw error;
+    throw new Error('haproxy does not listen');
   }
   return { child, port, [Symbol.asyncDispose]: stop };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function opened(port: number): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
-    const socket = connect({ host: '127.0.0.1', port });
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return;
-    await delay(20);
-  }
-  throw new Error('haproxy does not listen');
 }

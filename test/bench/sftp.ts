@@ -2,7 +2,6 @@ import { type ChildProcess, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,6 +20,7 @@ import { NO_JOBS } from '../support/no-jobs.ts';
 import { serverRow } from '../support/store.ts';
 import { message, pinningNote, startChild, startRole } from './children.ts';
 import { type Report, median } from './figures.ts';
+import { freePort, opens } from './ports.ts';
 
 const SSHD = '/usr/sbin/sshd';
 /** What OpenSSH's client and a server of ours agree on, unless told otherwise; it is told, so that both take the same. */
@@ -164,29 +164,6 @@ async function startOpenssh(folder: string): Promise<Peer | undefined> {
     return undefined;
   }
   return { child, port, username: userInfo().username, env: {}, args: ['-i', user] };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function opens(port: number): Promise<boolean> {
-  for (let tries = 0; tries < 100; tries++) {
-    const socket = connect({ host: '127.0.0.1', port });
-    const isOpen = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (isOpen) return true;
-    await delay(20);
-  }
-  return false;
 }
 
 /** Of a process and those it has waited for. Linux counts in hundredths of a second. */
