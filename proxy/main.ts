@@ -35,8 +35,9 @@ async function main(flags: string[]): Promise<void> {
     environment.isChild ? control.tellLog(level, fields, message) : false,
   );
   const { name, settings, sessionServerUrl, proxyProtocolFrom, service } = environment;
+  const version = programVersion();
   const control: Control = new Control({
-    self: { ...self, name, settings, version: programVersion() },
+    self: { ...self, name, settings, version },
     log,
     onLogLevel: (level) => environment.isChild && log.setLevel(level),
   });
@@ -65,7 +66,7 @@ async function main(flags: string[]): Promise<void> {
   await control.known();
   if (end.isDraining()) return;
   const address = await listen(proxy, environment);
-  log.info({ ...address, version: programVersion() }, 'players can connect');
+  log.info({ ...address, version }, 'players can connect');
   control.tellListening(address, false);
 }
 
