@@ -39,9 +39,17 @@ async function create(service: Service, name: string): Promise<void> {
 }
 
 async function enter(t: ExecutionContext, service: Service, names: string[]): Promise<EchoPlayer[]> {
-  const players = names.map((name) => new EchoPlayer(service.playersPort, HOST, name));
+  const players: EchoPlayer[] = [];
   t.teardown(() => players.forEach((player) => player.leave()));
-  await Promise.all(players.map((player) => player.joined()));
+  const come = (name: string): Promise<void> => {
+    const player = new EchoPlayer(service.playersPort, HOST, name);
+    players.push(player);
+    return player.joined();
+  };
+  // One wakes the game: only so many may wait for a server at a time, while one that runs takes them all.
+  const [first = '', ...others] = names;
+  await come(first);
+  await Promise.all(others.map(come));
   return players;
 }
 
