@@ -2,11 +2,16 @@ import type Koa from 'koa';
 import { type ApiOptions, createApi } from './http/app.ts';
 import { type Readiness, healthOperations } from './http/health.ts';
 import { openapiDocument } from './http/openapi.ts';
-import { createFindBrowser } from './operators/session.ts';
+import { type RateLimit, createRateLimit } from './http/rate-limit.ts';
+import { createCalls } from './http/calls.ts';
+import { createFindBrowser } from './http/session/find-browser.ts';
 import type { KnownBy } from './people/open.ts';
 import { describeApi } from './reference.ts';
 import type { Feature } from './web/feature.ts';
 import { createSite } from './web/site.ts';
+
+/** A page of the panel is several calls; more than anybody reads or clicks. */
+const PANEL_RATE: RateLimit = { perSecond: 50, burst: 500 };
 
 export interface FrontOptions extends Omit<ApiOptions, 'openapi' | 'findBrowser' | keyof KnownBy> {
   features: readonly Feature[];
@@ -29,5 +34,7 @@ export function createFront({ features, knownBy, signInPath, readiness, ...optio
     findApp: knownBy.findApp,
     findBrowser: createFindBrowser(browsers),
   });
-  return api.use(createSite({ ...browsers, features, openapi, signInPath, clock, log }));
+  const operations = features.flatMap((feature) => feature.operations ?? []);
+  const calls = createCalls(operations, createRateLimit(PANEL_RATE, clock));
+  return api.use(createSite({ ...browsers, features, calls, openapi, signInPath, clock, log }));
 }

@@ -42,7 +42,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The statechart is one table and stays one; the other file is generated. */
-const LONG_FILES = new Set(['machines/server.ts', 'src/cli/api-types.ts']);
+const LONG_FILES = new Set(['machines/server.ts', 'src/http/api-types.ts']);
 const MOST_LINES = 400;
 const MOST_FILES = 40;
 
@@ -52,8 +52,8 @@ const GAME_PACKAGES = /^(?:minecraft-protocol|minecraft-data|mineflayer|vec3|pri
 /** The one file of the service that knows the sandbox; nothing of it knows the command line. */
 const DOOR_TO_SANDBOX = 'src/engines/sandbox.ts';
 
-/** Packages that another package loads by name. */
-const LOADED_BY_NAME = new Set(['pg']);
+/** Packages that another package loads by name, and those of which browsers get a file (`src/web/assets.ts`). */
+const LOADED_BY_NAME = new Set(['pg', 'idiomorph']);
 
 /** The programs' entries and the one place of each that reads the environment. */
 const READERS_OF_ENVIRONMENT = [

@@ -1,6 +1,6 @@
 import createClient, { type Client, defaultPathSerializer } from 'openapi-fetch';
 import type { Detail } from '../kernel/status.ts';
-import type { paths } from './api-types.ts';
+import type { paths } from '../http/api-types.ts';
 import { type CommandError, notSignedIn, refused, wrongUsage } from './errors.ts';
 import { boundedFetch, retryAfter } from './http.ts';
 import { USER_AGENT } from './version.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Api, done, refusal } from './api.ts';
-import type { paths } from './api-types.ts';
+import type { paths } from '../http/api-types.ts';
 import { isTransient, unreachable } from './errors.ts';
 import { unanswered } from './http.ts';
 import { MAX_TAIL, Tail, withoutSeen } from './replay.ts';

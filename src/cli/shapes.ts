@@ -1,4 +1,4 @@
-import type { components, paths } from './api-types.ts';
+import type { components, paths } from '../http/api-types.ts';
 import { printable } from './text.ts';
 
 /** The API's messages by their names. */

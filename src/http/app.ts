@@ -5,6 +5,7 @@ import { doing } from '../kernel/doing.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
+import { mountForBrowsers } from './session/browser-mount.ts';
 import type { Declared } from './declared.ts';
 import { renderErrors } from './errors.ts';
 import { keptBytes } from './kept-bytes.ts';
@@ -14,8 +15,8 @@ import type { Operation } from './operation.ts';
 import { mountPublic } from './public-mount.ts';
 import type { PublicOperation } from './public-operation.ts';
 import { KEY_RATE, type RateLimit, createRateLimit } from './rate-limit.ts';
-import { type Browsers, mountSession } from './session-mount.ts';
-import type { SessionOperation } from './session-operation.ts';
+import { type Browsers, mountSession } from './session/session-mount.ts';
+import type { SessionOperation } from './session/session-operation.ts';
 
 /** What a room serves. Handlers close over what the room was opened with. */
 export interface ApiFeature {
@@ -38,7 +39,7 @@ export interface ApiOptions {
   browsers: Browsers;
   findPrincipal: FindPrincipal;
   findApp: FindApp;
-  findBrowser?: FindBrowser;
+  findBrowser: FindBrowser;
   /** Counts the calls that have been answered. */
   answered?: (request: AnsweredRequest) => void;
   /** Of each API key, app token and session. */
@@ -74,6 +75,7 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   mount(router, operations, authorizer, streams);
   mountSession(router, sessionOperations, takeToken, browsers);
   mountPublic(router, publicOperations, browsers);
+  const forBrowsers = mountForBrowsers(router, operations, options.findBrowser, takeToken, streams);
   app
     .use(requestId)
     .use(logRequests(log, options.answered))
@@ -81,7 +83,7 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
     .use(renderErrors(log))
     .use(plainColons)
     .use(router.routes())
-    .use(answerMethods([...operations, ...sessionOperations, ...publicOperations]));
+    .use(answerMethods([...operations, ...forBrowsers, ...sessionOperations, ...publicOperations]));
   app.on('error', (error: NodeJS.ErrnoException, ctx?: Context) => {
     const level = DISCONNECTS.has(error.code ?? '') ? 'debug' : 'error';
     log[level]({ requestId: ctx?.state.requestId as unknown, err: error }, 'answer not delivered');

@@ -94,7 +94,8 @@ export function requireScope({ scopes }: Pick<Principal, 'scopes'>, needed: Scop
   });
 }
 
-function requireNeeds(principal: Principal, operation: Needs): void {
+/** Throws PERMISSION_DENIED where the caller lacks what an operation asks for. */
+export function requireNeeds(principal: Principal, operation: Needs): void {
   const needed = principal.kind === 'app' ? operation.appScope : operation.scope;
   if (needed === undefined) {
     throw new StatusError(

@@ -4,9 +4,9 @@ import { Components } from './openapi-schemas.ts';
 import type { Operation } from './operation.ts';
 import type { PublicOperation } from './public-operation.ts';
 import { sectionOf } from './sections.ts';
-import { sessionCookieName } from './session-cookie.ts';
-import { CSRF_HEADER } from './session-mount.ts';
-import type { SessionOperation } from './session-operation.ts';
+import { sessionCookieName } from './session/session-cookie.ts';
+import { CSRF_HEADER } from './session/session-mount.ts';
+import type { SessionOperation } from './session/session-operation.ts';
 
 type Json = Record<string, unknown>;
 

@@ -4,7 +4,7 @@ import { type Checked, type Declaration, type Declared, type Sent, checkFields, 
 import type { Described, ErrorDialect } from './errors.ts';
 import { Empty } from './fields.ts';
 import { replyOf } from './reply.ts';
-import type { Visitor } from './visitor.ts';
+import type { Visitor } from './session/visitor.ts';
 
 /** What a handler gets of a call beside what was sent. */
 interface Around {

@@ -27,7 +27,7 @@ export function wholeAccount(principal: Principal, accountId: string): string {
 export function causeOf(principal: Principal): Cause {
   return principal.kind === 'key'
     ? { kind: 'key', id: principal.keyId, note: 'asked over the API' }
-    : { kind: 'user', id: principal.userId, note: 'asked in the dashboard' };
+    : { kind: 'user', id: principal.userId, note: 'asked in the panel' };
 }
 
 /** The same as the cause of what an operator does to what is not theirs. */

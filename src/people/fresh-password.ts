@@ -1,5 +1,5 @@
 import type { SessionPrincipal } from '../http/principal.ts';
-import type { Visitor } from '../http/visitor.ts';
+import type { Visitor } from '../http/session/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { MINUTE_MS } from '../kernel/units.ts';
 import { tryPassword } from './password-tries.ts';

@@ -1,6 +1,6 @@
 import type { AccessChanges } from '../http/access-changes.ts';
 import type { FindApp, FindPrincipal } from '../http/auth.ts';
-import type { Browsers } from '../http/session-mount.ts';
+import type { Browsers } from '../http/session/session-mount.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import type { Secret } from '../store/secret.ts';

@@ -1,4 +1,4 @@
-import type { Visitor } from '../http/visitor.ts';
+import type { Visitor } from '../http/session/visitor.ts';
 import type { Caller } from '../kernel/limits/semaphore.ts';
 import { addressKey, networkOf } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';

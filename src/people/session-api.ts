@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { csrfToken } from '../http/csrf.ts';
+import { csrfToken } from '../http/session/csrf.ts';
 import { message, reply, text } from '../http/fields.ts';
 import { Nothing } from '../http/nothing.ts';
-import { CSRF_HEADER } from '../http/session-mount.ts';
-import { type Browser, type SessionOperation, sessionOperation } from '../http/session-operation.ts';
+import { CSRF_HEADER } from '../http/session/session-mount.ts';
+import { type Browser, type SessionOperation, sessionOperation } from '../http/session/session-operation.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { provePassword } from './fresh-password.ts';
 import { requestSignUp } from './mail/sign-up-links.ts';

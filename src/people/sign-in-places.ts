@@ -1,4 +1,4 @@
-import type { Visitor } from '../http/visitor.ts';
+import type { Visitor } from '../http/session/visitor.ts';
 import { hashToken } from '../kernel/ids.ts';
 import { networkOf } from '../kernel/ip.ts';
 import type { Secret } from '../store/secret.ts';

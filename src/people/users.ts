@@ -1,5 +1,5 @@
 import type { SessionPrincipal } from '../http/principal.ts';
-import type { Visitor } from '../http/visitor.ts';
+import type { Visitor } from '../http/session/visitor.ts';
 import { newId } from '../kernel/ids.ts';
 import { addressKey } from '../kernel/ip.ts';
 import { StatusError } from '../kernel/status.ts';

@@ -17,6 +17,8 @@ import { settingOperations } from './api/settings.ts';
 import { updateOperations } from './api/update-server.ts';
 import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
+import { mountServerList } from './pages/list.ts';
+import { mountOverview } from './pages/overview.ts';
 import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
 
@@ -61,5 +63,14 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     ...machineOperations(needs),
     ...memberOperations({ ...people, serverOperation }),
   ];
-  return { creation, feature: { operations } };
+  return {
+    creation,
+    feature: {
+      operations,
+      panel(panel) {
+        mountServerList(panel);
+        mountOverview(panel);
+      },
+    },
+  };
 }

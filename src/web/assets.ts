@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Router } from '@koa/router';
 
@@ -10,25 +11,36 @@ interface Asset {
   content: Buffer;
 }
 
-const style = asset('style.css', 'text/css; charset=utf-8');
-const logo = asset('dormouse.svg', 'image/svg+xml');
-const machinesStyle = asset('machines.css', 'text/css; charset=utf-8');
-const machinesScript = asset('machines.js', 'text/javascript; charset=utf-8');
-const docsStyle = asset('docs.css', 'text/css; charset=utf-8');
-const docsScript = asset('docs.js', 'text/javascript; charset=utf-8');
+/** Our own files, in `assets/`, and those of packages, which browsers get as they are. */
+const FILES = {
+  style: ['style.css'],
+  logo: ['dormouse.svg'],
+  live: ['live.js'],
+  panelStyle: ['panel.css'],
+  panelScript: ['panel.js'],
+  machinesStyle: ['machines.css'],
+  machinesScript: ['machines.js'],
+  docsStyle: ['docs.css'],
+  docsScript: ['docs.js'],
+  idiomorph: ['idiomorph/dist/idiomorph.min.js'],
+} as const satisfies Record<string, readonly string[]>;
 
-/** Where pages find the stylesheet, the picture of the sleeping dormouse, and what only some pages have. */
-export const ASSETS = {
-  style: style.path,
-  logo: logo.path,
-  machinesStyle: machinesStyle.path,
-  machinesScript: machinesScript.path,
-  docsStyle: docsStyle.path,
-  docsScript: docsScript.path,
+const TYPES: Record<string, string> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
 };
 
+const packages = createRequire(import.meta.url);
+const made = Object.entries(FILES).map(([name, files]) => [name, assetOf(files)] as const);
+
+/** Where pages find each: `ASSETS.style`. */
+export const ASSETS = Object.fromEntries(made.map(([name, { path }]) => [name, path])) as Readonly<
+  Record<keyof typeof FILES, string>
+>;
+
 export function mountAssets(router: Router): void {
-  for (const { path, type, content } of [style, logo, machinesStyle, machinesScript, docsStyle, docsScript]) {
+  for (const [, { path, type, content }] of made) {
     router.get(path, (ctx) => {
       ctx.set('Cache-Control', 'public, max-age=31536000, immutable');
       ctx.set('X-Content-Type-Options', 'nosniff');
@@ -38,8 +50,16 @@ export function mountAssets(router: Router): void {
   }
 }
 
-function asset(name: string, type: string): Asset {
-  const content = readFileSync(join(import.meta.dirname, 'assets', name));
+/** The files one after the other, as one. */
+function assetOf(files: readonly string[]): Asset {
+  const content = Buffer.concat(files.map(contentOf));
   const hash = createHash('sha256').update(content).digest('hex').slice(0, 12);
-  return { path: `/assets/${name.replace('.', `.${hash}.`)}`, type, content };
+  const [last = ''] = files.slice(-1);
+  const [name = '', ending = ''] = last.slice(last.lastIndexOf('/') + 1).split(/\.(?=\w+$)/);
+  return { path: `/assets/${name}.${hash}.${ending}`, type: TYPES[ending] ?? '', content };
+}
+
+/** A name with a `/` is a package's file. */
+function contentOf(file: string): Buffer {
+  return readFileSync(file.includes('/') ? packages.resolve(file) : join(import.meta.dirname, 'assets', file));
 }

@@ -1,14 +1,14 @@
 import { ASSETS } from './assets.ts';
 import { html } from './html.ts';
 import type { Serve } from './serve.ts';
-import type { Page, PageRequest } from './page-request.ts';
+import type { Answer, Page } from './page-request.ts';
 
-/** The home page. */
+/** The home page, for who is not signed in: others have their servers. */
 export function mountHome(serve: Serve): void {
-  serve.open('/', homePage);
+  serve.open('/', (request): Answer => (request.principal ? { to: '/servers' } : homePage()));
 }
 
-function homePage({ principal }: PageRequest): Page {
+function homePage(): Page {
   const main = html`<section class="card hero">
       <img src="${ASSETS.logo}" alt="A dormouse asleep under the moon" width="176" height="176" />
       <h1>Minecraft servers that sleep until somebody joins</h1>
@@ -17,13 +17,7 @@ function homePage({ principal }: PageRequest): Page {
         the door until it is ready: no kick, no second try.
       </p>
       <p class="actions">
-        ${
-          principal
-            ? html`<a class="button" href="/profile">Your profile</a
-                ><a class="button second" href="/device">Connect a device</a>`
-            : html`<a class="button" href="/sign-in">Sign in</a
-                ><a class="button second" href="/sign-up">Make an account</a>`
-        }
+        <a class="button" href="/sign-in">Sign in</a><a class="button second" href="/sign-up">Make an account</a>
       </p>
     </section>
     <div class="three">

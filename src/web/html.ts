@@ -32,9 +32,12 @@ export function html(template: TemplateStringsArray, ...fills: Fill[]): Html {
   return new Html(`${template[0]}${filled.join('')}`);
 }
 
-/** A script of ours, which templates may not hold: `src` is a path, and nothing is ever written between its tags. */
-export function scriptFile(src: string): Html {
-  return new Html(`<script type="module" src="${escapeHtml(src)}"></script>`);
+/**
+ * A script of ours, which templates may not hold: `src` is a path, and nothing is ever written between its tags. Scripts run
+ * in their order, once the page is there; what a package gives to all others is no module.
+ */
+export function scriptFile(src: string, isModule = true): Html {
+  return new Html(`<script ${isModule ? 'type="module"' : 'defer'} src="${escapeHtml(src)}"></script>`);
 }
 
 /** Text as it stands in HTML, both between tags and in quoted attributes. */

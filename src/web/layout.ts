@@ -10,7 +10,7 @@ type Surroundings = Pick<PageRequest, 'principal' | 'csrf' | 'signIn'>;
 export const NOBODY: Surroundings = { principal: undefined, csrf: '', signIn: '/sign-in' };
 
 /** A whole page: its frame, with what can be gone to from everywhere, around its own part. */
-export function layout({ title, main, style, script }: Page, request: Surroundings): Html {
+export function layout({ title, main, styles = [], libraries = [], scripts = [] }: Page, request: Surroundings): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -22,8 +22,8 @@ export function layout({ title, main, style, script }: Page, request: Surroundin
         <meta name="robots" content="noindex" />
         <link rel="icon" type="image/svg+xml" href="${ASSETS.logo}" />
         <link rel="stylesheet" href="${ASSETS.style}" />
-        ${style !== undefined && html`<link rel="stylesheet" href="${style}" />`}
-        ${script !== undefined && scriptFile(script)}
+        ${styles.map((each) => html`<link rel="stylesheet" href="${each}" />`)}
+        ${libraries.map((each) => scriptFile(each, false))} ${scripts.map((each) => scriptFile(each))}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the page itself</a>
@@ -48,6 +48,7 @@ function navigation({ principal, csrf, signIn }: Surroundings): Html {
     </nav>`;
   }
   return html`<nav aria-label="Main">
+    <a href="/servers">Servers</a>
     ${principal.operator && html`<a href="/operator">Machines</a>`}
     <a href="/docs">API</a>
     <a href="/device">Connect a device</a>

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
-import { createCookie } from '../http/cookies.ts';
-import { csrfToken } from '../http/csrf.ts';
+import { createCookie } from '../http/session/cookies.ts';
+import { csrfToken } from '../http/session/csrf.ts';
+import { onceEnded } from '../http/ended.ts';
 import type { SessionPrincipal } from '../http/principal.ts';
-import { sessionToken } from '../http/session-cookie.ts';
-import { type Visitor, deviceOf } from '../http/visitor.ts';
+import { sessionToken } from '../http/session/session-cookie.ts';
+import { type Visitor, deviceOf } from '../http/session/visitor.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Secret } from '../store/secret.ts';
 import type { Html } from './html.ts';
@@ -18,9 +19,13 @@ export interface PageRequest {
   query: URLSearchParams;
   /** The path with its query. */
   path: string;
+  /** What stands in the path where its pattern has `:name`. */
+  params: Readonly<Record<string, string>>;
   now: number;
   /** The page to sign in at, which leads back here. */
   signIn: string;
+  /** Fires when whoever asked has gone away. */
+  signal: AbortSignal;
   /** What forms of the page must send along. */
   csrf: string;
   /** What `csrf` belongs to: the session, or the browser of somebody not signed in. */
@@ -36,9 +41,11 @@ export interface SignedInRequest extends PageRequest {
 export interface Page {
   title: string;
   main: Html;
-  /** A style sheet and a script beyond those of all pages, as paths of ours. A page without a script may run none. */
-  style?: string;
-  script?: string;
+  /** Style sheets and scripts beyond those of all pages, as paths of ours. A page without a script may run none. */
+  styles?: readonly string[];
+  scripts?: readonly string[];
+  /** Packages that the scripts work with. */
+  libraries?: readonly string[];
   /** Default 200. */
   status?: number;
   retryAfterSeconds?: number;
@@ -81,6 +88,8 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
   const principal = token === undefined ? undefined : await findSession(token);
   const csrfOwner = principal?.sessionId ?? `visitor ${visitorId(ctx, config.baseUrl)}`;
   const query = new URLSearchParams(ctx.querystring);
+  const gone = new AbortController();
+  onceEnded(ctx.res, () => ctx.res.writableFinished || gone.abort());
   const path = `${ctx.path}${ctx.search}`;
   return {
     principal,
@@ -91,8 +100,10 @@ export async function pageRequestOf(ctx: Context, options: PageRequestOptions): 
     },
     query,
     path,
+    params: ctx.params as Record<string, string>,
     now: clock.now(),
     signIn: signInPath(/^\/sign-(?:in|up)/.test(path) ? (query.get('next') ?? '') : path),
+    signal: gone.signal,
     csrf: csrfToken(secret, csrfOwner),
     csrfOwner,
   };

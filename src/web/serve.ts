@@ -1,9 +1,9 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { readBody } from '../http/body.ts';
-import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
-import { clearedSessionCookie, sessionCookie } from '../http/session-cookie.ts';
-import { deviceCookie } from '../http/visitor.ts';
+import { checkCsrfToken, refuseCrossSite } from '../http/session/csrf.ts';
+import { clearedSessionCookie, sessionCookie } from '../http/session/session-cookie.ts';
+import { deviceCookie } from '../http/session/visitor.ts';
 import { StatusError } from '../kernel/status.ts';
 import { KIB } from '../kernel/units.ts';
 import { LIVE_PAGE_POLICY } from './headers.ts';
@@ -22,7 +22,7 @@ const FORM_BYTES = 32 * KIB;
 /** A form as it was sent. */
 export type Form = URLSearchParams;
 
-type Awaitable<T> = T | Promise<T>;
+export type Awaitable<T> = T | Promise<T>;
 
 /** Gives pages their routes. */
 export interface Serve {
@@ -32,7 +32,12 @@ export interface Serve {
   signedIn(path: string, show: (request: SignedInRequest) => Awaitable<Answer>): void;
   /** A form for everybody. `act` is called only for forms of our own pages. */
   submit(path: string, act: (request: PageRequest, form: Form) => Awaitable<Answer>): void;
-  submitSignedIn(path: string, act: (request: SignedInRequest, form: Form) => Awaitable<Answer>): void;
+  /** `limitBytes`: where the form may hold more than most. */
+  submitSignedIn(
+    path: string,
+    act: (request: SignedInRequest, form: Form) => Awaitable<Answer>,
+    limitBytes?: number,
+  ): void;
 }
 
 export function createServe(router: Router, options: PageRequestOptions): Serve {
@@ -58,22 +63,22 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
         send(ctx, request, await act(request, await formOf(ctx, request)));
       });
     },
-    submitSignedIn(path, act) {
+    submitSignedIn(path, act, limitBytes) {
       router.post(path, async (ctx) => {
         refuseCrossSite(ctx.method, ctx.headers, baseUrl);
         const request = await pageRequestOf(ctx, options);
         // The session ended while the form was open.
         if (!isSignedIn(request)) send(ctx, request, { to: request.signIn });
-        else send(ctx, request, await act(request, await formOf(ctx, request)));
+        else send(ctx, request, await act(request, await formOf(ctx, request, limitBytes)));
       });
     },
   };
 
-  async function formOf(ctx: Context, request: PageRequest): Promise<Form> {
+  async function formOf(ctx: Context, request: PageRequest, limitBytes = FORM_BYTES): Promise<Form> {
     if (!ctx.is('application/x-www-form-urlencoded')) {
       throw new StatusError('INVALID_ARGUMENT', 'NO_FORM', 'This page takes only its own form.', { httpStatus: 415 });
     }
-    const form = new URLSearchParams((await readBody(ctx.req, FORM_BYTES)).toString());
+    const form = new URLSearchParams((await readBody(ctx.req, limitBytes)).toString());
     checkCsrfToken(options.secret, request.csrfOwner, form.get('csrf') ?? '');
     return form;
   }
@@ -83,7 +88,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
       ctx.status = answer.status ?? 200;
       ctx.type = 'html';
       ctx.body = layout(answer, request).toString();
-      if (answer.script !== undefined) ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
+      if (answer.scripts !== undefined) ctx.set('Content-Security-Policy', LIVE_PAGE_POLICY);
       if (answer.retryAfterSeconds !== undefined) ctx.set('Retry-After', String(answer.retryAfterSeconds));
       return;
     }

@@ -1,29 +1,37 @@
 import { Router } from '@koa/router';
 import type { Middleware } from 'koa';
+import type { Calls } from '../http/calls.ts';
 import type { Log } from '../kernel/log.ts';
 import { mountAssets } from './assets.ts';
 import { mountDocs } from './docs/docs.ts';
 import type { Feature } from './feature.ts';
 import { mountHome } from './home.ts';
+import { createPanel } from './panel/panel.ts';
 import { servePages } from './pages.ts';
 import { createServe } from './serve.ts';
 import type { PageRequestOptions } from './page-request.ts';
 
 export interface SiteOptions extends PageRequestOptions {
   features: readonly Feature[];
+  /** The API's operations, for the panel. */
+  calls: Calls;
   /** The API's OpenAPI document. */
   openapi: () => object;
   log: Log;
 }
 
 /** The pages of all rooms, beside the home page and the API for people. */
-export function siteRouter({ features, openapi, ...frame }: Omit<SiteOptions, 'log'>): Router {
+export function siteRouter({ features, openapi, calls, ...frame }: Omit<SiteOptions, 'log'>): Router {
   const router = new Router({ strict: true, sensitive: true });
   mountAssets(router);
   const serve = createServe(router, frame);
   mountHome(serve);
   mountDocs(router, serve, { config: frame.config, openapi });
-  for (const { pages } of features) pages?.(serve, router);
+  const panel = createPanel(serve, calls);
+  for (const feature of features) {
+    feature.pages?.(serve, router);
+    feature.panel?.(panel);
+  }
   return router;
 }
 

@@ -98,7 +98,11 @@ test('the document holds every route of the API, and no other', async (t) => {
     );
   t.true(routes.length > 80);
   const listed = described.map(({ method, path }) => `${method} ${path}`);
-  t.deepEqual(routes.toSorted(), listed.toSorted());
+  const ofApi = routes.filter((route) => !route.includes(' /panel/'));
+  t.deepEqual(ofApi.toSorted(), listed.toSorted());
+  const ofPages = routes.filter((route) => !ofApi.includes(route)).map((route) => route.replace(' /panel', ' '));
+  t.is(ofPages.length, 5);
+  for (const route of ofPages) t.true(listed.includes(route), route);
 });
 
 test('a linter finds no fault in the document', async (t) => {

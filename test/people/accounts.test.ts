@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import test, { type ExecutionContext } from 'ava';
 import { type AccessChange, createAccessChanges } from '../../src/http/access-changes.ts';
-import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/csrf.ts';
-import { SESSION_LIFE_MS, clearedSessionCookie, sessionCookie, sessionToken } from '../../src/http/session-cookie.ts';
+import { checkCsrfToken, csrfToken, refuseCrossSite } from '../../src/http/session/csrf.ts';
+import {
+  SESSION_LIFE_MS,
+  clearedSessionCookie,
+  sessionCookie,
+  sessionToken,
+} from '../../src/http/session/session-cookie.ts';
 import { backoff, createSlidingLog } from '../../src/kernel/limits/sliding-log.ts';
 import { createLog } from '../../src/kernel/log.ts';
 import { StatusError } from '../../src/kernel/status.ts';

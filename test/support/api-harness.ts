@@ -5,7 +5,7 @@ import { type Disks, openDisks } from '../../src/disk/disks.ts';
 import type { QuotaTier } from '../../src/disk/quota.ts';
 import { createFront } from '../../src/front.ts';
 import type { ApiOptions } from '../../src/http/app.ts';
-import { csrfToken } from '../../src/http/csrf.ts';
+import { csrfToken } from '../../src/http/session/csrf.ts';
 import type { Readiness } from '../../src/http/health.ts';
 import { listenHttp } from '../../src/http/listen.ts';
 import { FULL_SCOPES, type Scope } from '../../src/http/scopes.ts';

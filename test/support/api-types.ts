@@ -4,8 +4,8 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { describeApi } from '../../src/reference.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 
-/** Where the command line finds the types of the API; `npm run client` writes it. */
-export const API_TYPES = join(import.meta.dirname, '../../src/cli/api-types.ts');
+/** Where the command line and the panel find the types of the API; `npm run client` writes it. */
+export const API_TYPES = join(import.meta.dirname, '../../src/http/api-types.ts');
 
 const HEAD = '// Generated from the API description by `npm run client`; not to be edited.\n\n';
 

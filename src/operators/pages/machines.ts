@@ -1,18 +1,10 @@
 import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
+import { stateText } from '../../web/panel/state.ts';
 import type { Serve } from '../../web/serve.ts';
 import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import {
-  causeText,
-  machineName,
-  requireOperator,
-  sinceText,
-  spanText,
-  stateTag,
-  stateText,
-  waitsText,
-} from './machine-text.ts';
+import { causeText, machineName, requireOperator, sinceText, spanText, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
 /** Choices of how long something must have been under way. */
@@ -95,7 +87,13 @@ function machinesPage({ now }: SignedInRequest, { asked, shown, next, counts }: 
       }
     </div>
   </div>`;
-  return { title: 'Machines', main, style: ASSETS.machinesStyle, script: ASSETS.machinesScript };
+  return {
+    title: 'Machines',
+    main,
+    styles: [ASSETS.panelStyle, ASSETS.machinesStyle],
+    libraries: [ASSETS.idiomorph],
+    scripts: [ASSETS.live, ASSETS.machinesScript],
+  };
 }
 
 function machineRow(machine: MachineSummary, now: number): Html {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { addressKey } from '../../kernel/ip.ts';
-import type { Visitor } from '../../http/visitor.ts';
+import type { Visitor } from '../../http/session/visitor.ts';
 import { APP_TOKEN_MS } from '../apps/app-tokens.ts';
 import { grantError } from './errors.ts';
 import type { Grants } from './grants.ts';

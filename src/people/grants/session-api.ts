@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import { type Browser, type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import { type Browser, type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import { requireFreshPassword } from '../fresh-password.ts';
 import { noticeNewKey } from '../mail/notices.ts';
 import type { People } from '../people.ts';

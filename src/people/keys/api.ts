@@ -3,7 +3,7 @@ import { invalidFields } from '../../http/errors.ts';
 import { ServerId, line, message, reply, text } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
 import { KEY_SCOPES } from '../../http/scopes.ts';
-import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import type { People } from '../people.ts';
 import { keysOf, mintOwnKey, revokeOwnKey } from './own-keys.ts';
 import type { ApiKeyRow } from './rows.ts';

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Principal } from '../../http/principal.ts';
-import type { Visitor } from '../../http/visitor.ts';
+import type { Visitor } from '../../http/session/visitor.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { DAY_MS } from '../../kernel/units.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { SessionPrincipal } from '../../http/principal.ts';
-import type { Visitor } from '../../http/visitor.ts';
+import type { Visitor } from '../../http/session/visitor.ts';
 import { hashToken } from '../../kernel/ids.ts';
 import { addressKey } from '../../kernel/ip.ts';
 import { StatusError } from '../../kernel/status.ts';

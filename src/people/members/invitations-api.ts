@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AccessChanges } from '../../http/access-changes.ts';
 import { message, reply } from '../../http/fields.ts';
 import { Nothing } from '../../http/nothing.ts';
-import { type SessionOperation, sessionOperation } from '../../http/session-operation.ts';
+import { type SessionOperation, sessionOperation } from '../../http/session/session-operation.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import type { Store } from '../../store/store.ts';
 import { MemberId } from '../people-fields.ts';

@@ -1,14 +1,5 @@
-/*
- * Keeps the operators' pages up to date. The stream says when something happened; what the page then shows is asked for as
- * the page itself, so that the server alone renders and nothing that comes from outside is ever made into markup here.
- */
+/* What the operators' pages have beside being live (live.js): the way a machine went is lit, and what is under way is counted. */
 const page = document.querySelector('[data-stream]');
-const status = document.querySelector('[data-status]');
-const REFRESH_MS = 1_000;
-const POLL_MS = 15_000;
-
-let refreshing = false;
-let wanted = false;
 const changed = new Set();
 /** The last step of the one machine that the page is about. */
 let taken;
@@ -20,90 +11,21 @@ let renderedHere = 0;
 noteTime();
 countOn();
 setInterval(countOn, 1_000);
-setInterval(refreshSoon, POLL_MS);
-connect();
 
-function connect() {
-  const source = new EventSource(page.dataset.stream);
-  source.addEventListener('open', () => {
-    say('Live', 'on');
-    // Whatever happened between the page and its stream.
-    refreshSoon();
-  });
-  source.addEventListener('transition', ({ data }) => {
-    const step = JSON.parse(data);
-    changed.add(step.id);
-    if (page.dataset.only === step.id) light((taken = step));
-    refreshSoon();
-  });
-  source.addEventListener('error', () => {
-    if (source.readyState === EventSource.CLOSED) {
-      say(`Every ${POLL_MS / 1_000} s: the stream was refused`, 'off');
-      setTimeout(connect, POLL_MS);
-    } else say('Connecting again…', 'off');
-  });
-}
+document.addEventListener('dormouse:event', ({ detail: { data: step } }) => {
+  changed.add(step.id);
+  if (page.dataset.only === step.id) light((taken = step));
+});
 
-function say(text, state) {
-  if (status.textContent !== text) status.textContent = text;
-  status.dataset.state = state;
-}
-
-/** At once where nothing was asked for lately; never more than once a second, nor two at a time. */
-function refreshSoon() {
-  wanted = true;
-  if (!refreshing && !document.hidden) void refreshWhileWanted();
-}
-
-async function refreshWhileWanted() {
-  refreshing = true;
-  while (wanted) {
-    wanted = false;
-    try {
-      await refresh();
-    } catch {
-      // The stream says that the service is away, and asks again once it is back.
-    }
-    await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
-  }
-  refreshing = false;
-}
-
-document.addEventListener('visibilitychange', refreshSoon);
-
-async function refresh() {
+document.addEventListener('dormouse:renewed', () => {
   const told = new Set(changed);
   changed.clear();
-  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
-  if (answer.type === 'opaqueredirect' || answer.status === 404) return location.reload();
-  if (!answer.ok) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  for (const part of document.querySelectorAll('[data-live]')) {
-    const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
-    if (next && !part.isEqualNode(next)) renew(part, next);
-  }
   if (taken && document.querySelector('[data-path]')?.dataset.path === taken.toPath) light(taken);
   for (const row of document.querySelectorAll('[data-machine]'))
     if (told.has(row.dataset.machine)) row.classList.add('changed');
   noteTime();
   countOn();
-}
-
-/** Puts the new content in place without taking the focus away. */
-function renew(part, next) {
-  const held = part.contains(document.activeElement) ? document.activeElement : null;
-  const same = held && [...next.querySelectorAll(held.localName)].find((each) => keyOf(each) === keyOf(held));
-  const { scrollTop } = part.querySelector('pre') ?? part;
-  part.replaceWith(document.importNode(next, true));
-  const now = document.querySelector(`[data-live="${next.dataset.live}"]`);
-  const pre = now.querySelector('pre');
-  if (pre) pre.scrollTop = scrollTop;
-  if (same) [...now.querySelectorAll(held.localName)].find((each) => keyOf(each) === keyOf(held))?.focus();
-}
-
-function keyOf(element) {
-  return element.getAttribute('href') ?? element.getAttribute('value') ?? element.getAttribute('class');
-}
+});
 
 /** Lights the state a machine has just entered, and the way it went, before the page is asked for again. */
 function light({ fromPath, toPath }) {

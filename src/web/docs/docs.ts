@@ -1,6 +1,6 @@
 import type { Router } from '@koa/router';
 import { keptBytes } from '../../http/kept-bytes.ts';
-import { sessionToken } from '../../http/session-cookie.ts';
+import { sessionToken } from '../../http/session/session-cookie.ts';
 import { ASSETS } from '../assets.ts';
 import { LIVE_PAGE_POLICY } from '../headers.ts';
 import { type Html, html } from '../html.ts';
@@ -28,8 +28,8 @@ export function mountDocs(router: Router, serve: Serve, { config: { baseUrl }, o
   const page = () => ({
     title: 'The API',
     main: (main ??= docs(baseUrl, openapi())),
-    style: ASSETS.docsStyle,
-    script: ASSETS.docsScript,
+    styles: [ASSETS.docsStyle],
+    scripts: [ASSETS.docsScript],
   });
   const kept = keptBytes('html', () => layout(page(), NOBODY).toString());
   router.get(PATH, async (ctx, next) => {

@@ -9,7 +9,7 @@ import { renderErrors } from '../../../src/http/errors.ts';
 import { createHttpServer } from '../../../src/http/http-server.ts';
 import { mount, plainColons } from '../../../src/http/mount.ts';
 import { mountPublic } from '../../../src/http/public-mount.ts';
-import { mountSession } from '../../../src/http/session-mount.ts';
+import { mountSession } from '../../../src/http/session/session-mount.ts';
 import { createLog } from '../../../src/kernel/log.ts';
 import { authenticateApp } from '../../../src/people/apps/app-tokens.ts';
 import { insertClient } from '../../../src/people/apps/client-rows.ts';

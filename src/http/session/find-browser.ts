@@ -1,12 +1,11 @@
-import type { FindBrowser } from '../http/auth.ts';
-import { checkCsrfToken, refuseCrossSite } from '../http/csrf.ts';
-import { sessionToken } from '../http/session-cookie.ts';
-import { type Browsers, CSRF_HEADER } from '../http/session-mount.ts';
-import { StatusError } from '../kernel/status.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { FindBrowser } from '../auth.ts';
+import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
+import { sessionToken } from './session-cookie.ts';
+import { type Browsers, CSRF_HEADER } from './session-mount.ts';
 
 /**
- * An operator's browser as a credential: its session cookie, and with every change the CSRF token that only pages of ours
- * know. Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
+ * A browser as a credential: its session's cookie, and with every change the CSRF token that only pages of ours know. Throws UNAUTHENTICATED SESSION_REQUIRED for a cookie without a session, and PERMISSION_DENIED.
  */
 export function createFindBrowser({
   config,

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { type Checked, type Declaration, type Declared, type Sent, declare } from './declared.ts';
-import type { Empty } from './fields.ts';
-import type { SessionPrincipal } from './principal.ts';
-import { replyOf } from './reply.ts';
+import { type Checked, type Declaration, type Declared, type Sent, declare } from '../declared.ts';
+import type { Empty } from '../fields.ts';
+import type { SessionPrincipal } from '../principal.ts';
+import { replyOf } from '../reply.ts';
 import type { Visitor } from './visitor.ts';
 
 /** The browser (or what behaves like one) that calls. */

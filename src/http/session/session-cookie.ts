@@ -1,4 +1,4 @@
-import { DAY_MS } from '../kernel/units.ts';
+import { DAY_MS } from '../../kernel/units.ts';
 import { createCookie } from './cookies.ts';
 
 const COOKIE = createCookie('sid');

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Router } from '@koa/router';
 import type { Context, Middleware } from 'koa';
-import { StatusError } from '../kernel/status.ts';
-import type { Secret } from '../store/secret.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Secret } from '../../store/secret.ts';
 import { checkCsrfToken, refuseCrossSite } from './csrf.ts';
-import { entering, routePath, sentBy } from './mount.ts';
-import type { SessionPrincipal } from './principal.ts';
+import { entering, routePath, sentBy } from '../mount.ts';
+import type { SessionPrincipal } from '../principal.ts';
 import { clearedSessionCookie, sessionCookie, sessionToken } from './session-cookie.ts';
 import type { Browser, SessionOperation } from './session-operation.ts';
 import { deviceCookie, deviceOf } from './visitor.ts';

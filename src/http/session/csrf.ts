@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { StatusError } from '../kernel/status.ts';
-import type { Secret } from '../store/secret.ts';
+import { StatusError } from '../../kernel/status.ts';
+import type { Secret } from '../../store/secret.ts';
 
 /** What a page of ours must send along with each change: follows from the session and is stored nowhere. */
 export function csrfToken(secret: Secret, sessionId: string): string {

@@ -1,0 +1,71 @@
+import { StatusError } from '../kernel/status.ts';
+import type { operations } from './api-types.ts';
+import { requireNeeds } from './auth.ts';
+import type { Operation } from './operation.ts';
+import type { SessionPrincipal } from './principal.ts';
+import { WrittenReply } from './reply.ts';
+
+/** The operations of the API by their names, as its description has them. */
+type Described = operations;
+
+/** Those that answer with one message. */
+type Name = { [Id in keyof Described]: ReplyOf<Id> extends never ? never : Id }[keyof Described];
+
+/** What the path of an operation holds. */
+type ParamsOf<Id extends keyof Described> = Described[Id] extends { parameters: { path: infer Params } }
+  ? Params
+  : object;
+
+/** What is sent along: the body, or of a GET the query. */
+type SentTo<Id extends keyof Described> = Described[Id] extends {
+  requestBody?: { content: { 'application/json': infer Body } };
+}
+  ? Body
+  : Described[Id] extends { parameters: { query?: infer Query } }
+    ? Query
+    : object;
+
+/** The message that an operation answers with. */
+export type ReplyOf<Id extends keyof Described> = Described[Id] extends {
+  responses: { 200: { content: { 'application/json': infer Reply } } };
+}
+  ? Reply
+  : never;
+
+/**
+ * Does an operation of the API for who is signed in, without a request: the same checks of access and fields, the same
+ * message. Throws StatusError as the API would answer.
+ */
+export type Call = <Id extends Name>(id: Id, params: ParamsOf<Id>, sent?: SentTo<Id>) => Promise<ReplyOf<Id>>;
+
+/** What is called in this process for a signed-in browser. */
+export type Calls = (principal: SessionPrincipal, signal: AbortSignal) => Call;
+
+/** `take` holds the rate of a session. */
+export function createCalls(all: readonly Operation[], take: (sessionId: string) => void): Calls {
+  const byId = new Map(all.map((operation) => [operation.id, operation]));
+  return (principal, signal) =>
+    async function call(id, params, sent = {} as never) {
+      const operation = byId.get(id);
+      if (operation?.answers !== 'message') throw new Error(`${id} is no operation that answers with a message`);
+      requireNeeds(principal, operation);
+      take(principal.sessionId);
+      const isQuery = operation.method !== 'post';
+      const reply = await operation.run({
+        params,
+        query: isQuery ? sent : {},
+        body: async () => (isQuery ? {} : sent),
+        upload: noUpload,
+        principal,
+        lastEventId: '',
+        signal,
+      });
+      if (!(reply instanceof WrittenReply)) return reply as never;
+      reply.sent();
+      return JSON.parse(reply.json.toString()) as never;
+    };
+}
+
+function noUpload(): never {
+  throw new StatusError('INVALID_ARGUMENT', 'NO_UPLOAD', 'A file is sent by itself.');
+}

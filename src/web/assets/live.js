@@ -1,0 +1,94 @@
+/*
+ * Keeps a page up to date. The stream says when something happened; what the page then shows is asked for as the page itself,
+ * so that the server alone renders, and nothing that comes from outside is ever made into markup here. Only the parts marked
+ * `data-live` are renewed, where they stand: what is being typed, chosen or read stays.
+ *
+ * Other scripts hear `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
+ */
+const REFRESH_MS = 1_000;
+const POLL_MS = 15_000;
+const EVENTS = ['state', 'progress', 'players', 'tick', 'backup', 'quota', 'alert', 'gap', 'changed', 'transition'];
+
+const page = document.querySelector('[data-stream]');
+const status = document.querySelector('[data-status]');
+let source;
+let refreshing = false;
+let wanted = false;
+
+Idiomorph.defaults.ignoreActiveValue = true;
+// What somebody has opened stays open.
+Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => name !== 'open' || node.localName !== 'details';
+
+if (page) {
+  connect();
+  setInterval(refreshSoon, POLL_MS);
+  document.addEventListener('visibilitychange', () => {
+    // A browser has few connections to one service, and a tab in the background needs none.
+    if (document.hidden) source?.close();
+    else connect();
+  });
+}
+document.addEventListener('dormouse:refresh', refreshSoon);
+
+function connect() {
+  if (document.hidden) return;
+  source?.close();
+  source = new EventSource(page.dataset.stream);
+  source.addEventListener('open', () => {
+    say('Live', 'on');
+    // Whatever happened between the page and its stream.
+    refreshSoon();
+  });
+  for (const name of EVENTS) {
+    source.addEventListener(name, ({ data }) => {
+      document.dispatchEvent(new CustomEvent('dormouse:event', { detail: { name, data: JSON.parse(data || '{}') } }));
+      refreshSoon();
+    });
+  }
+  source.addEventListener('error', ({ target }) => {
+    if (target.readyState === EventSource.CLOSED) {
+      say(`Every ${POLL_MS / 1_000} s: the stream was refused`, 'off');
+      setTimeout(() => target === source && connect(), POLL_MS);
+    } else say('Connecting again…', 'off');
+  });
+}
+
+function say(text, state) {
+  if (!status) return;
+  if (status.textContent !== text) status.textContent = text;
+  status.dataset.state = state;
+}
+
+/** At once where nothing was asked for lately; never more than once a second, nor two at a time. */
+function refreshSoon() {
+  wanted = true;
+  if (!refreshing && !document.hidden) void refreshWhileWanted();
+}
+
+async function refreshWhileWanted() {
+  refreshing = true;
+  while (wanted) {
+    wanted = false;
+    try {
+      await refresh();
+    } catch {
+      // The stream says that the service is away, and asks again once it is back.
+    }
+    await new Promise((resolve) => setTimeout(resolve, REFRESH_MS));
+  }
+  refreshing = false;
+}
+
+async function refresh() {
+  const parts = [...document.querySelectorAll('[data-live]')];
+  if (parts.length === 0) return;
+  const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
+  if (answer.type === 'opaqueredirect' || answer.status === 404) return location.reload();
+  if (!answer.ok) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  for (const part of parts) {
+    const next = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
+    if (next && part.isConnected) Idiomorph.morph(part, next);
+  }
+  document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+}

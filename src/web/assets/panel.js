@@ -1,0 +1,70 @@
+/*
+ * What the panel's pages have where a script may run: a form is done without a new page, times are the reader's own, an
+ * address is copied by a button.
+ */
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (!form.matches('form[data-swap]') || event.defaultPrevented) return;
+  event.preventDefault();
+  void send(form, event.submitter);
+});
+
+/** Sends a form, and puts the page that it leads to in the place of this one. */
+async function send(form, button) {
+  if (form.ariaBusy === 'true') return;
+  form.ariaBusy = 'true';
+  try {
+    const body = new URLSearchParams(new FormData(form, button));
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
+    const shown = new URL(answer.url);
+    if (answer.redirected && shown.pathname !== location.pathname) return location.assign(answer.url);
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const main = fresh.getElementById('main');
+    if (!main) return location.assign(answer.url);
+    document.title = fresh.title;
+    form.reset();
+    Idiomorph.morph(document.getElementById('main'), main);
+    document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+    const told = document.querySelector('[aria-invalid=true], [role=alert], [role=status].note');
+    told?.scrollIntoView({ block: 'nearest' });
+    if (told?.matches('[aria-invalid=true]')) told.focus();
+  } catch {
+    say('The service did not answer. Nothing was changed, or it will show in a moment.');
+  } finally {
+    form.ariaBusy = null;
+  }
+}
+
+function say(text) {
+  const note = document.createElement('p');
+  note.className = 'note bad';
+  note.role = 'alert';
+  note.textContent = text;
+  document.getElementById('page')?.prepend(note);
+}
+
+document.addEventListener('click', ({ target }) => {
+  const button = target.closest?.('[data-copy]');
+  if (button) void copy(button);
+});
+
+async function copy(button) {
+  await navigator.clipboard.writeText(button.dataset.copy);
+  const before = [...button.childNodes];
+  button.replaceChildren('Copied');
+  setTimeout(() => button.replaceChildren(...before), 1_500);
+}
+
+document.addEventListener('dormouse:renewed', improve);
+improve();
+
+/** What the page as it was sent cannot know: where its reader is, and that a script runs. */
+function improve() {
+  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = !navigator.clipboard;
+  for (const time of document.querySelectorAll('time[data-local]')) {
+    const at = new Date(time.dateTime);
+    const text = at.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+    if (time.textContent !== text) time.textContent = text;
+    time.title = at.toISOString();
+  }
+}

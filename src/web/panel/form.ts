@@ -1,0 +1,33 @@
+import { csrfField } from '../form.ts';
+import { type Html, html } from '../html.ts';
+import type { PanelRequest } from './panel.ts';
+
+/**
+ * A form of the page that asks, done by the page's `forms[name]`. With a script, what it leads to is put in the page's place
+ * without a new page.
+ */
+export function panelForm(request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>, name: string, content: Html): Html {
+  return html`<form method="post" action="${actionOf(request, name)}" data-swap>
+    ${csrfField(request.csrf)}${content}
+  </form>`;
+}
+
+/** Where a form of the page that asks is sent, with what the page was asked to show. */
+export function actionOf({ here, query }: Pick<PanelRequest, 'here' | 'query'>, name: string): string {
+  const kept = new URLSearchParams(query);
+  kept.delete('done');
+  return `${here}/${name}${kept.size === 0 ? '' : `?${kept.toString()}`}`;
+}
+
+/** A form that is one button. */
+export function buttonForm(
+  request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>,
+  name: string,
+  label: string,
+  { fields = {}, look = 'second' }: { fields?: Record<string, string>; look?: string } = {},
+): Html {
+  const hidden = Object.entries(fields).map(
+    ([field, value]) => html`<input type="hidden" name="${field}" value="${value}" />`,
+  );
+  return panelForm(request, name, html`${hidden}<button class="${look}" type="submit">${label}</button>`);
+}

@@ -1,0 +1,141 @@
+import type { Call, Calls, ReplyOf } from '../../http/calls.ts';
+import type { Role } from '../../http/roles.ts';
+import { doneNote, problemNote } from '../form.ts';
+import { type Html, html } from '../html.ts';
+import type { Answer, Page, SignedInRequest } from '../page-request.ts';
+import { type Problem, problemOf, withProblem } from '../problem.ts';
+import type { Awaitable, Form, Serve } from '../serve.ts';
+import { LIVE, serverFrame } from './server-frame.ts';
+
+/** A request for a page of the panel. */
+export interface PanelRequest extends SignedInRequest {
+  /** Does an operation of the API as who is signed in. */
+  call: Call;
+  /** The page's own path, of which its forms' are parts: `/servers/castle/backups`. */
+  here: string;
+  /** What was sent with a form that could not be done, to be shown again. */
+  sent: Form | undefined;
+  /** Why it could not. */
+  problem: Problem | undefined;
+  /** What to say of the form that led here. */
+  done: string | undefined;
+}
+
+/** A request for a page of a server that the caller reaches. */
+export interface ServerRequest extends PanelRequest {
+  server: ReplyOf<'GetServer'>;
+  /** What the caller is on it. Only for what is shown: each operation checks it itself. */
+  role: Role;
+}
+
+/** What a form did: a key of `done`, which its page then says; a page to show at once, for a secret that is shown once; or where to go on. */
+export type Outcome = string | Answer;
+
+/** A page with its forms. */
+export interface PanelPage<Request extends PanelRequest = PanelRequest> {
+  /** Where it is; of a server's page what follows `/servers/:id`, '' for its front page. */
+  path: string;
+  show: (request: Request) => Awaitable<Page>;
+  /**
+   * What its forms do, by the last part of their address (`panelForm`). What one throws as StatusError is said on the page, with
+   * what had been typed.
+   */
+  forms?: Readonly<Record<string, (request: Request, form: Form) => Awaitable<Outcome>>>;
+  /** What is said after a form has been done. */
+  done?: Readonly<Record<string, string>>;
+  /** The most a form may hold, where it is more than a few lines. */
+  formBytes?: number;
+}
+
+/** Gives the pages of owners their routes, for who is signed in. They do what the API does, by its operations alone. */
+export interface Panel {
+  page(page: PanelPage): void;
+  /** A page of one server, below the server's head and tabs. */
+  serverPage(page: PanelPage<ServerRequest>): void;
+}
+
+export function createPanel(serve: Serve, calls: Calls): Panel {
+  const paths = new Set<string>();
+
+  return {
+    page(page) {
+      const frame = (request: PanelRequest, shown: Page): Page => ({
+        ...shown,
+        main: html`<div class="panel">${notes(request)}${shown.main}</div>`,
+      });
+      mount(page.path, page, (request) => request, frame);
+    },
+    serverPage(page) {
+      paths.add(page.path);
+      const frame = (request: ServerRequest, shown: Page): Page =>
+        serverFrame(request, { ...shown, main: html`${notes(request)}${shown.main}` }, paths);
+      mount(`/servers/:id${page.path}`, page, reach, frame);
+    },
+  };
+
+  function mount<Request extends PanelRequest>(
+    path: string,
+    { show, forms = {}, done = {}, formBytes }: PanelPage<Request>,
+    prepare: (request: PanelRequest) => Awaitable<Request>,
+    frame: (request: Request, shown: Page) => Page,
+  ): void {
+    const pageOf = (request: Request, shown: Page): Page =>
+      withProblem({ ...LIVE, ...frame(request, shown) }, request.problem);
+    serve.signedIn(path, async (signedIn) => {
+      const reached = await prepare(requestOf(signedIn, 0));
+      const request = { ...reached, done: done[reached.query.get('done') ?? ''] };
+      return pageOf(request, await show(request));
+    });
+    for (const [name, act] of Object.entries(forms)) {
+      serve.submitSignedIn(
+        `${path}/${name}`,
+        async (signedIn, form): Promise<Answer> => {
+          const request = await prepare(requestOf(signedIn, 1));
+          try {
+            const outcome = await act(request, form);
+            if (typeof outcome === 'string') return { to: backTo(request, outcome) };
+            return 'to' in outcome ? outcome : pageOf(request, outcome);
+          } catch (error) {
+            const refused = { ...(await prepare(request)), sent: form, problem: problemOf(error) };
+            return pageOf(refused, await show(refused));
+          }
+        },
+        formBytes,
+      );
+    }
+  }
+
+  /** `below`: how many parts the form's address has beyond the page's. */
+  function requestOf(request: SignedInRequest, below: number): PanelRequest {
+    const [path = ''] = request.path.split('?', 1);
+    const here = below === 0 ? path : path.slice(0, path.lastIndexOf('/'));
+    return {
+      ...request,
+      here,
+      call: calls(request.principal, request.signal),
+      sent: undefined,
+      problem: undefined,
+      done: undefined,
+    };
+  }
+
+  async function reach(request: PanelRequest): Promise<ServerRequest> {
+    const { id = '' } = request.params;
+    const server = await request.call('GetServer', { id });
+    if (server.accountId === request.principal.accountId) return { ...request, server, role: 'owner' };
+    const { shared } = await request.call('ListMyServers', {});
+    const role = shared.find((each) => each.id === id)?.role ?? 'limited';
+    return { ...request, server, role: role as Role };
+  }
+}
+
+function notes({ done, problem }: PanelRequest): Html {
+  return html`${doneNote(done)}${problemNote(problem)}`;
+}
+
+/** The page as it was asked for, saying what was done. */
+function backTo({ here, query }: PanelRequest, done: string): string {
+  const kept = new URLSearchParams(query);
+  kept.set('done', done);
+  return `${here}?${kept.toString()}`;
+}

@@ -1,0 +1,101 @@
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { type Role, isAtLeast } from '../../http/roles.ts';
+import { ASSETS } from '../assets.ts';
+import { csrfField } from '../form.ts';
+import { type Html, html } from '../html.ts';
+import type { Page } from '../page-request.ts';
+import { plainName } from '../text.ts';
+import type { ServerRequest } from './panel.ts';
+import { stateTag } from './state.ts';
+
+/** What a page of the panel is sent with: it is live where a script may run. */
+export const LIVE: Pick<Page, 'styles' | 'libraries' | 'scripts'> = {
+  styles: [ASSETS.panelStyle],
+  libraries: [ASSETS.idiomorph],
+  scripts: [ASSETS.live, ASSETS.panelScript],
+};
+
+/** The pages of a server, in the order of their tabs, and the least one must be on it to be shown each. */
+const TABS: readonly (readonly [path: string, name: string, least: Role])[] = [
+  ['', 'Overview', 'limited'],
+  ['/console', 'Console', 'limited'],
+  ['/players', 'Players', 'limited'],
+  ['/files', 'Files', 'member'],
+  ['/mods', 'Mods', 'member'],
+  ['/backups', 'Backups', 'member'],
+  ['/worlds', 'Worlds', 'member'],
+  ['/schedules', 'Schedules', 'member'],
+  ['/settings', 'Settings', 'member'],
+  ['/database', 'Database', 'member'],
+  ['/ports', 'Ports', 'member'],
+  ['/members', 'Members', 'owner'],
+  ['/bill', 'Bill', 'owner'],
+  ['/audit', 'Audit', 'member'],
+  ['/machine', 'Machine', 'limited'],
+];
+
+/** A page of a server, below what all of them show: its name, state, address, what can be done at once, and the tabs of `paths`. */
+export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlySet<string>): Page {
+  const { server, role } = request;
+  const name = plainName(server.name) || server.id;
+  const top = `/servers/${server.id}`;
+  const main = html`<div
+    class="panel"
+    data-stream="${BROWSER_PREFIX}/v1/servers/${server.id}/events/stream"
+    data-csrf="${request.csrf}"
+  >
+    <div class="card head">
+      <div data-live="head">
+        <p class="kicker"><a href="/servers">Servers</a></p>
+        <div class="heading">
+          <h1><bdi>${name}</bdi> ${stateTag(server.state)}</h1>
+          ${actions(request)}
+        </div>
+        <p class="where">
+          <code>${server.addr}</code>
+          <button class="link" type="button" data-copy="${server.addr}" hidden>
+            Copy<span class="unseen"> the address</span>
+          </button>
+        </p>
+      </div>
+      <nav class="tabs" aria-label="${name}">
+        <ul>
+          ${TABS.filter(([path, , least]) => paths.has(path) && isAtLeast(role, least)).map(
+            ([path, label]) =>
+              html`<li>
+                <a href="${top}${path}" ${request.here === `${top}${path}` && html`aria-current="page"`}>${label}</a>
+              </li>`,
+          )}
+        </ul>
+      </nav>
+    </div>
+    <div id="page">${page.main}</div>
+  </div>`;
+  return { ...page, title: page.title === name ? name : `${page.title} · ${name}`, main };
+}
+
+/** What can be done with a server as it is now, from each of its pages. */
+function actions({ server, here, csrf }: ServerRequest): Html {
+  const button = (verb: string, label: string, look: string) =>
+    html`<form method="post" action="/servers/${server.id}/${verb}" data-swap>
+      ${csrfField(csrf)}<input type="hidden" name="back" value="${here}" /><button class="${look}" type="submit">
+        ${label}
+      </button>
+    </form>`;
+  switch (server.state) {
+    case 'hibernated':
+    case 'start_failed':
+      return html`<div class="actions">${button('start', 'Start', '')}</div>`;
+    case 'starting':
+    case 'installing':
+      return html`<div class="actions">${button('stop', 'Stop', 'second')}</div>`;
+    case 'running':
+      return html`<div class="actions">
+        ${button('stop', 'Stop', 'second')}${button('restart', 'Restart', 'second')}
+      </div>`;
+    case 'install_failed':
+      return html`<div class="actions">${button('retry-install', 'Try again', '')}</div>`;
+    default:
+      return html``;
+  }
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import type { BrowserContextOptions } from 'playwright-core';
+import { type Answer, type ApiTestOptions, type ApiUnderTest, type BrowserUnderTest, api } from './api-harness.ts';
+import { type Page, type Tab, openTab } from './browser.ts';
+
+/** The pages of owners over HTTP, on real rooms. `usr_test` is signed in with `owner`. */
+export interface PanelUnderTest extends ApiUnderTest {
+  owner: BrowserUnderTest;
+  get: (path: string, browser?: BrowserUnderTest) => Promise<Answer>;
+  /** Sends a form as a browser without a script does: with the token of the page that holds it. Redirects are not followed. */
+  submit: (path: string, fields?: Record<string, string>, browser?: BrowserUnderTest) => Promise<Response>;
+  /** A tab of Chromium in which a user is signed in, on a page of the panel. */
+  open: (path: string, options?: BrowserContextOptions & { userId?: string }) => Promise<Tab>;
+}
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
+
+export async function openPanel(t: ExecutionContext, options: ApiTestOptions = {}): Promise<PanelUnderTest> {
+  const it = await api(t, { site: '127.0.0.1', ...options });
+  const owner = await it.browser('usr_test');
+  return {
+    ...it,
+    owner,
+    get: (path, browser = owner) => browser.call('GET', path, { headers: { accept: 'text/html' } }),
+    submit: (path, fields = {}, browser = owner) =>
+      fetch(it.origin + path, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: { cookie: browser.cookie, origin: it.origin, accept: 'text/html' },
+        body: new URLSearchParams({ csrf: browser.csrf, ...fields }),
+      }),
+    async open(path, { userId, ...context } = {}) {
+      const tab = await openTab(t, context);
+      const { cookie } = userId === undefined ? owner : await it.browser(userId);
+      const [name = '', value = ''] = cookie.split('=');
+      await tab.context.addCookies([{ name, value, url: it.origin }]);
+      await tab.page.goto(it.origin + path);
+      return tab;
+    },
+  };
+}
+
+/**
+ * The page as it is now breaks no rule of axe-core (WCAG 2.2 AA and good practice), fits its screen, and what is to be touched
+ * is big enough.
+ */
+export async function accessible(t: ExecutionContext, page: Page): Promise<void> {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate<{ violations: Violation[] }>('axe.run()');
+  t.deepEqual(
+    violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(' | ')}`),
+    [],
+    page.url(),
+  );
+  const found = await page.evaluate<Record<string, unknown>>(INSPECT);
+  const { small, tooWide, headings, sameIds, danglingIds, formsWithoutToken } = found;
+  t.deepEqual(
+    { small, tooWide, headings, sameIds, danglingIds, formsWithoutToken },
+    { small: [], tooWide: 0, headings: 1, sameIds: [], danglingIds: [], formsWithoutToken: 0 },
+    page.url(),
+  );
+}
+
+interface Violation {
+  id: string;
+  nodes: { html: string }[];
+}

@@ -1,0 +1,97 @@
+import test from 'ava';
+import { describeApi } from '../../../src/reference.ts';
+import { closeBrowser } from '../../support/browser.ts';
+import { needs } from '../../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+test('who is signed in finds their servers, and those they were let into; others sign in first', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'The <b>Castle</b>' });
+  const list = await it.get('/servers');
+  t.is(list.status, 200);
+  t.regex(list.text, /href="\/servers\/castle"/);
+  const front = await it.get('/servers/castle');
+  t.regex(front.text, /<bdi>The &lt;b&gt;Castle&lt;\/b&gt;<\/bdi>/);
+  t.regex(front.text, /asleep/);
+
+  await it.stranger();
+  const stranger = await it.browser('usr_other');
+  t.notRegex((await it.get('/servers', stranger)).text, /castle/);
+  t.is((await it.get('/servers/castle', stranger)).status, 404);
+  await it.share('castle', 'limited');
+  t.regex((await it.get('/servers', stranger)).text, /castle/);
+  t.is((await it.get('/servers/castle', stranger)).status, 200);
+
+  const nobody = await fetch(`${it.origin}/servers/castle`, { redirect: 'manual' });
+  t.is(nobody.status, 303);
+  t.regex(nobody.headers.get('location') ?? '', /^\/sign-in/);
+});
+
+test('a button works without a script, leads back to its page, and its refusal is said there', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const press = (verb: string, fields = {}) =>
+    it.submit(`/servers/castle/${verb}`, { back: 'https://elsewhere.example/', ...fields });
+  const pressed = await press('start');
+  t.is(pressed.status, 303);
+  t.is(pressed.headers.get('location'), '/servers/castle');
+  await it.reach('castle', 'running');
+  t.is((await press('stop', { csrf: 'forged' })).status, 403);
+  const refused = await press('retry-install');
+  t.is(refused.status, 400);
+  t.regex(await refused.text(), /role="alert"/);
+  await it.reach('castle', 'running');
+});
+
+test('a page’s streams and files are at addresses of their own, for its session alone', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.stranger();
+  const other = await it.browser('usr_other');
+  const refused = { 'x-csrf-token': '' };
+  for (const { method, path } of describeApi().operations.filter(
+    ({ answers, takes }) => answers !== 'message' || takes === 'bytes',
+  )) {
+    if (!path.startsWith('/v1/servers/')) continue;
+    const at = `/panel${path.replace('{id}', 'castle').replace(/\{\w+\}/, 'bak_none')}?path=a.txt`;
+    t.is((await it.call(method, at)).status, 401, `${at} with a key`);
+    t.is((await it.call(method, at, { key: null })).status, 401, `${at} with nothing`);
+    t.is((await other.call(method, at, method === 'post' ? { raw: 'a' } : {})).status, 404, `${at} for a stranger`);
+    if (method === 'post') t.is((await it.owner.call(method, at, { raw: 'a', headers: refused })).status, 403, at);
+  }
+  const path = '/panel/v1/servers/castle/events/stream';
+  t.is((await it.owner.call('GET', path)).status, 200);
+  t.is((await it.owner.call('GET', '/v1/servers/castle/events/stream')).status, 401, 'nor a session that of the API');
+  const upload = `/panel/v1/servers/castle/file:upload?path=a.txt`;
+  t.is((await it.owner.call('POST', upload, { raw: 'a' })).status, 200);
+});
+
+test('a page is live: it follows what others do, and a button changes it in its place', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  await it.create('castle');
+  const { page, complaints } = await it.open('/servers/castle');
+  await page.evaluate('window.stays = true');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByText('awake', { exact: true }).waitFor();
+  await it.command('castle', 'STOP', { kind: 'user', id: 'usr_test', note: 'asked over the API' });
+  await page.getByText('asleep', { exact: true }).waitFor();
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the pages of a server and the list of servers, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await openPanel(t);
+    const { page } = await it.open('/servers', { ...PHONE, colorScheme });
+    await accessible(t, page);
+    await it.create('castle', { name: 'C'.repeat(64) });
+    for (const path of ['/servers', '/servers/castle']) {
+      await page.goto(it.origin + path);
+      await accessible(t, page);
+    }
+  });
+}
