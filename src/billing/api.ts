@@ -10,13 +10,15 @@ import type { Servers } from '../servers/servers.ts';
 import type { Store } from '../store/store.ts';
 import { listLedger } from './ledger-rows.ts';
 import { balance, openWallet } from './ledger.ts';
+import type { Checkouts } from './checkout.ts';
 import { logUnbalanced } from './meter.ts';
 import type { Prices } from './prices.ts';
-import { type Spending, spendingOf } from './spend-cap.ts';
+import { spendingOf } from './spend-cap.ts';
 import { listUnbalanced, setSpendCap } from './wallet-rows.ts';
 
 /** What these operations work with. */
 interface Needs {
+  checkouts: Pick<Checkouts, 'provider'>;
   clock: Clock;
   log: Log;
   prices: Prices;
@@ -70,12 +72,17 @@ const listLedgerOperation = ({ store }: Needs) =>
     description:
       'Every movement of money, newest first. A `usage` entry covers one hour that a server was awake, and grows until that ' +
       'hour or the session is over; all others never change.',
-    query: message({ limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`) }),
+    query: message({
+      limit: int32({ min: 0 }).default(0).describe(`0: ${DEFAULT_LIMIT}; at most ${MOST}.`),
+      before: int64({ min: 0, max: Number.MAX_SAFE_INTEGER, pattern: '^[0-9]{1,15}$' })
+        .default(0)
+        .describe('The last id of the page before; 0: the newest entries.'),
+    }),
     reply: z.object({ entries: z.array(LedgerEntry).default([]) }).meta({ id: 'ListLedgerResponse' }),
     async run({ params, query, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
       const limit = query.limit === 0 ? DEFAULT_LIMIT : Math.min(query.limit, MOST);
-      return { entries: await listLedger(store, accountId, limit) };
+      return { entries: await listLedger(store, accountId, limit, query.before || undefined) };
     },
   });
 
@@ -86,6 +93,21 @@ const SpendCap = z
     action: reply.text.describe('`notify` or `stop`.'),
     burnMicrosPerHour: reply.int64.describe('What the awake servers cost; flat ones by their share of 30 days.'),
     runwayMinutes: reply.int32.describe('Until the wallet cannot pay if all goes on as it is; -1: nothing is spent.'),
+    awake: z
+      .array(
+        z.object({
+          serverId: reply.text,
+          plan: reply.text,
+          microsPerHour: reply.int64.describe('Of a flat server its share of 30 days, rounded up.'),
+        }),
+      )
+      .default([])
+      .describe('The servers that burn it.'),
+    perGbHourMicros: reply.int64.describe('Price of a GB of RAM (1024 MB) on the metered plan, per hour awake.'),
+    perGbMonthMicros: reply.int64.describe('The same on the flat plan, per 30 days.'),
+    checkout: reply.text.describe(
+      'Where CreateCheckoutLink leads: `test`, `stripe`; empty: ask the operator for credit.',
+    ),
   })
   .meta({ id: 'SpendCap' });
 
@@ -97,7 +119,7 @@ const getSpendCap = (needs: Needs) =>
     path: '/v1/accounts/{accountId}/spend-cap',
     scope: 'billing:read',
     summary: 'Read the spend cap',
-    description: 'What may be spent, what has been, and how long the wallet lasts.',
+    description: 'What may be spent, what has been, at which prices, and how long the wallet lasts.',
     reply: SpendCap,
     async run({ params, principal }) {
       const accountId = wholeAccount(principal, params.accountId);
@@ -171,6 +193,8 @@ export const spendCapOperations = (needs: Needs): readonly Operation[] => [
 /** For operators. */
 export const ledgerOperations = (needs: Needs): readonly Operation[] => [reconcileLedger(needs)];
 
-function spending(accountId: string, { store, servers, prices, clock }: Needs): Promise<Spending> {
-  return spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
+async function spending(accountId: string, needs: Needs): Promise<z.input<typeof SpendCap>> {
+  const { store, servers, prices, checkouts, clock } = needs;
+  const spent = await spendingOf(store, { accountId, live: servers.live(), prices, at: clock.now() });
+  return { ...spent, ...prices, checkout: checkouts.provider };
 }

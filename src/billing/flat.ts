@@ -23,14 +23,25 @@ export interface FlatDue {
  */
 export async function flatDue(db: Sql, server: FlatServer, prices: Prices, at: number): Promise<FlatDue> {
   const price = flatMicros(prices.perGbMonthMicros, server.ramMb);
-  const last = await lastFlatEntry(db, server);
-  const paid = last && readRef(last.ref);
+  const paid = await lastPeriod(db, server);
   if (paid === undefined || at >= paid.periodAt + PERIOD_MS) return { amountMicros: price, periodAt: at };
   const more = price - flatMicros(prices.perGbMonthMicros, paid.ramMb);
   if (more <= 0) return { amountMicros: 0, periodAt: paid.periodAt };
   const leftMs = Math.min(PERIOD_MS, paid.periodAt + PERIOD_MS - at);
   const amountMicros = Number((BigInt(more) * BigInt(leftMs) + BigInt(PERIOD_MS - 1)) / BigInt(PERIOD_MS));
   return { amountMicros, periodAt: paid.periodAt };
+}
+
+/** Until when a server's flat periods are paid; null: they are not, or no more. */
+export async function flatPaidUntil(db: Sql, server: FlatServer, at: number): Promise<number | null> {
+  const paid = await lastPeriod(db, server);
+  const until = (paid?.periodAt ?? 0) + PERIOD_MS;
+  return until > at ? until : null;
+}
+
+async function lastPeriod(db: Sql, server: FlatServer): Promise<{ periodAt: number; ramMb: number } | undefined> {
+  const last = await lastFlatEntry(db, server);
+  return last && readRef(last.ref);
 }
 
 /**

@@ -52,10 +52,15 @@ export async function insertEntry(tx: Tx, entry: Omit<LedgerRow, 'id'>): Promise
   return (await tx.run(sql, [accountId, serverId, kind, amountMicros, note, ref, ts, closedAt])) === 1;
 }
 
-/** An account's entries, newest first. */
-export async function listLedger(db: Sql, accountId: string, limit: number): Promise<LedgerRow[]> {
-  const sql = 'SELECT * FROM "ledger" WHERE "accountId" = $1 ORDER BY "id" DESC LIMIT $2';
-  return db.query<LedgerRow>(sql, [accountId, limit]);
+/** An account's entries, newest first; those before the entry `before`. */
+export async function listLedger(
+  db: Sql,
+  accountId: string,
+  limit: number,
+  before = Number.MAX_SAFE_INTEGER,
+): Promise<LedgerRow[]> {
+  const sql = 'SELECT * FROM "ledger" WHERE "accountId" = $1 AND "id" < $2 ORDER BY "id" DESC LIMIT $3';
+  return db.query<LedgerRow>(sql, [accountId, before, limit]);
 }
 
 /** How much has been refunded under references that begin so. */

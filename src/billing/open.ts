@@ -158,7 +158,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
     baseUrl,
     record: recordThrough('system checkout'),
   });
-  const wallet = { store, servers, prices, clock, log };
+  const wallet = { store, servers, prices, checkouts, clock, log };
   const room = { accountLimits, capacity, reachability, drain };
   return {
     checkouts,
@@ -170,7 +170,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
         ...spendCapOperations(wallet),
         ...capacityOperations(room),
         ...regionOperations({ ...room, config: { region, nodeLabel } }),
-        ...usageOperations({ serverOperation, store, clock }),
+        ...usageOperations({ serverOperation, store, clock, prices }),
         ...ledgerOperations(wallet),
       ],
       publicOperations: checkoutCallbackOperations({ checkouts }),

@@ -1,3 +1,4 @@
+import { usdText } from '../kernel/money.ts';
 import { StatusError } from '../kernel/status.ts';
 import { csrfField } from '../web/form.ts';
 import { type Html, html } from '../web/html.ts';
@@ -32,7 +33,7 @@ export function mountCheckout(serve: Serve, checkouts: Pick<Checkouts, 'find' | 
 }
 
 function checkoutPage(request: PageRequest, row: CheckoutRow): Page {
-  const amount = `${row.amountUsd}.00 USD`;
+  const amount = usdText(row.amountMicros);
   switch (row.state) {
     case 'paid':
       return card('Payment complete', [

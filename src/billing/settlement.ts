@@ -1,5 +1,5 @@
 import type { Log } from '../kernel/log.ts';
-import { MICROS_PER_USD } from '../kernel/units.ts';
+import { usdText } from '../kernel/money.ts';
 import type { Tx } from '../store/store.ts';
 import { type CheckoutRow, getCheckout, markCheckoutExpired, markCheckoutPaid } from './checkout-rows.ts';
 import { refundedMicros } from './ledger-rows.ts';
@@ -80,7 +80,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     const { id, accountId, provider } = row;
     const micros = backCents * MICROS_PER_CENT - (await refundedMicros(tx, accountId, `${id}/`));
     if (micros <= 0) return undefined;
-    const amount = usd(micros);
+    const amount = usdText(micros);
     const ref = `${id}/${backCents}`;
     const note = `Refund of ${amount} to the payer`;
     await post(tx, { accountId, kind: 'refund', ref, amountMicros: -micros, note, at });
@@ -93,7 +93,7 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     const { id, accountId, provider } = row;
     const { type, disputeId, backCents } = event;
     const won = type === 'reinstated';
-    const amount = usd(backCents * MICROS_PER_CENT);
+    const amount = usdText(backCents * MICROS_PER_CENT);
     const amountMicros = (won ? 1 : -1) * backCents * MICROS_PER_CENT;
     const ref = `${id}/${type}/${disputeId}`;
     const note = `Disputed payment of ${amount} ${won ? 'returned' : 'withdrawn by the bank'}`;
@@ -101,8 +101,4 @@ export function createSettlement({ log, record }: SettlementOptions): Settlement
     await record(tx, { accountId, action: 'wallet.dispute', detail: `${note}; ${provider}, ${id}`, at });
     return accountId;
   }
-}
-
-function usd(micros: number): string {
-  return `${(micros / MICROS_PER_USD).toFixed(2)} USD`;
 }

@@ -15,6 +15,8 @@ export interface Spending {
   action: SpendCapAction;
   /** What its awake servers cost per hour, the flat ones by their share of 30 days. */
   burnMicrosPerHour: number;
+  /** Those servers. */
+  awake: { serverId: string; plan: string; microsPerHour: number }[];
   /** Until the wallet cannot pay, if all goes on as it is; −1: nothing is spent. */
   runwayMinutes: number;
 }
@@ -29,13 +31,19 @@ export async function spendingOf(
   let meteredMicros = 0;
   let dueMicros = 0;
   const renewals: Renewal[] = [];
+  const burning: Spending['awake'] = [];
   for (const { row } of awake) {
-    if (row.plan !== 'flat') meteredMicros += hourlyMicros(prices.perGbHourMicros, row.ramMb);
-    else {
-      const amountMicros = flatMicros(prices.perGbMonthMicros, row.ramMb);
+    const { id: serverId, plan, ramMb } = row;
+    if (plan !== 'flat') {
+      const microsPerHour = hourlyMicros(prices.perGbHourMicros, ramMb);
+      meteredMicros += microsPerHour;
+      burning.push({ serverId, plan, microsPerHour });
+    } else {
+      const amountMicros = flatMicros(prices.perGbMonthMicros, ramMb);
       const due = await flatDue(db, row, prices, at);
       dueMicros += due.amountMicros;
       if (amountMicros > 0) renewals.push({ at: due.periodAt + PERIOD_MS, amountMicros });
+      burning.push({ serverId, plan, microsPerHour: Math.ceil(amountMicros / PERIOD_HOURS) });
     }
   }
   const flatMicrosPerHour = renewals.reduce((sum, { amountMicros }) => sum + amountMicros, 0) / PERIOD_HOURS;
@@ -45,6 +53,7 @@ export async function spendingOf(
     spentMicros: wallet === undefined ? 0 : spentMicrosOf(wallet, at),
     action: wallet?.spendCapAction ?? 'notify',
     burnMicrosPerHour: meteredMicros + Math.ceil(flatMicrosPerHour),
+    awake: burning,
     runwayMinutes: runwayMinutes({ balanceMicros, dueMicros, meteredMicros, renewals, at }),
   };
 }

@@ -6,12 +6,15 @@ import type { Clock } from '../kernel/clock.ts';
 import { ServerParams } from '../servers/api/messages.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Store } from '../store/store.ts';
+import { flatPaidUntil } from './flat.ts';
+import { type Prices, flatMicros, hourlyMicros } from './prices.ts';
 import { type AwakeSessionRow, listAwakeSessions } from './awake-session-rows.ts';
 import { gbHoursOf, usageIn } from './usage.ts';
 
 /** What these operations work with. */
 interface Needs {
   clock: Clock;
+  prices: Prices;
   serverOperation: ServerOperation;
   store: Store;
 }
@@ -45,7 +48,7 @@ const AwakeSession = z
   })
   .meta({ id: 'AwakeSession' });
 
-const getServerUsage = ({ serverOperation, store, clock }: Needs) =>
+const getServerUsage = ({ serverOperation, store, clock, prices }: Needs) =>
   serverOperation({
     id: 'GetServerUsage',
     method: 'get',
@@ -66,13 +69,22 @@ The sums below them are of the span alone, and of all its sessions: an entry of 
         sessions: z.array(AwakeSession).default([]),
         gbHours: z.number().default(0).describe('Of the span.'),
         amountMicros: reply.int64.describe('What the ledger says of the span, flat periods included.'),
+        hourMicros: reply.int64.describe('What the next hour awake costs on the metered plan, at its present RAM.'),
+        flatMicros: reply.int64.describe('What 30 days cost on the flat plan.'),
+        flatPaidUntil: reply.timestamp.describe('Of the flat period that is paid; null: none.'),
       })
       .meta({ id: 'ServerUsage' }),
     async run({ server: { row }, query }) {
       const to = query.to ?? clock.now() + 1;
       const span = { from: query.from ?? to - DEFAULT_SPAN_MS, to };
       const sessions = await listAwakeSessions(store, row, { ...span, limit: MOST });
-      return { sessions: sessions.map(sessionView), ...(await usageIn(store, row, span, clock.now())) };
+      return {
+        sessions: sessions.map(sessionView),
+        ...(await usageIn(store, row, span, clock.now())),
+        hourMicros: hourlyMicros(prices.perGbHourMicros, row.ramMb),
+        flatMicros: flatMicros(prices.perGbMonthMicros, row.ramMb),
+        flatPaidUntil: await flatPaidUntil(store, row, clock.now()),
+      };
     },
   });
 

@@ -142,7 +142,7 @@ export interface paths {
         };
         /**
          * Read the spend cap
-         * @description What may be spent, what has been, and how long the wallet lasts.
+         * @description What may be spent, what has been, at which prices, and how long the wallet lasts.
          *
          *     Needs the scope `billing:read`.
          */
@@ -3326,6 +3326,36 @@ export interface components {
              * @default 0
              */
             runwayMinutes: number;
+            /**
+             * @description The servers that burn it.
+             * @default []
+             */
+            awake: {
+                /** @default  */
+                serverId: string;
+                /** @default  */
+                plan: string;
+                /**
+                 * Format: int64
+                 * @description Of a flat server its share of 30 days, rounded up.
+                 */
+                microsPerHour: string;
+            }[];
+            /**
+             * Format: int64
+             * @description Price of a GB of RAM (1024 MB) on the metered plan, per hour awake.
+             */
+            perGbHourMicros: string;
+            /**
+             * Format: int64
+             * @description The same on the flat plan, per 30 days.
+             */
+            perGbMonthMicros: string;
+            /**
+             * @description Where CreateCheckoutLink leads: `test`, `stripe`; empty: ask the operator for credit.
+             * @default
+             */
+            checkout: string;
         };
         SetSpendCapRequest: {
             /**
@@ -4187,6 +4217,21 @@ export interface components {
              * @description What the ledger says of the span, flat periods included.
              */
             amountMicros: string;
+            /**
+             * Format: int64
+             * @description What the next hour awake costs on the metered plan, at its present RAM.
+             */
+            hourMicros: string;
+            /**
+             * Format: int64
+             * @description What 30 days cost on the flat plan.
+             */
+            flatMicros: string;
+            /**
+             * Format: date-time
+             * @description Of the flat period that is paid; null: none.
+             */
+            flatPaidUntil: string | null;
         };
         AwakeSession: {
             /**
@@ -5795,6 +5840,8 @@ export interface operations {
             query?: {
                 /** @description 0: 100; at most 1000. */
                 limit?: number;
+                /** @description The last id of the page before; 0: the newest entries. */
+                before?: string;
             };
             header?: never;
             path: {

@@ -43,7 +43,17 @@ test('wallet and ledger: int64 as text, newest first, hours of a server as one e
     ],
   );
   t.deepEqual(Object.keys(entries[0] ?? {}), ['id', 'accountId', 'serverId', 'kind', 'amountMicros', 'note', 'ts']);
-  t.is(((await it.ok('GET', '/v1/accounts/acc_test/ledger?limit=2'))['entries'] as unknown[]).length, 2);
+  const page = async (query: string) =>
+    (await it.ok('GET', `/v1/accounts/acc_test/ledger?${query}`))['entries'] as { id: string }[];
+  t.deepEqual(
+    (await page('limit=2')).map(({ id }) => id),
+    ['4', '3'],
+  );
+  t.deepEqual(
+    (await page('limit=2&before=3')).map(({ id }) => id),
+    ['2', '1'],
+  );
+  t.deepEqual(await page('before=1'), []);
   t.is((await it.call('GET', '/v1/accounts/acc_other/wallet')).reason, 'ACCOUNT_MISMATCH');
 });
 
@@ -69,6 +79,9 @@ test('usage: who woke it, for how long, and what that cost; only for its owner',
     ],
     gbHours,
     amountMicros: '10416',
+    hourMicros: '5000',
+    flatMicros: '1500000',
+    flatPaidUntil: null,
   });
   const span = (from: number, to: number) =>
     `/v1/servers/abc/usage?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
@@ -86,7 +99,17 @@ test('usage: who woke it, for how long, and what that cost; only for its owner',
 test('spend cap: read, set, recorded; what runs shows as burn and runway', async (t) => {
   const it = await api(t);
   const path = '/v1/accounts/acc_test/spend-cap';
-  const none = { monthlyMicros: '0', spentMicros: '0', action: 'notify', burnMicrosPerHour: '0', runwayMinutes: -1 };
+  const none = {
+    monthlyMicros: '0',
+    spentMicros: '0',
+    action: 'notify',
+    burnMicrosPerHour: '0',
+    runwayMinutes: -1,
+    awake: [],
+    perGbHourMicros: '10000',
+    perGbMonthMicros: '3000000',
+    checkout: 'test',
+  };
   t.deepEqual(await it.ok('GET', path), none);
   await scene(it);
   t.deepEqual(await it.ok('GET', path), { ...none, spentMicros: '10416' });
@@ -101,7 +124,11 @@ test('spend cap: read, set, recorded; what runs shows as burn and runway', async
   await it.command('abc', 'START');
   await it.until(async () => (await it.engine.inspect('abc'))?.up === true);
   await it.reach('abc', 'running');
-  t.like(await it.ok('GET', path), { burnMicrosPerHour: '5000', runwayMinutes: Math.floor((4_989_584 * 60) / 5_000) });
+  t.like(await it.ok('GET', path), {
+    burnMicrosPerHour: '5000',
+    runwayMinutes: Math.floor((4_989_584 * 60) / 5_000),
+    awake: [{ serverId: 'abc', plan: 'metered', microsPerHour: '5000' }],
+  });
 });
 
 test('operators hold the wallets against the ledger', async (t) => {

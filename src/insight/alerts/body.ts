@@ -1,4 +1,5 @@
-import { MICROS_PER_USD, MINUTE_MS } from '../../kernel/units.ts';
+import { usdText } from '../../kernel/money.ts';
+import { MINUTE_MS } from '../../kernel/units.ts';
 import { hostOf } from '../../servers/webhook-url.ts';
 
 /** What a server's webhook is told. Instants are epoch ms. */
@@ -77,7 +78,7 @@ function wordsOf(notice: Notice, name: string): { title: string; text: string; i
     case 'spendCap.reached': {
       const follows = notice.action === 'stop' ? 'Servers are being put to sleep.' : 'Servers run on.';
       return {
-        title: `The spend cap of this month is reached: ${(notice.capMicros / MICROS_PER_USD).toFixed(2)} USD`,
+        title: `The spend cap of this month is reached: ${usdText(notice.capMicros)}`,
         text: `It is the cap of the account of ${name}. ${follows}`,
         isGood: false,
       };

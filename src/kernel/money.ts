@@ -1,0 +1,22 @@
+import { MICROS_PER_USD } from './units.ts';
+
+/** What rounds to nothing, and is not. */
+const LEAST_MICROS = 50;
+const FROM_A_DOLLAR = format(2);
+const BELOW_A_DOLLAR = format(4);
+
+/**
+ * An amount in micros as people read it: `12.00 USD`, `−3.50 USD`; below a dollar to a hundredth of a cent, as hours cost cents:
+ * `0.0175 USD`. The one way in which amounts are written.
+ */
+export function usdText(micros: number): string {
+  const size = Math.abs(micros);
+  if (size > 0 && size < LEAST_MICROS) return 'less than 0.0001 USD';
+  const text = (size < MICROS_PER_USD ? BELOW_A_DOLLAR : FROM_A_DOLLAR).format(size / MICROS_PER_USD);
+  return `${micros < 0 ? '−' : ''}${text} USD`;
+}
+
+/** Digits are not grouped, so that an amount can be copied into a form. */
+function format(most: number): Intl.NumberFormat {
+  return new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: most, useGrouping: false });
+}
