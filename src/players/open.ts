@@ -5,6 +5,7 @@ import type { FileOwner } from '../kernel/atomic-file.ts';
 import type { ServerOperation } from '../servers/api/operation.ts';
 import type { Feature } from '../web/feature.ts';
 import { playerOperations } from './api.ts';
+import { mountPlayerPages } from './pages/players.ts';
 import { type PlayersOptions, createPlayers } from './players.ts';
 
 export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
@@ -19,5 +20,5 @@ export interface OpenPlayersOptions extends Omit<PlayersOptions, 'files'> {
 export function openPlayers(options: OpenPlayersOptions): Feature {
   const { files, dataDir, lock, owner, serverOperation, ...rest } = options;
   const players = createPlayers({ ...rest, files: createPlayerListFiles({ files, dataDir, lock, owner }) });
-  return { operations: playerOperations({ players, serverOperation, clock: rest.clock }) };
+  return { operations: playerOperations({ players, serverOperation, clock: rest.clock }), panel: mountPlayerPages };
 }

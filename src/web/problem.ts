@@ -1,3 +1,4 @@
+import { violationsOf } from '../http/errors.ts';
 import { CODES, StatusError } from '../kernel/status.ts';
 import type { Page } from './page-request.ts';
 
@@ -8,6 +9,8 @@ export interface Problem {
   retryAfterSeconds?: number;
   /** The field it is about; absent: the form as a whole. */
   field?: string;
+  /** What an operation says of its fields, by their names; said of the form as a whole too, as it may not show them all. */
+  wrong?: Readonly<Record<string, string>>;
 }
 
 /** What a form says when a field cannot be taken as it is. */
@@ -19,7 +22,8 @@ export function invalid(field: string, message: string): Problem {
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
   const { retryAfterSeconds } = error.options;
-  return { message: error.message, status: statusOf(error), ...(retryAfterSeconds && { retryAfterSeconds }) };
+  const wrong = Object.fromEntries(violationsOf(error).map(({ field, description }) => [field, description]));
+  return { message: error.message, status: statusOf(error), wrong, ...(retryAfterSeconds && { retryAfterSeconds }) };
 }
 
 /** The page of a form that has a problem, or none. */

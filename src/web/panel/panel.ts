@@ -17,6 +17,8 @@ export interface PanelRequest extends SignedInRequest {
   sent: Form | undefined;
   /** Why it could not. */
   problem: Problem | undefined;
+  /** The name of that form among the page's. */
+  failed: string | undefined;
   /** What to say of the form that led here. */
   done: string | undefined;
 }
@@ -96,7 +98,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
             if (typeof outcome === 'string') return { to: backTo(request, outcome) };
             return 'to' in outcome ? outcome : pageOf(request, outcome);
           } catch (error) {
-            const refused = { ...(await prepare(request)), sent: form, problem: problemOf(error) };
+            const refused = { ...(await prepare(request)), sent: form, problem: problemOf(error), failed: name };
             return pageOf(refused, await show(refused));
           }
         },
@@ -115,6 +117,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
       call: calls(request.principal, request.signal),
       sent: undefined,
       problem: undefined,
+      failed: undefined,
       done: undefined,
     };
   }

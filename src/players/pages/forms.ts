@@ -1,0 +1,43 @@
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import type { Form } from '../../web/serve.ts';
+
+type Forms = NonNullable<Parameters<Panel['serverPage']>[0]['forms']>;
+
+/** What the forms of the page do, each by one operation. */
+export const playerForms: Forms = {
+  async kick({ call, server, here }, form) {
+    await call('KickPlayer', server, { name: text(form, 'name'), reason: text(form, 'reason') });
+    return { to: `${here}?done=kicked` };
+  },
+  async enforce({ call, server }, form) {
+    await call('SetWhitelistEnforced', server, { enforced: isOn(form) });
+    return 'whitelist';
+  },
+  async whitelist({ call, server }, form) {
+    await call('SetWhitelistEntry', server, { name: text(form, 'name'), allowed: isOn(form) });
+    return 'whitelist';
+  },
+  async operator({ call, server }, form) {
+    await call('SetOpEntry', server, { name: text(form, 'name'), op: isOn(form) });
+    return 'operators';
+  },
+  async ban(request, form) {
+    const { call, server } = request;
+    const entry = { name: text(form, 'name'), banned: isOn(form), reason: text(form, 'reason') };
+    await call('SetBanEntry', server, entry);
+    return { to: `${request.here}?done=bans#bans` };
+  },
+  async 'ban-address'({ call, server }, form) {
+    await call('SetIpBanEntry', server, { ip: text(form, 'ip'), banned: isOn(form), reason: text(form, 'reason') });
+    return 'bans';
+  },
+} satisfies Record<string, (request: ServerRequest, form: Form) => unknown>;
+
+/** Blanks around a name are a slip of the hand, or of what it was copied from. */
+function text(form: Form, field: string): string {
+  return (form.get(field) ?? '').trim();
+}
+
+function isOn(form: Form): boolean {
+  return form.get('on') === 'true';
+}

@@ -1,0 +1,37 @@
+import { isAtLeast } from '../../http/roles.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { playerForms } from './forms.ts';
+import { addressBansCard, bansCard, operatorsCard, whitelistCard } from './lists.ts';
+import { kickCard, playingCard } from './playing.ts';
+
+/** Who is in, and who may come in and command, in whatever state the server is. */
+export function mountPlayerPages(panel: Panel): void {
+  panel.serverPage({ path: '/players', show: playersPage, forms: playerForms, done: DONE });
+}
+
+const DONE = {
+  kicked: 'The player was thrown out.',
+  whitelist: 'The whitelist is as you said.',
+  operators: 'The operators are as you said.',
+  bans: 'The bans are as you said.',
+};
+
+async function playersPage(request: ServerRequest): Promise<Page> {
+  const { call, server, role } = request;
+  const mayChange = isAtLeast(role, 'member');
+  const lists = await call('GetPlayerLists', { id: server.id }).catch((error: unknown) => {
+    // Whose files are broken learns here which, and mends it among the files.
+    if (error instanceof StatusError && error.code !== 'INTERNAL') return error.message;
+    throw error;
+  });
+  if (typeof lists === 'string') {
+    return { title: 'Players', main: html`<p class="note bad" role="alert">${lists}</p>` };
+  }
+  const main = html`${mayChange && kickCard(request, lists)} ${playingCard(request, lists, mayChange)}
+  ${whitelistCard(request, lists, mayChange)} ${operatorsCard(request, lists, mayChange)}
+  ${bansCard(request, lists, mayChange)} ${addressBansCard(request, lists, mayChange)}`;
+  return { title: 'Players', main };
+}

@@ -1,0 +1,85 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { hidden } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
+import { panelForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { plainName } from '../../web/text.ts';
+
+export type Lists = ReplyOf<'GetPlayerLists'>;
+
+export const REASON_CHARS = 256;
+
+/** Who plays now; renewed by itself, so that what is done to one of them is asked for elsewhere on the page. */
+export function playingCard({ here, server }: ServerRequest, lists: Lists, mayChange: boolean): Html {
+  return html`<section class="card flush" data-live="playing">
+    <h2>Playing now</h2>
+    ${
+      lists.withoutConsole &&
+      html`<p class="empty">
+        This game takes no commands while it runs: what you change here has effect in it when it starts next. Bans are
+        kept at the door at once.
+      </p>`
+    }
+    ${
+      lists.online.length === 0
+        ? html`<p class="empty">${nobody(server.state, lists.running)}</p>`
+        : html`<table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Player</th>
+                ${mayChange && html`<th scope="col">Do</th>`}
+              </tr>
+            </thead>
+            <tbody>
+              ${lists.online.map(
+                (name) =>
+                  html`<tr>
+                    <th scope="row"><bdi>${plainName(name)}</bdi></th>
+                    ${
+                      mayChange &&
+                      html`<td>
+                        <a href="${here}?kick=${encodeURIComponent(name)}#kick"
+                          >Throw out<span class="unseen"> ${plainName(name)}</span></a
+                        >
+                        ·
+                        <a href="${here}?ban=${encodeURIComponent(name)}#bans"
+                          >Ban<span class="unseen"> ${plainName(name)}</span></a
+                        >
+                      </td>`
+                    }
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+  </section>`;
+}
+
+function nobody(state: string, running: boolean): string {
+  if (running) return 'Nobody is in.';
+  return state === 'hibernated' ? 'The server is asleep. Who joins wakes it.' : 'Nobody can be in right now.';
+}
+
+/** Throws the player out whom the page was asked about. */
+export function kickCard(request: ServerRequest, { online }: Lists): Html | undefined {
+  const name = request.query.get('kick') ?? '';
+  if (!online.includes(name)) return undefined;
+  const filled = filling(request, 'kick');
+  return html`<section class="card" id="kick">
+    <h2>Throw <bdi>${plainName(name)}</bdi> out</h2>
+    <p>They may come back at once. To keep them out, ban them below.</p>
+    ${panelForm(
+      request,
+      'kick',
+      html`${hidden('name', name)}
+        ${lineField(filled, {
+          name: 'reason',
+          label: 'Reason',
+          hint: 'They read it. It may be left empty.',
+          maxlength: REASON_CHARS,
+          required: false,
+        })}<button type="submit">Throw out</button>`,
+    )}
+  </section>`;
+}

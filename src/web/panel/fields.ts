@@ -1,0 +1,148 @@
+import { type Html, html } from '../html.ts';
+import type { PanelRequest } from './panel.ts';
+
+/** What a form is filled in with: what was typed, where it is the one that could not be done, and what was wrong with that. */
+export interface Filling {
+  /** The form's name on its page, in front of the ids of its fields. */
+  form: string;
+  value(field: string, otherwise: string): string;
+  /** Of a box to tick, which is not sent where it is not ticked. */
+  has(field: string, otherwise: boolean): boolean;
+  wrong(field: string): string | undefined;
+}
+
+export function filling({ failed, sent, problem }: PanelRequest, form: string): Filling {
+  const typed = failed === form ? sent : undefined;
+  const wrong = typed && problem?.wrong;
+  return {
+    form,
+    value: (field, otherwise) => typed?.get(field) ?? otherwise,
+    has: (field, otherwise) => typed?.has(field) ?? otherwise,
+    wrong: (field) => wrong?.[field],
+  };
+}
+
+interface Labelled {
+  name: string;
+  label: string | Html;
+  hint?: string | Html | undefined;
+  /** What it holds before anything is typed. */
+  value?: string;
+}
+
+interface Line extends Labelled {
+  maxlength: number;
+  type?: 'text' | 'email' | 'number' | 'url';
+  /** Default true. */
+  required?: boolean;
+  /** Further attributes. */
+  more?: Html;
+}
+
+/** One line to fill in. */
+export function lineField(filled: Filling, { name, value = '', maxlength, type = 'text', more, ...rest }: Line): Html {
+  const { required = true } = rest;
+  return field(
+    filled,
+    { name, ...rest },
+    (attributes) =>
+      html`<input
+        ${attributes}
+        type="${type}"
+        value="${filled.value(name, value)}"
+        ${type !== 'number' && html`maxlength="${maxlength}"`}
+        autocomplete="off"
+        ${required && html`required`}
+        ${more}
+      />`,
+  );
+}
+
+/** Several lines. */
+export function linesField(
+  filled: Filling,
+  { name, value = '', maxlength, rows, ...rest }: Labelled & { maxlength: number; rows: number },
+): Html {
+  return field(
+    filled,
+    { name, ...rest },
+    // A line's end behind the tag is no part of its text (HTML §13.1.2.5).
+    (attributes) =>
+      html`<textarea ${attributes} rows="${rows}" maxlength="${maxlength}" spellcheck="false">
+${filled.value(name, value)}</textarea>`,
+  );
+}
+
+/** One of few. */
+export function choiceField(
+  filled: Filling,
+  { name, value = '', options, ...rest }: Labelled & { options: readonly (readonly [value: string, text: string])[] },
+): Html {
+  const chosen = filled.value(name, value);
+  return field(
+    filled,
+    { name, ...rest },
+    (attributes) =>
+      html`<select ${attributes}>
+        ${options.map(
+          ([each, text]) => html`<option value="${each}" ${each === chosen && html`selected`}>${text}</option>`,
+        )}
+      </select>`,
+  );
+}
+
+/** One of few, each of which needs a sentence. */
+export function radioField(
+  filled: Filling,
+  {
+    name,
+    value = '',
+    label,
+    options,
+  }: Labelled & { options: readonly (readonly [value: string, text: string | Html])[] },
+): Html {
+  const chosen = filled.value(name, value);
+  const wrong = filled.wrong(name);
+  return html`<fieldset>
+    <legend>${label}</legend>
+    ${wrong !== undefined && html`<p class="wrong">${wrong}</p>`}
+    ${options.map(
+      ([each, text]) =>
+        html`<label class="tick"
+          ><input type="radio" name="${name}" value="${each}" ${each === chosen && html`checked`} /><span
+            >${text}</span
+          ></label
+        >`,
+    )}
+  </fieldset>`;
+}
+
+/** A box to tick. */
+export function tickField(
+  filled: Filling,
+  { name, label, hint, on }: { name: string; label: string | Html; hint?: string; on: boolean },
+): Html {
+  return html`<label class="tick"
+    ><input type="checkbox" name="${name}" value="true" ${filled.has(name, on) && html`checked`} /><span
+      >${label}${hint !== undefined && html`<small>${hint}</small>`}</span
+    ></label
+  >`;
+}
+
+/** The label of a field, what is said of it, and what was wrong with it, tied to it by ids of their own. */
+function field(filled: Filling, { name, label, hint }: Labelled, control: (attributes: Html) => Html): Html {
+  const id = `${filled.form}-${name}`;
+  const wrong = filled.wrong(name);
+  const described = [hint !== undefined && `${id}-hint`, wrong !== undefined && `${id}-wrong`]
+    .filter(Boolean)
+    .join(' ');
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    ${hint !== undefined && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+    ${wrong !== undefined && html`<p class="wrong" id="${id}-wrong">${wrong}</p>`}
+    ${control(
+      html`id="${id}" name="${name}" ${described !== '' && html`aria-describedby="${described}"`}
+      ${wrong !== undefined && html`aria-invalid="true"`}`,
+    )}
+  </div>`;
+}

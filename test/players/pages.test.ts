@@ -1,0 +1,146 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const PAGE = '/servers/castle/players';
+
+/** A server `castle`, asleep, and its files. */
+async function players(t: ExecutionContext, run?: (command: string) => Promise<string>) {
+  const it = await openPanel(t, run && { console: { run: (_address, _password, command) => run(command) } });
+  await it.create('castle', { type: 'paper' });
+  const root = join(it.dataDir, 'servers', 'castle');
+  await mkdir(root, { recursive: true });
+  return {
+    ...it,
+    json: async (file: string) => JSON.parse(await readFile(join(root, file), 'utf8')) as Record<string, unknown>[],
+    put: (file: string, content: unknown) => writeFile(join(root, file), JSON.stringify(content)),
+    page: async () => (await it.get(PAGE)).text,
+  };
+}
+
+test('each list is changed by a form without a script, and read again from the game’s own files', async (t) => {
+  const it = await players(t);
+  const send = async (name: string, fields: Record<string, string>) => {
+    const answer = await it.submit(`${PAGE}/${name}`, fields);
+    t.is(answer.status, 303, `${name}: ${await answer.text()}`);
+  };
+  t.regex(await it.page(), /The server is asleep/);
+  await send('enforce', { on: 'true' });
+  t.regex(await it.page(), /Only who is on the list/);
+  await send('whitelist', { on: 'true', name: ' Steve ' });
+  t.like(await it.json('whitelist.json'), [{ name: 'Steve' }]);
+  await send('whitelist', { on: 'false', name: 'Steve' });
+  t.deepEqual(await it.json('whitelist.json'), []);
+  await send('operator', { on: 'true', name: 'Alex' });
+  t.like(await it.json('ops.json'), [{ name: 'Alex', level: 4 }]);
+  t.regex(await it.page(), /Level 4: may do everything/);
+  await send('ban', { on: 'true', name: 'Herobrine', reason: 'Took the <torches>' });
+  t.regex(await it.page(), /Took the &lt;torches&gt;/);
+  await send('ban', { on: 'false', name: 'Herobrine' });
+  t.deepEqual(await it.json('banned-players.json'), []);
+  await send('ban-address', { on: 'true', ip: '203.0.113.7', reason: '' });
+  t.like(await it.json('banned-ips.json'), [{ ip: '203.0.113.7' }]);
+  await send('ban-address', { on: 'false', ip: '203.0.113.7' });
+  t.deepEqual(await it.json('banned-ips.json'), []);
+});
+
+test('a ban with an end says when; one that has ended is not shown', async (t) => {
+  const it = await players(t);
+  const ban = { uuid: '', created: '2026-01-01 10:00:00 +0000', source: 'Alex', reason: 'Loud' };
+  await it.put('banned-players.json', [
+    { ...ban, name: 'Late', expires: '2099-01-31 18:05:09 +0100' },
+    { ...ban, name: 'Past', expires: '2001-01-31 18:05:09 +0000' },
+  ]);
+  const page = await it.page();
+  t.regex(page, /until\s+<time datetime="2099-01-31T17:05:09.000Z"/);
+  t.notRegex(page, /Past/);
+});
+
+test('what cannot be done is said by the form that was sent, with what was typed', async (t) => {
+  const it = await players(t);
+  const refused = await it.submit(`${PAGE}/ban-address`, { on: 'true', ip: '203.0.113', reason: 'Spam' });
+  t.is(refused.status, 400);
+  const page = await refused.text();
+  t.regex(page, /role="alert"/);
+  t.regex(page, /id="ban-address-ip"[^>]*aria-invalid="true"[^>]*value="203.0.113"/);
+  t.regex(page, /id="ban-address-reason"[^>]*value="Spam"/);
+  t.notRegex(page, /id="ban-reason"[^>]*value="Spam"/, 'the other form was not sent');
+  t.is((await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve', csrf: 'forged' })).status, 403);
+  t.is((await it.submit(`${PAGE}/kick`, { name: 'Steve' })).status, 400, 'asleep');
+});
+
+test('a list that cannot be read is said, and nothing is offered that would lose it', async (t) => {
+  const it = await players(t);
+  await it.put('ops.json', { none: true });
+  const page = await it.page();
+  t.regex(page, /ops\.json is not a list/);
+  t.notRegex(page, /<form[^>]*players\/operator/);
+});
+
+test('with limited access the lists are only read', async (t) => {
+  const it = await players(t);
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const guest = await it.browser('usr_other');
+  const page = await it.get(PAGE, guest);
+  t.is(page.status, 200);
+  t.notRegex(page.text, /action="\/servers\/castle\/players/);
+  t.is((await it.submit(`${PAGE}/ban`, { on: 'true', name: 'Steve' }, guest)).status, 403);
+});
+
+test('who is in is thrown out with a reason, and the page follows', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const online = ['Steve', 'Alex'];
+  const kicks: string[] = [];
+  const it = await players(t, async (command) => {
+    const [verb, name = '', ...reason] = command.split(' ');
+    if (verb !== 'kick') return `There are ${online.length} of a max of 20 players online: ${online.join(', ')}`;
+    online.splice(online.indexOf(name), 1);
+    kicks.push(`${name}: ${reason.join(' ')}`);
+    return `Kicked ${name}`;
+  });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const { page, complaints } = await it.open(PAGE);
+  await page.getByRole('link', { name: 'Throw out Steve' }).click();
+  await page.getByRole('heading', { name: 'Throw Steve out' }).waitFor();
+  await accessible(t, page);
+  await page.locator('#kick').getByLabel('Reason').fill('Dinner is ready');
+  await page.keyboard.press('Enter');
+  await page.getByText('The player was thrown out.').waitFor();
+  t.deepEqual(kicks, ['Steve: Dinner is ready']);
+  t.is(await page.getByRole('link', { name: 'Throw out Steve' }).count(), 0);
+  t.is(await page.getByRole('link', { name: 'Throw out Alex' }).count(), 1);
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the page of players, ${colorScheme}: nothing keeps anybody out, on a phone too`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await players(t);
+    const ban = {
+      created: '2026-01-01 10:00:00 +0000',
+      source: 'Alex',
+      reason: 'Loud '.repeat(40),
+      expires: 'forever',
+    };
+    await it.put('banned-players.json', [{ ...ban, uuid: '', name: 'A_name_of_sixteen' }]);
+    await it.put('banned-ips.json', [{ ...ban, ip: '2001:db8:1234:5678:9abc:def0:1234:5678' }]);
+    await it.put('ops.json', [{ uuid: '', name: 'Alex', level: 3, bypassesPlayerLimit: true }]);
+    const { page, complaints } = await it.open(`${PAGE}?ban=Steve`, { ...PHONE, colorScheme });
+    await accessible(t, page);
+    await page.getByLabel('Address').fill('203.0.113.7');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('Spam');
+    await page.keyboard.press('Enter');
+    await page.getByText('The bans are as you said.').waitFor();
+    await page.getByText('203.0.113.7').waitFor();
+    await accessible(t, page);
+    t.deepEqual(complaints, []);
+  });
+}
