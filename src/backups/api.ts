@@ -29,6 +29,7 @@ const Backup = z
     error: reply.text.describe('Why it failed.'),
     locked: reply.flag.describe('Can neither be deleted nor go by the rules of retention.'),
     finishedAt: reply.timestamp,
+    percent: reply.int32.describe('How far it has come while it is being made or restored; else 0.'),
     treeBytes: reply.int64.describe('Of what is in it.'),
     sha256: reply.text.describe('Of the archive, in hex.'),
     type: reply.text.describe("The server's core when it was made; a restore brings it back."),
@@ -38,6 +39,16 @@ const Backup = z
     modpackVersion: reply.text,
   })
   .meta({ id: 'Backup' });
+
+const BackupRetention = z
+  .object({
+    keepLast: reply.int32,
+    hourly: reply.int32,
+    daily: reply.int32,
+    weekly: reply.int32,
+    monthly: reply.int32,
+  })
+  .meta({ id: 'BackupRetention' });
 
 const BackupParams = message({
   id: ServerId.describe('Server id.'),
@@ -58,8 +69,13 @@ const listBackups = ({ serverOperation, backups }: Needs) =>
     summary: 'List backups',
     description: 'Newest first; those that wait, are being made or have failed too.',
     params: ServerParams,
-    reply: z.object({ backups: z.array(Backup).default([]) }).meta({ id: 'ListBackupsResponse' }),
-    run: async ({ params }) => ({ backups: (await backups.list(params.id)).map(backupView) }),
+    reply: z
+      .object({ backups: z.array(Backup).default([]), retention: BackupRetention.describe('How many are kept.') })
+      .meta({ id: 'ListBackupsResponse' }),
+    run: async ({ params: { id } }) => ({
+      backups: (await backups.list(id)).map((row) => backupView(row, backups.percentOf(row))),
+      retention: await backups.retention(id),
+    }),
   });
 
 const createBackup = ({ serverOperation, backups }: Needs) =>
@@ -190,15 +206,7 @@ const setBackupRetention = ({ serverOperation, backups }: Needs) =>
       monthly: count.optional(),
     }).meta({ id: 'SetBackupRetentionRequest' }),
     example: { keepLast: 10, daily: 7, weekly: 4 },
-    reply: z
-      .object({
-        keepLast: reply.int32,
-        hourly: reply.int32,
-        daily: reply.int32,
-        weekly: reply.int32,
-        monthly: reply.int32,
-      })
-      .meta({ id: 'BackupRetention' }),
+    reply: BackupRetention,
     async run({ body, server, principal }) {
       const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
       return await backups.setRetention(server.row, fields, auditActorOf(principal));
@@ -216,6 +224,6 @@ export const backupOperations = (needs: Needs): readonly Operation[] => [
   setBackupRetention(needs),
 ];
 
-function backupView(row: BackupRow): z.input<typeof Backup> {
-  return row;
+function backupView(row: BackupRow, percent = 0): z.input<typeof Backup> {
+  return { ...row, percent };
 }

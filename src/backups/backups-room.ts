@@ -18,6 +18,7 @@ import { type Archives, createArchives } from './archives.ts';
 import { type Backups, createBackups } from './backups.ts';
 import { archiveFolder, archivePath, siblingsOf, sweepRoots, sweepSiblings } from './files.ts';
 import { type MaintenanceOptions, createMaintenance } from './maintenance.ts';
+import { type Told, createProgress } from './progress.ts';
 import { PREVIOUS, listBackupsIn, patchBackup } from './rows.ts';
 import { createSaving } from './saving.ts';
 
@@ -76,7 +77,11 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
   const withPrevious = new Set<string>();
   let backups: Backups | undefined;
   let events: BackupEvents | undefined;
-  const publish = (serverId: string, data: object) => events?.publish(serverId, 'backup', data);
+  const progress = createProgress();
+  const publish = (serverId: string, told: Told) => {
+    progress.note(serverId, told);
+    events?.publish(serverId, 'backup', told);
+  };
   const maintain = createMaintenance({
     ...options,
     disk,
@@ -90,6 +95,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     maintain,
     async erase(serverId) {
       await backups?.end(serverId);
+      progress.forget(serverId);
       await archives.withFilesLock(serverId, async () => {
         const { staged, previous, trash } = siblingsOf(dataDir, serverId);
         for (const path of [staged, previous, trash, archiveFolder(dataDir, serverId)]) await removeTree(path);
@@ -113,7 +119,7 @@ export function createBackupRoom(options: BackupRoomOptions): BackupRoom {
     },
     async open(servers, serverEvents) {
       events = serverEvents;
-      backups = await createBackups({ ...options, servers, archives, saving, publish, withPrevious });
+      backups = await createBackups({ ...options, servers, archives, saving, publish, progress, withPrevious });
       return backups;
     },
   };

@@ -12,6 +12,7 @@ import type { Ref } from './archives.ts';
 import { filesMissing, locked, noArchive, notFound, notReady, queueFull, superseded } from './errors.ts';
 import { type Orphan, archivePath, exists, siblingsOf, sizeOf } from './files.ts';
 import { jobStatus } from './job-failure.ts';
+import type { Progress } from './progress.ts';
 import { createBackupRemoval, keyOf } from './removal.ts';
 import { DEFAULT_RETENTION } from './retention.ts';
 import * as rows from './rows.ts';
@@ -24,6 +25,8 @@ const RETRY_MS = 5_000;
 const MAX_RETRY_MS = 600_000;
 
 export interface BackupsOptions extends BackupParts {
+  /** What `publish` has told. */
+  progress: Pick<Progress, 'of'>;
   /** Servers with a folder that a restore has replaced; the jobs add to it. */
   withPrevious: Set<string>;
 }
@@ -41,6 +44,10 @@ export interface Asked {
 export interface Backups {
   /** Newest first. */
   list(serverId: string): Promise<rows.BackupRow[]>;
+  /** How far the making or the restore of one has come, 0 to 100; 0 where neither goes on. */
+  percentOf(ref: Ref): number;
+  /** What is kept. */
+  retention(serverId: string): Promise<rows.Retention>;
   /**
    * Puts a backup into the queue, where it stays over restarts. ABORTED OPERATION_IN_PROGRESS while another of the server is
    * in it, RESOURCE_EXHAUSTED BACKUP_QUEUE_FULL.
@@ -75,7 +82,7 @@ export interface Backups {
  * to save again. To be called when the servers are live again.
  */
 export async function createBackups(options: BackupsOptions): Promise<Backups> {
-  const { servers, store, saving, clock, log, dataDir, publish, withPrevious } = options;
+  const { servers, store, saving, clock, log, dataDir, publish, progress, withPrevious } = options;
   const inFlight = new Map<string, { call: AbortController; ended: Promise<void> }>();
   const closing = new AbortController();
   const removal = createBackupRemoval(options);
@@ -164,6 +171,8 @@ export async function createBackups(options: BackupsOptions): Promise<Backups> {
   return {
     maintain,
     list: (serverId) => rows.listBackups(store, serverId),
+    percentOf: ({ serverId, id }) => progress.of(serverId, id),
+    retention: async (serverId) => (await rows.getRetention(store, serverId)) ?? DEFAULT_RETENTION,
     async create(server, { actor, kind }) {
       const at = clock.now();
       const row = { ...rows.emptyBackup({ serverId: server.id, id: `bak_${randomBase62(16)}` }, at), kind };

@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { Archives } from './archives.ts';
 import { jobFailure } from './job-failure.ts';
 import { type MaintenanceRow, getMaintenance } from '../servers/maintenance-rows.ts';
+import type { Told } from './progress.ts';
 import { createRestoreJobs } from './restore-jobs.ts';
 import { PREVIOUS } from './rows.ts';
 
@@ -26,7 +27,7 @@ export interface MaintenanceOptions {
   /** Keeps changes and restores apart. */
   lock: ChangeLock;
   /** Tells the server's watchers the progress of a restore or a backup. */
-  publish: (serverId: string, data: object) => void;
+  publish: (serverId: string, told: Told) => void;
   /** Closes the server's folder for all who hold it open, as later writes of theirs would be lost. */
   release?: (serverId: string) => Promise<void>;
   /** Tells that the server now has a folder that a restore has replaced. */

@@ -6,6 +6,7 @@ import type { Feature } from '../web/feature.ts';
 import { backupOperations } from './api.ts';
 import type { BackupEvents, BackupRoom } from './backups-room.ts';
 import type { Backups } from './backups.ts';
+import { mountBackupPages } from './pages/backups-page.ts';
 
 export interface OpenBackupsOptions {
   room: Pick<BackupRoom, 'open'>;
@@ -22,5 +23,8 @@ export async function openBackups(options: OpenBackupsOptions): Promise<{ backup
   const { room, servers, events, serverOperation, transferSlots, onClose } = options;
   const backups = await room.open(servers, events);
   onClose(() => backups.close());
-  return { backups, feature: { operations: backupOperations({ backups, serverOperation, transferSlots }) } };
+  return {
+    backups,
+    feature: { operations: backupOperations({ backups, serverOperation, transferSlots }), panel: mountBackupPages },
+  };
 }

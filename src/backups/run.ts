@@ -14,6 +14,7 @@ import { archivePath, siblingsOf } from './files.ts';
 import type { MaintenanceOptions } from './maintenance.ts';
 import { softwareOf } from './server-software.ts';
 import { keepMods } from './mod-rows.ts';
+import type { Told } from './progress.ts';
 import { type BackupRow, patchBackup } from './rows.ts';
 import type { Saving } from './saving.ts';
 
@@ -35,7 +36,7 @@ export interface BackupParts {
   clock: Clock;
   log: Log;
   dataDir: string;
-  publish: (serverId: string, data: object) => void;
+  publish: (serverId: string, told: Told) => void;
   /** See MaintenanceOptions. */
   at?: MaintenanceOptions['at'];
 }

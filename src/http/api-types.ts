@@ -4165,6 +4165,11 @@ export interface components {
                 target: string;
             } | null;
             /**
+             * @description Why the last work on its files was given up, which left them as they were; else empty.
+             * @default
+             */
+            jobError: string;
+            /**
              * @description Commands that would be taken now.
              * @default []
              */
@@ -4460,6 +4465,8 @@ export interface components {
         ListBackupsResponse: {
             /** @default [] */
             backups: components["schemas"]["Backup"][];
+            /** @description How many are kept. */
+            retention: components["schemas"]["BackupRetention"];
         };
         Backup: {
             /**
@@ -4499,6 +4506,12 @@ export interface components {
             /** Format: date-time */
             finishedAt: string | null;
             /**
+             * Format: int32
+             * @description How far it has come while it is being made or restored; else 0.
+             * @default 0
+             */
+            percent: number;
+            /**
              * Format: int64
              * @description Of what is in it.
              */
@@ -4521,22 +4534,6 @@ export interface components {
             modpackRef: string;
             /** @default  */
             modpackVersion: string;
-        };
-        SetBackupLockedRequest: {
-            /** @default false */
-            locked?: boolean;
-        };
-        SetBackupRetentionRequest: {
-            /** Format: int32 */
-            keepLast?: number;
-            /** Format: int32 */
-            hourly?: number;
-            /** Format: int32 */
-            daily?: number;
-            /** Format: int32 */
-            weekly?: number;
-            /** Format: int32 */
-            monthly?: number;
         };
         BackupRetention: {
             /**
@@ -4564,6 +4561,22 @@ export interface components {
              * @default 0
              */
             monthly: number;
+        };
+        SetBackupLockedRequest: {
+            /** @default false */
+            locked?: boolean;
+        };
+        SetBackupRetentionRequest: {
+            /** Format: int32 */
+            keepLast?: number;
+            /** Format: int32 */
+            hourly?: number;
+            /** Format: int32 */
+            daily?: number;
+            /** Format: int32 */
+            weekly?: number;
+            /** Format: int32 */
+            monthly?: number;
         };
         ListFilesResponse: {
             /** @default [] */

@@ -13,6 +13,8 @@ export interface MachineView {
   state: ServerState | 'maintaining';
   /** The job that is done, or waits for the stop before it. */
   job: Pick<Job, 'kind' | 'target'> | null;
+  /** Why the last job was given up; '' where it was not. */
+  jobError: string;
   /** When the present state was entered; null before the first transition. */
   since: number | null;
   /** Commands that would be taken now. */
@@ -62,10 +64,11 @@ export function createServerReading(
       const live = actors.find(id)?.snapshot;
       const snapshot = live ?? readOnly(now.row);
       const at = live === undefined ? clock.now() : steady.now();
-      const { deadlineAt, keepAwakeUntil, job } = now.context;
+      const { deadlineAt, keepAwakeUntil, job, maintained } = now.context;
       return {
         state: snapshot.matches('maintaining') ? 'maintaining' : now.state,
         job: job && { kind: job.kind, target: job.target },
+        jobError: maintained?.failure?.summary ?? '',
         since: await stateSince(store, id),
         allowedEvents: COMMANDS.filter((type) => snapshot.can(probe(type, at))),
         deadlines: [

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../kernel/units.ts';
+import { DAY_MS, GIB, HOUR_MS, KIB, MIB, MINUTE_MS } from '../kernel/units.ts';
 
 /** What shows nothing, or turns around or hides what is near it (Unicode Bidirectional Algorithm §2), but for blanks. */
 const INVISIBLE = /(?!\s)(?:\p{C}|\p{Default_Ignorable_Code_Point}|\u{2800})/gu;
@@ -48,11 +48,48 @@ const UNITS = [
 
 /** `just now`, `1 minute ago`, `3 days ago`. */
 export function agoText(at: number, now: number): string {
-  for (const [unit, ms] of UNITS) {
-    const count = Math.floor((now - at) / ms);
-    if (count >= 1) return `${count} ${unit}${count === 1 ? '' : 's'} ago`;
+  const span = spanText(now - at);
+  return span === '' ? 'just now' : `${span} ago`;
+}
+
+/** `in a moment`, `in 1 minute`, `in 3 days`. */
+export function untilText(at: number, now: number): string {
+  return `in ${spanText(at - now) || 'a moment'}`;
+}
+
+/** The greatest whole unit of a span of time: `3 days`; '' for less than a minute. */
+function spanText(ms: number): string {
+  for (const [unit, unitMs] of UNITS) {
+    const count = Math.floor(ms / unitMs);
+    if (count >= 1) return countText(count, unit);
   }
-  return 'just now';
+  return '';
+}
+
+/** `1 backup`, `3 backups`. */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listText(parts: readonly string[]): string {
+  return [parts.slice(0, -1).join(', '), ...parts.slice(-1)].filter((part) => part !== '').join(' and ');
+}
+
+const SIZES = [
+  ['GB', GIB],
+  ['MB', MIB],
+  ['KB', KIB],
+] as const;
+
+/** `0 bytes`, `3.4 KB`, `312 MB`, of 1024 each as RAM is counted. Replies of the API tell bytes as text. */
+export function sizeText(bytes: number | string): string {
+  const size = Number(bytes);
+  for (const [unit, unitBytes] of SIZES) {
+    const count = size / unitBytes;
+    if (count >= 1) return `${count < 10 ? Number(count.toFixed(1)) : Math.round(count)} ${unit}`;
+  }
+  return countText(size, 'byte');
 }
 
 const BROWSERS: [RegExp, string][] = [

@@ -43,6 +43,9 @@ const Machine = z
       .nullable()
       .default(null)
       .describe('The work on its files that is done, or waits for it to stop.'),
+    jobError: reply.text.describe(
+      'Why the last work on its files was given up, which left them as they were; else empty.',
+    ),
     allowedEvents: z.array(z.string()).default([]).describe('Commands that would be taken now.'),
     deadlines: z.array(z.object({ name: reply.text, at: reply.timestamp })).default([]),
     transitions: z.array(Transition).default([]).describe('The last 50, newest first.'),

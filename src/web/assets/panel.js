@@ -23,6 +23,7 @@ async function send(form, button) {
     if (!main) return location.assign(answer.url);
     document.title = fresh.title;
     form.reset();
+    form.closest('.confirm')?.removeAttribute('open');
     Idiomorph.morph(document.getElementById('main'), main);
     document.dispatchEvent(new CustomEvent('dormouse:renewed'));
     const told = document.querySelector('[aria-invalid=true], [role=alert], [role=status].note');

@@ -23,7 +23,7 @@ export function actionOf({ here, query }: Pick<PanelRequest, 'here' | 'query'>, 
 export function buttonForm(
   request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>,
   name: string,
-  label: string,
+  label: Html | string,
   { fields = {}, look = 'second' }: { fields?: Record<string, string>; look?: string } = {},
 ): Html {
   const hidden = Object.entries(fields).map(

@@ -1,0 +1,127 @@
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import type { ReplyOf } from '../../http/calls.ts';
+import { confirmed } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import { buttonForm } from '../../web/panel/form.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { agoTag, timeTag } from '../../web/panel/time.ts';
+import { instantText, sizeText } from '../../web/text.ts';
+import type { BackupKind } from '../rows.ts';
+
+export type Backup = ReplyOf<'ListBackups'>['backups'][number];
+
+/** Why there is each. */
+const KINDS: Partial<Record<string, string>> = {
+  manual: 'made by hand',
+  schedule: 'made by a schedule',
+  install: 'made before an install',
+  reset: 'made before a world was reset',
+  restore: 'made before a restore',
+} satisfies Partial<Record<BackupKind, string>>;
+
+/** One backup, with what can be done with it. `isRestored`: no start has succeeded since the last restore. */
+export function backupItem(request: ServerRequest, backup: Backup, isRestored: boolean): Html {
+  const { id, state, createdAt, locked, error } = backup;
+  const made = createdAt ?? '';
+  return html`<li id="${id}">
+    <h3>${timeTag(made)} ${locked && html`<span class="tag">locked</span>`} ${stateTag(state)}</h3>
+    ${error !== '' && html`<p class="wrong">${error}</p>`}
+    <p>${agoTag(made, request.now)}${about(backup).map((each) => html` · ${each}`)}</p>
+    ${(state === 'running' || state === 'queued') && progressBar(backup.percent, 'The backup')}
+    <div class="actions">${actions(request, backup, isRestored)}</div>
+  </li>`;
+}
+
+/** The files that the last restore has replaced, as long as they are kept. */
+export function undoCard(request: ServerRequest, previous: Backup): Html {
+  const question = `All files become what they were before the restore. What the restore brought, and whatever was changed since, is thrown away.${stops(request)}`;
+  return html`<section class="card">
+    <h2>The last restore can be undone</h2>
+    <p>
+      What was there before it, ${sizeText(previous.sizeBytes)}, is kept until the next start has succeeded. The restore
+      was ${agoTag(previous.createdAt ?? '', request.now)}.
+    </p>
+    ${confirmed(
+      question,
+      'Undo the restore',
+      '',
+      buttonForm(request, 'restore', 'Undo the restore', { fields: { backup: previous.id }, look: 'danger' }),
+    )}
+  </section>`;
+}
+
+/** How far some work has come; without a percentage while it is not known. */
+export function progressBar(percent: number, what: string): Html {
+  if (percent === 0) return html`<p><progress aria-label="${what}" max="100"></progress></p>`;
+  return html`<p>
+    <progress aria-label="${what}" max="100" value="${percent}">${percent} %</progress> <small>${percent} %</small>
+  </p>`;
+}
+
+function stateTag(state: string): Html | undefined {
+  switch (state) {
+    case 'ready':
+      return undefined;
+    case 'queued':
+      return html`<span class="tag warn">waits for its turn</span>`;
+    case 'running':
+      return html`<span class="tag warn">being made</span>`;
+    default:
+      return html`<span class="tag bad">${state}</span>`;
+  }
+}
+
+function about({ kind, state, sizeBytes, treeBytes, ...software }: Backup): string[] {
+  const sizes = state === 'ready' ? [`${sizeText(sizeBytes)}, ${sizeText(treeBytes)} unpacked`] : [];
+  return [KINDS[kind] ?? kind, ...sizes, softwareText(software)].filter((part) => part !== '');
+}
+
+/** `paper 1.21.4`; '' while it is not known. */
+function softwareText({ type, version }: Pick<Backup, 'type' | 'version'>): string {
+  return `${type} ${version}`.trim();
+}
+
+function actions(request: ServerRequest, backup: Backup, isRestored: boolean): (Html | false)[] {
+  const { id, state, locked } = backup;
+  const what = `the backup of ${instantText(Date.parse(backup.createdAt ?? ''))}`;
+  const isReady = state === 'ready';
+  const path = `${BROWSER_PREFIX}/v1/servers/${request.server.id}/backups/${id}:download`;
+  const unseen = html`<span class="unseen"> ${what}</span>`;
+  return [
+    isReady && html`<a class="button second" href="${path}" download>Download${unseen}</a>`,
+    isReady &&
+      buttonForm(request, 'lock', html`${locked ? 'Unlock' : 'Lock'}${unseen}`, {
+        fields: { backup: id, locked: String(!locked) },
+      }),
+    isReady &&
+      confirmed(
+        restoreText(request, backup, isRestored),
+        'Restore…',
+        what,
+        buttonForm(request, 'restore', 'Restore', { fields: { backup: id }, look: 'danger' }),
+      ),
+    !locked &&
+      confirmed(
+        isReady ? 'It cannot be restored any more.' : 'It is given up and goes from the list.',
+        state === 'queued' || state === 'running' ? 'Call off…' : 'Delete…',
+        what,
+        buttonForm(request, 'delete', 'Delete', { fields: { backup: id }, look: 'danger' }),
+      ),
+  ];
+}
+
+/** What a restore does, for whoever is about to ask for one. */
+function restoreText(request: ServerRequest, backup: Backup, isRestored: boolean): string {
+  const { server } = request;
+  const [now, then] = [softwareText(server), softwareText(backup)];
+  const software = then === now || then === '' ? '' : `, and it runs ${then} again, not ${now}`;
+  const kept = isRestored
+    ? 'If anything was changed since the last restore, a backup is made first.'
+    : 'What is there now is kept until the next start has succeeded: until then you can undo this.';
+  return `All files of the server become those of this backup${software}. ${kept}${stops(request)}`;
+}
+
+function stops({ server: { state } }: ServerRequest): string {
+  if (state !== 'running' && state !== 'starting') return '';
+  return ' The server is stopped for it, players leave the game, and then it is started again.';
+}

@@ -1,0 +1,84 @@
+import { html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import { buttonForm } from '../../web/panel/form.ts';
+import { inShort } from '../../web/panel/in-short.ts';
+import type { Panel, PanelPage, ServerRequest } from '../../web/panel/panel.ts';
+import { PREVIOUS } from '../rows.ts';
+import { type Backup, backupItem, undoCard } from './backup-item.ts';
+import { jobNote } from './job-note.ts';
+import { RETENTION_FIELDS, retentionCard } from './retention-card.ts';
+
+/** A server's backups: made, restored, kept and taken away. */
+export function mountBackupPages(panel: Panel): void {
+  panel.serverPage({ path: '/backups', show: backupsPage, forms: FORMS, done: DONE });
+}
+
+const DONE = {
+  asked: 'The backup is being made.',
+  restored: 'The backup is restored.',
+  restoring: 'The backup is being restored. This takes a while, and goes on without this page.',
+  undone: 'The restore is undone.',
+  locked: 'The backup is locked.',
+  unlocked: 'The backup is unlocked.',
+  deleted: 'The backup is deleted.',
+  retention: 'From the next backup on, so many are kept.',
+};
+
+const FORMS: NonNullable<PanelPage<ServerRequest>['forms']> = {
+  async make({ call, server: { id } }) {
+    await call('CreateBackup', { id });
+    return 'asked';
+  },
+  async restore({ call, server: { id } }, form) {
+    const backupId = form.get('backup') ?? '';
+    const work = call('RestoreBackup', { id, backupId });
+    return await inShort(work, backupId === PREVIOUS ? 'undone' : 'restored', 'restoring');
+  },
+  async lock({ call, server: { id } }, form) {
+    const locked = form.get('locked') === 'true';
+    await call('SetBackupLocked', { id, backupId: form.get('backup') ?? '' }, { locked });
+    return locked ? 'locked' : 'unlocked';
+  },
+  async delete({ call, server: { id } }, form) {
+    await call('DeleteBackup', { id, backupId: form.get('backup') ?? '' });
+    return 'deleted';
+  },
+  async retention({ call, server: { id } }, form) {
+    // What is no number is refused by the operation, which says what it takes.
+    const fields = RETENTION_FIELDS.map(([name]) => [name, form.get(name)?.trim() || '0'] as const);
+    await call('SetBackupRetention', { id }, Object.fromEntries(fields) as object);
+    return 'retention';
+  },
+};
+
+async function backupsPage(request: ServerRequest): Promise<Page> {
+  const { call, server } = request;
+  const [{ backups, retention }, machine] = await Promise.all([
+    call('ListBackups', { id: server.id }),
+    call('InspectMachine', { id: server.id }),
+  ]);
+  const previous = backups.find(({ id }) => id === PREVIOUS);
+  const kept = backups.filter((backup) => backup !== previous);
+  const main = html`<div data-live="work">${jobNote(machine, backups)}${previous && undoCard(request, previous)}</div>
+    <section class="card" data-live="backups">
+      <div class="heading">
+        <h2>Backups</h2>
+        ${!isMaking(kept) && buttonForm(request, 'make', 'Back up now', { look: '' })}
+      </div>
+      <p>A backup has all files of the server, and knows its software and mods. It is made while you play, too.</p>
+      ${
+        kept.length === 0
+          ? html`<p class="empty">There is no backup yet.</p>`
+          : html`<ul class="list">
+              ${kept.map((backup) => backupItem(request, backup, previous !== undefined))}
+            </ul>`
+      }
+    </section>
+    ${retentionCard(request, retention)}`;
+  return { title: 'Backups', main };
+}
+
+/** Whether the next one has to wait. */
+function isMaking(backups: readonly Backup[]): boolean {
+  return backups.some(({ state }) => state === 'queued' || state === 'running');
+}

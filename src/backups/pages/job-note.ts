@@ -1,0 +1,34 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { type Html, html } from '../../web/html.ts';
+import { timeTag } from '../../web/panel/time.ts';
+import { PREVIOUS } from '../rows.ts';
+import { type Backup, progressBar } from './backup-item.ts';
+
+/** The work on a server's files that goes on, with how far it has come; or why the last was given up. */
+export function jobNote({ job, jobError, state }: ReplyOf<'InspectMachine'>, backups: readonly Backup[]): Html | false {
+  if (job === null) {
+    return (
+      jobError !== '' &&
+      html`<p class="note warn">The last work on the files was given up, and changed nothing: ${jobError}</p>`
+    );
+  }
+  const percent = backups.find(({ percent }) => percent > 0)?.percent ?? 0;
+  return html`<section class="card">
+    <h2>${title(job.kind)}</h2>
+    <p>${state === 'maintaining' ? what(job, backups) : 'As soon as the server has stopped.'}</p>
+    ${progressBar(percent, 'The work')}
+  </section>`;
+}
+
+function title(kind: string): string {
+  if (kind === 'world.reset') return 'The world is being reset';
+  return kind === 'world.delete' ? 'A world is being deleted' : 'A backup is being restored';
+}
+
+function what({ kind, target }: { kind: string; target: string }, backups: readonly Backup[]): Html {
+  if (kind !== 'backup.restore') return html`<bdi>${target}</bdi>, and what belongs to it.`;
+  if (target === PREVIOUS) return html`The last restore is undone.`;
+  const made = backups.find(({ id }) => id === target)?.createdAt;
+  return html`${made ? html`That of ${timeTag(made)}.` : 'Its files are put in place.'} The server cannot start
+  meanwhile.`;
+}

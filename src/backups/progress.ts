@@ -1,0 +1,35 @@
+/** What the watchers of a server are told of a backup. */
+export interface Told {
+  id: string;
+  /** Of the backup, or `restoring`, `restored`, `deleted`. */
+  state: string;
+  percent: number;
+  error?: string;
+}
+
+/** How far what is done with servers' backups has come. */
+export interface Progress {
+  /** Takes up what watchers are told. */
+  note(serverId: string, told: Told): void;
+  /** Of a backup that is being made or restored, 0 to 100; 0 of any other. */
+  of(serverId: string, id: string): number;
+  /** The server is no more. */
+  forget(serverId: string): void;
+}
+
+/** In memory only: whatever a restart cuts short begins anew. One backup of a server is worked on at a time. */
+export function createProgress(): Progress {
+  const underWay = new Map<string, { id: string; percent: number }>();
+
+  return {
+    note(serverId, { id, state, percent }) {
+      if (state === 'running' || state === 'restoring') underWay.set(serverId, { id, percent });
+      else if (underWay.get(serverId)?.id === id) underWay.delete(serverId);
+    },
+    of(serverId, id) {
+      const found = underWay.get(serverId);
+      return found?.id === id ? found.percent : 0;
+    },
+    forget: (serverId) => void underWay.delete(serverId),
+  };
+}

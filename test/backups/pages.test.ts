@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { plant } from '../support/tree.ts';
+import { WORLD, backUp, backupsOf, ended, hold, rootOf } from './parts.ts';
+
+test.after.always(closeBrowser);
+
+/** A sleeping server with a world, on pages. */
+async function panel(t: Parameters<typeof openPanel>[0], options: Parameters<typeof openPanel>[1] = {}) {
+  const it = await openPanel(t, options);
+  await it.create('lobby');
+  await plant(rootOf(it, 'lobby'), WORLD);
+  const submit = async (form: string, fields: Record<string, string> = {}) => {
+    const answer = await it.submit(`/servers/lobby/backups/${form}`, fields);
+    return { status: answer.status, text: await answer.text(), to: answer.headers.get('location') ?? '' };
+  };
+  const text = async () => (await it.get('/servers/lobby/backups')).text;
+  return { ...it, form: submit, text };
+}
+
+test('a backup is made, locked, kept from being deleted, unlocked and deleted, without a script', async (t) => {
+  const it = await panel(t);
+  t.regex(await it.text(), /There is no backup yet/);
+  t.is((await it.form('make')).to, '/servers/lobby/backups?done=asked');
+  const [made] = await backupsOf(it, 'lobby');
+  const { id: backup } = await ended(it, 'lobby', made!.id);
+  const page = await it.text();
+  t.regex(page, /made by hand/);
+  t.regex(page, /293 KB unpacked/);
+  t.is((await it.form('lock', { backup, locked: 'true' })).to, '/servers/lobby/backups?done=locked');
+  t.notRegex(await it.text(), /Delete…/);
+  const refused = await it.form('delete', { backup });
+  t.is(refused.status, 400);
+  t.regex(refused.text, /role="alert"/);
+  await it.form('lock', { backup, locked: 'false' });
+  t.is((await it.form('delete', { backup })).to, '/servers/lobby/backups?done=deleted');
+  t.deepEqual(await backupsOf(it, 'lobby'), []);
+  t.is((await it.form('delete', { backup: '../previous' })).status, 404);
+  t.is((await it.form('make', { csrf: 'forged' })).status, 403);
+});
+
+test('a restore says what it does, can be undone, and the page says both', async (t) => {
+  const it = await panel(t);
+  const { id: backup } = await backUp(it, 'lobby');
+  await plant(rootOf(it, 'lobby'), { 'new.txt': 'since then' });
+  t.regex(await it.text(), /All files of the server become those of this backup\. What is there now is kept/);
+  t.is((await it.during(it.form('restore', { backup }))).to, '/servers/lobby/backups?done=restored');
+  t.false(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
+  const page = await it.text();
+  t.regex(page, /The last restore can be undone/);
+  t.regex(page, /If anything was changed since the last restore, a backup is made first/);
+  t.is((await it.during(it.form('restore', { backup: 'previous' }))).to, '/servers/lobby/backups?done=undone');
+  t.true(existsSync(`${rootOf(it, 'lobby')}/new.txt`));
+  t.notRegex(await it.text(), /can be undone/);
+});
+
+test('what is kept is said in words and changed by numbers; what is no number is said and stays as typed', async (t) => {
+  const it = await panel(t);
+  t.regex(await it.text(), /The 10 newest, and the newest of each of the last 7 days, 4 weeks and 3 months\./);
+  const fields = { keepLast: '5', hourly: '24', daily: '0', weekly: '', monthly: '1' };
+  t.is((await it.form('retention', fields)).to, '/servers/lobby/backups?done=retention');
+  t.regex(await it.text(), /The 5 newest, and the newest of each of the last 24 hours and 1 month\./);
+  const refused = await it.form('retention', { ...fields, keepLast: 'many' });
+  t.is(refused.status, 400);
+  t.regex(refused.text, /<details open>/);
+  t.regex(refused.text, /value="many"/);
+  await it.form('retention', { keepLast: '0', hourly: '0', daily: '0', weekly: '0', monthly: '0' });
+  t.regex(await it.text(), /Every backup, until you delete it\./);
+});
+
+test('who may only play has no backups; a member has', async (t) => {
+  const it = await panel(t);
+  await it.stranger();
+  const other = await it.browser('usr_other');
+  await it.share('lobby', 'limited');
+  t.notRegex((await it.get('/servers/lobby', other)).text, />Backups</);
+  t.is((await it.get('/servers/lobby/backups', other)).status, 403);
+  t.is((await it.submit('/servers/lobby/backups/make', {}, other)).status, 403);
+  await it.share('lobby', 'member');
+  t.is((await it.submit('/servers/lobby/backups/make', {}, other)).status, 303);
+});
+
+test('a backup is watched being made, restored by keyboard, and the restore undone', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await panel(t);
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  const { page, complaints } = await it.open('/servers/lobby/backups');
+  const saving = hold(it, 'save-all flush');
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await page.getByRole('progressbar', { name: 'The backup' }).waitFor();
+  await page.getByText('being made', { exact: true }).waitFor();
+  t.is(await page.getByRole('button', { name: 'Back up now' }).count(), 0);
+  saving.go();
+  await page.getByText('Restore…').focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('players leave the game').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await it.during(page.getByText('The backup is restored.').waitFor());
+  await it.command('lobby', 'STOP');
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`backups, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await panel(t);
+    const { page } = await it.open('/servers/lobby/backups', { ...PHONE, colorScheme });
+    await accessible(t, page);
+    const { id: backup } = await backUp(it, 'lobby');
+    await it.form('lock', { backup, locked: 'true' });
+    await it.during(it.form('restore', { backup }));
+    await backUp(it, 'lobby');
+    await page.reload();
+    for (const summary of await page.getByText(/^(?:Restore…|Delete…|Change what is kept|Undo the restore)/).all())
+      if (await summary.evaluate((each) => each.matches('summary, summary *'))) await summary.click();
+    await accessible(t, page);
+  });
+}
