@@ -230,7 +230,14 @@ export async function startApp(
     const joined = (serverId: string) => proxies.players(serverId);
     const talk = { engine, console, rconPassword, joined };
     const consoles = { ...talk, console: gameHost.console, typed: console };
-    const { serverEvents, alerts, ...insight } = openInsight({ ...around, ...consoles, disk, outbox, telemetry });
+    const { serverEvents, alerts, ...insight } = openInsight({
+      ...around,
+      ...consoles,
+      disk,
+      transferSlots,
+      outbox,
+      telemetry,
+    });
     await backupRoom.recover();
     await servers.restore();
 

@@ -2,6 +2,7 @@ import type { DiskQuota } from '../disk/quota.ts';
 import type { Console } from '../engines/console/console.ts';
 import type { Engine } from '../engines/engine.ts';
 import { dataFrame } from '../http/sse.ts';
+import type { StreamSlots } from '../http/stream-slots.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { OnClose } from '../kernel/closers.ts';
 import { isPublicAddress } from '../kernel/ip.ts';
@@ -25,6 +26,7 @@ import { type LogStreams, createLogStreams } from './log-streams.ts';
 import { logOperations } from './logs-api.ts';
 import { metricOperations } from './metrics-api.ts';
 import { type Metrics, createMetrics } from './metrics.ts';
+import { mountConsole } from './pages/console.ts';
 import { type Exposition, prometheusOperations } from './prometheus.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -81,6 +83,8 @@ export interface InsightOptions {
   joined: (serverId: string) => readonly Joined[];
   disk: DiskQuota;
   serverOperation: ServerOperation;
+  /** Places for downloads that last. */
+  transferSlots: StreamSlots;
   /** What operators see at `/metrics`. */
   telemetry: Exposition;
   outbox: Pick<WebhookOutbox, 'add'>;
@@ -92,7 +96,7 @@ export interface InsightOptions {
 /** Reads running servers each minute from now on, and tells their webhooks and those who follow them what is amiss. */
 export function openInsight(options: InsightOptions): Insight {
   const { store, servers, engine, console, rconPassword, outbox, serverOperation, clock, log, onClose } = options;
-  const { typed, joined, disk, telemetry } = options;
+  const { typed, joined, disk, telemetry, transferSlots } = options;
   const serverEvents = createServerEvents(servers, clock);
   onClose(() => serverEvents.close());
   onClose(followAlerts(servers, serverEvents));
@@ -110,6 +114,7 @@ export function openInsight(options: InsightOptions): Insight {
       ...diagnosticOperations({ serverOperation, store }),
       ...prometheusOperations({ telemetry }),
     ],
+    panel: (panel) => mountConsole(panel, { engine, transferSlots }),
   };
   return { serverEvents, alerts, metrics, logStreams, feature };
 }

@@ -20,6 +20,8 @@ const FILES = {
   panelScript: ['panel.js'],
   machinesStyle: ['machines.css'],
   machinesScript: ['machines.js'],
+  consoleStyle: ['console.css'],
+  consoleScript: ['log-line.js', 'console.js'],
   docsStyle: ['docs.css'],
   docsScript: ['docs.js'],
   idiomorph: ['idiomorph/dist/idiomorph.min.js'],

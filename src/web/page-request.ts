@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
+import type { Download } from '../http/download.ts';
 import { createCookie } from '../http/session/cookies.ts';
 import { csrfToken } from '../http/session/csrf.ts';
 import { onceEnded } from '../http/ended.ts';
@@ -60,7 +61,12 @@ export interface Redirect {
   device?: string;
 }
 
-export type Answer = Page | Redirect;
+/** A file to keep. */
+export interface Attachment {
+  download: Download;
+}
+
+export type Answer = Page | Redirect | Attachment;
 
 /** A random cookie for browsers that are not signed in, only to tell our forms from those of other sites. */
 const VISITOR = createCookie('visitor');

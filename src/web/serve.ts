@@ -1,6 +1,7 @@
 import type { Router } from '@koa/router';
 import type { Context } from 'koa';
 import { readBody } from '../http/body.ts';
+import { sendDownload } from '../http/download.ts';
 import { checkCsrfToken, refuseCrossSite } from '../http/session/csrf.ts';
 import { clearedSessionCookie, sessionCookie } from '../http/session/session-cookie.ts';
 import { deviceCookie } from '../http/session/visitor.ts';
@@ -84,6 +85,7 @@ export function createServe(router: Router, options: PageRequestOptions): Serve 
   }
 
   function send(ctx: Context, request: PageRequest, answer: Answer): void {
+    if ('download' in answer) return sendDownload(ctx, answer.download);
     if (!('to' in answer)) {
       ctx.status = answer.status ?? 200;
       ctx.type = 'html';

@@ -208,6 +208,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
     rconPassword,
     joined: (id) => joined.get(id) ?? [],
     disk,
+    transferSlots,
     outbox: { add: async () => {} },
     telemetry: options.telemetry ?? NO_FIGURES,
   });

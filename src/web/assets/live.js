@@ -16,6 +16,8 @@ let refreshing = false;
 let wanted = false;
 
 Idiomorph.defaults.ignoreActiveValue = true;
+// What a script fills by itself stays as it is.
+Idiomorph.defaults.callbacks.beforeNodeMorphed = (node) => !node.dataset || !('keep' in node.dataset);
 // What somebody has opened stays open.
 Idiomorph.defaults.callbacks.beforeAttributeUpdated = (name, node) => name !== 'open' || node.localName !== 'details';
 

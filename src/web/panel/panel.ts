@@ -1,4 +1,5 @@
 import type { Call, Calls, ReplyOf } from '../../http/calls.ts';
+import type { Download } from '../../http/download.ts';
 import type { Role } from '../../http/roles.ts';
 import { doneNote, problemNote } from '../form.ts';
 import { type Html, html } from '../html.ts';
@@ -54,6 +55,8 @@ export interface Panel {
   page(page: PanelPage): void;
   /** A page of one server, below the server's head and tabs. */
   serverPage(page: PanelPage<ServerRequest>): void;
+  /** A file of one server to keep; `path` as of its pages. */
+  serverFile(path: string, open: (request: ServerRequest) => Awaitable<Download>): void;
 }
 
 export function createPanel(serve: Serve, calls: Calls): Panel {
@@ -72,6 +75,11 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
       const frame = (request: ServerRequest, shown: Page): Page =>
         serverFrame(request, { ...shown, main: html`${notes(request)}${shown.main}` }, paths);
       mount(`/servers/:id${page.path}`, page, reach, frame);
+    },
+    serverFile(path, open) {
+      serve.signedIn(`/servers/:id${path}`, async (signedIn) => ({
+        download: await open(await reach(requestOf(signedIn, 0))),
+      }));
     },
   };
 
@@ -96,7 +104,7 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
           try {
             const outcome = await act(request, form);
             if (typeof outcome === 'string') return { to: backTo(request, outcome) };
-            return 'to' in outcome ? outcome : pageOf(request, outcome);
+            return 'main' in outcome ? pageOf(request, outcome) : outcome;
           } catch (error) {
             const refused = { ...(await prepare(request)), sent: form, problem: problemOf(error), failed: name };
             return pageOf(refused, await show(refused));

@@ -1,0 +1,168 @@
+import type { ReplyOf } from '../../http/calls.ts';
+import { isAtLeast } from '../../http/roles.ts';
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { ASSETS } from '../../web/assets.ts';
+import { csrfField } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Page } from '../../web/page-request.ts';
+import type { Panel, ServerRequest } from '../../web/panel/panel.ts';
+import { actionOf } from '../../web/panel/form.ts';
+import { LIVE } from '../../web/panel/server-frame.ts';
+import { earlierLogs } from './earlier-logs.ts';
+import { type LogFileNeeds, logFile } from './log-file.ts';
+import { foundIn, logLines } from './log-view.ts';
+
+/** Lines of a page without a script, which begins at the newest. */
+const SHOWN_LINES = 200;
+/** As many as one call gives; what is looked for is looked for in these. */
+const SEARCHED_LINES = 1_000;
+const FIND_CHARS = 100;
+const COMMAND_CHARS = 4_096;
+
+/** What a command answered, to be shown once. */
+interface Said {
+  command: string;
+  output: string;
+}
+
+/** A server's console: its log, and a line for commands. */
+export function mountConsole(panel: Panel, needs: LogFileNeeds): void {
+  panel.serverFile('/console/log', (request) => logFile(request, needs));
+  panel.serverPage({
+    path: '/console',
+    show: (request) => consolePage(request),
+    forms: {
+      async command(request, form) {
+        const command = form.get('command') ?? '';
+        const { output } = await request.call('RunCommand', { id: request.server.id }, { command });
+        return consolePage(request, { command, output });
+      },
+    },
+  });
+}
+
+async function consolePage(request: ServerRequest, said?: Said): Promise<Page> {
+  const { server, role } = request;
+  const find = (request.query.get('find') ?? '').slice(0, FIND_CHARS);
+  const log = await readLog(request, find === '' ? SHOWN_LINES : SEARCHED_LINES);
+  const main = html`${said && replyCard(said)}
+    <section class="card console">
+      <div class="heading">
+        <h2>Log</h2>
+        <p class="soft" data-live="console" data-state="${server.state}">${stateSentence(server.state)}</p>
+      </div>
+      ${toolbar(request, find)} ${logBox(request, log, find)} ${isAtLeast(role, 'member') && commandForm(request)}
+      <p class="unseen" role="status" data-said></p>
+    </section>
+    <section class="card">
+      <h2>Keep a log</h2>
+      <p>
+        <a class="button second" href="${request.here}/log" download> Download the whole log </a>
+      </p>
+      ${isAtLeast(role, 'member') && (await earlierLogs(request))}
+    </section>`;
+  return {
+    title: 'Console',
+    main,
+    styles: [...(LIVE.styles ?? []), ASSETS.consoleStyle],
+    scripts: [...(LIVE.scripts ?? []), ASSETS.consoleScript],
+  };
+}
+
+/** The log as far as it can be had now: a page without one says so, and still takes commands. */
+async function readLog(
+  { call, server }: ServerRequest,
+  tail: number,
+): Promise<Pick<ReplyOf<'GetServerLogs'>, 'lines'> & { why?: string }> {
+  try {
+    return await call('GetServerLogs', { id: server.id }, { tail });
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.code === 'INTERNAL') throw error;
+    return { lines: [], why: error.message };
+  }
+}
+
+function stateSentence(state: string): string {
+  switch (state) {
+    case 'running':
+      return 'Awake: what it prints now shows here.';
+    case 'hibernated':
+      return 'Asleep: this is the log of its last run. Commands need a server that is awake.';
+    case 'start_failed':
+    case 'install_failed':
+      return 'It could not start: this is the log of that.';
+    default:
+      return 'It is on its way; commands need a server that is awake.';
+  }
+}
+
+function toolbar({ here }: ServerRequest, find: string): Html {
+  return html`<form class="find" method="get" action="${here}" data-find>
+    <label for="find">Find</label>
+    <input id="find" name="find" type="text" value="${find}" maxlength="${FIND_CHARS}" autocomplete="off" />
+    <button class="second" type="submit" data-plain>Find</button>
+    <label class="tick" data-scripted hidden
+      ><input type="checkbox" data-only-bad /><span>Only warnings and errors</span></label
+    >
+    <button class="second" type="button" data-pause aria-pressed="false" data-scripted hidden>Pause</button>
+  </form>`;
+}
+
+function logBox(
+  { server }: ServerRequest,
+  { lines, why }: { lines: readonly string[]; why?: string },
+  find: string,
+): Html {
+  const shown = find === '' ? lines : foundIn(lines, find);
+  const empty = find === '' ? 'Nothing was printed yet.' : 'No line has that in it.';
+  return html`<div
+      class="log"
+      id="log"
+      data-keep
+      data-log="${BROWSER_PREFIX}/v1/servers/${server.id}/logs/stream?tail=${SEARCHED_LINES}"
+      role="log"
+      aria-live="off"
+      aria-label="Log"
+      tabindex="0"
+    >
+      <div>${shown.length === 0 ? html`<p class="none">${why ?? empty}</p>` : logLines(shown)}</div>
+    </div>
+    <p class="newest">
+      <button class="link" type="button" data-newest hidden>Jump to the newest</button>
+      <span data-count></span>
+    </p>`;
+}
+
+function commandForm(request: ServerRequest): Html {
+  const { csrf, sent, server } = request;
+  return html`<form class="command" method="post" action="${actionOf(request, 'command')}" data-command>
+    ${csrfField(csrf)}
+    <label for="command">Command</label>
+    <input
+      id="command"
+      name="command"
+      type="text"
+      value="${sent?.get('command') ?? ''}"
+      maxlength="${COMMAND_CHARS}"
+      required
+      autocomplete="off"
+      autocapitalize="off"
+      spellcheck="false"
+      placeholder="say hello"
+      data-history="${server.id}"
+    />
+    <button type="submit">Run</button>
+  </form>`;
+}
+
+function replyCard({ command, output }: Said): Html {
+  return html`<section class="card">
+    <h2>The server’s answer to <code>${command}</code></h2>
+    <div class="log" data-reply tabindex="0" role="group" aria-label="Answer">
+      <div>
+        ${output.trim() === '' ? html`<p class="none">It said nothing.</p>` : logLines(output.trimEnd().split('\n'))}
+      </div>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,47 @@
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { ServerRequest } from '../../web/panel/panel.ts';
+import { sizeText } from '../../web/text.ts';
+
+/** Where games keep the logs of their runs, the newest as `latest.log`, those before packed and named by their day. */
+const FOLDER = 'logs';
+const PACKED = /^\d{4}-\d\d-\d\d-\d+\.log\.gz$/;
+const MOST = 10;
+
+/** The logs that the game itself kept of its runs, the newest first; nothing where it kept none. */
+export async function earlierLogs({ call, server }: ServerRequest): Promise<Html | undefined> {
+  const entries = await listed();
+  const packed = entries.filter(({ name, isDir }) => !isDir && PACKED.test(name)).sort(newestFirst);
+  if (packed.length === 0) return undefined;
+  return html`<h3>Earlier runs</h3>
+    <p>The game packs the log of each run when the next one begins.</p>
+    <ul class="list logs">
+      ${packed.slice(0, MOST).map(({ name, size }) => {
+        const at = `${BROWSER_PREFIX}/v1/servers/${server.id}/file:download?path=${FOLDER}/${name}`;
+        return html`<li>
+          <span>${name.replace('.log.gz', '')}</span> <span class="soft">${sizeText(size)}</span>
+          <button class="link" type="button" data-read="${at}" data-scripted hidden>
+            Read<span class="unseen"> ${name}</span>
+          </button>
+          <a href="${at}" download>Download<span class="unseen"> ${name}</span></a>
+        </li>`;
+      })}
+    </ul>
+    ${packed.length > MOST && html`<p><a href="/servers/${server.id}/files?path=${FOLDER}">All ${packed.length} logs</a></p>`}`;
+
+  async function listed() {
+    try {
+      return (await call('ListFiles', { id: server.id }, { path: FOLDER })).entries;
+    } catch (error) {
+      // Not every game keeps logs, and what lies there may be no folder.
+      if (error instanceof StatusError && error.code !== 'INTERNAL') return [];
+      throw error;
+    }
+  }
+}
+
+/** By the day and the run of that day. */
+function newestFirst(one: { name: string }, other: { name: string }): number {
+  return other.name.localeCompare(one.name, 'en', { numeric: true });
+}

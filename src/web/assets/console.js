@@ -1,0 +1,329 @@
+/*
+ * A server's log as it is printed. Lines come in bursts of thousands: they are put down once a frame, and only so many of the newest
+ * are kept. What is hidden, held or looked for is decided here; how a line looks, by `log-line.js`.
+ */
+const MOST_LINES = 5_000;
+/** So much of a packed log is read; the rest is for who downloads it. */
+const MOST_CHARS = 8_000_000;
+const MOST_COMMANDS = 100;
+/** A stream begins with the newest lines, of which some may be here already: they come at once. */
+const BACKLOG_MS = 250;
+const MOST_BACKLOG = 1_000;
+const AWAKE = new Set(['running', 'starting', 'stopping', 'installing', 'maintaining']);
+
+const box = document.querySelector('[data-log]');
+const list = box.firstElementChild;
+const find = document.getElementById('find');
+const onlyBad = document.querySelector('[data-only-bad]');
+const pause = document.querySelector('[data-pause]');
+const newest = document.querySelector('[data-newest]');
+const count = document.querySelector('[data-count]');
+
+/** The newest lines that came, by which those of the next stream are known that are here already. */
+let seen = [];
+/** Lines that wait for the next frame, or for their reader. */
+let waiting = [];
+/** What a new stream begins with, until all of it has come. */
+let backlog;
+let source;
+let level = '';
+let drawing = false;
+/** A packed log is being read in place of the live one. */
+let reading = false;
+
+for (const each of document.querySelectorAll('[data-scripted]')) each.hidden = false;
+for (const each of document.querySelectorAll('[data-plain]')) each.hidden = true;
+follow();
+document.addEventListener('dormouse:renewed', () => {
+  // A stream of a server that has ended is over; it is asked for again once there is something to hear.
+  if (!source && AWAKE.has(document.querySelector('[data-live="console"]')?.dataset.state)) follow();
+});
+
+function follow() {
+  if (reading) return;
+  source?.close();
+  source = new EventSource(box.dataset.log);
+  source.addEventListener('open', () => {
+    backlog = [];
+    setTimeout(takeBacklog, BACKLOG_MS);
+  });
+  source.addEventListener('message', ({ data }) => (backlog ? backlog.push(data) : add([data])));
+  source.addEventListener('error', () => {
+    // A browser would ask again every few seconds, for a server that sleeps too.
+    source.close();
+    source = undefined;
+    takeBacklog();
+  });
+}
+
+function takeBacklog() {
+  const lines = backlog;
+  backlog = undefined;
+  if (!lines) return;
+  if (seen.length === 0) list.replaceChildren(...(lines.length === 0 ? [noneSaid()] : []));
+  add(lines.slice(overlap(seen, lines)));
+}
+
+function noneSaid() {
+  const none = document.createElement('p');
+  none.className = 'none';
+  none.textContent = 'Nothing was printed yet.';
+  return none;
+}
+
+/** How many of the lines that come are those that stand last already. */
+function overlap(here, coming) {
+  for (let length = Math.min(here.length, coming.length); length > 0; length -= 1) {
+    const from = here.length - length;
+    let same = 0;
+    while (same < length && here[from + same] === coming[same]) same += 1;
+    if (same === length) return length;
+  }
+  return 0;
+}
+
+/** At the newest line, and nobody wants it to stand still. */
+function isFollowed() {
+  return pause.ariaPressed !== 'true' && Math.abs(box.scrollTop) < 8;
+}
+
+function add(lines) {
+  // Not `push(...lines)`: there may be more than a call takes.
+  waiting = waiting.concat(lines).slice(-MOST_LINES);
+  seen = seen.concat(lines).slice(-MOST_BACKLOG);
+  drawSoon();
+}
+
+function drawSoon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    if (isFollowed()) draw();
+    tell();
+  });
+}
+
+function draw() {
+  const lines = waiting;
+  waiting = [];
+  if (lines.length === 0) return;
+  put(...lines.map(lineOf));
+}
+
+/** Puts lines behind those that are here, of which the oldest make room. */
+function put(...fresh) {
+  list.querySelector('.none')?.remove();
+  const surplus = list.childElementCount + fresh.length - MOST_LINES;
+  for (let gone = 0; gone < surplus; gone += 1) list.firstElementChild?.remove();
+  list.append(...fresh);
+}
+
+function lineOf(text) {
+  level = logLevel(text, level);
+  const line = paragraph(text, level);
+  line.hidden = !isWanted(line);
+  return line;
+}
+
+function paragraph(text, look) {
+  const line = document.createElement('p');
+  line.className = look;
+  for (const piece of logPieces(text)) {
+    const part = document.createElement('span');
+    part.textContent = piece.text;
+    part.className = piece.look;
+    line.append(part);
+  }
+  return line;
+}
+
+function isWanted(line) {
+  if (onlyBad.checked && !/warn|error/.test(line.className)) return false;
+  const wanted = find.value.trim().toLowerCase();
+  return wanted === '' || line.textContent.toLowerCase().includes(wanted);
+}
+
+function sift() {
+  for (const line of list.children) line.hidden = !isWanted(line);
+  tell();
+}
+
+/** How many lines are shown, or wait to be. */
+function tell() {
+  const held = waiting.length;
+  newest.hidden = isFollowed() || reading;
+  const sifted = onlyBad.checked || find.value.trim() !== '';
+  const texts = [];
+  if (held > 0) texts.push(`${held === MOST_LINES ? 'Thousands of' : held} new ${held === 1 ? 'line' : 'lines'}`);
+  if (sifted) texts.push(`${list.querySelectorAll('p:not([hidden])').length} of ${list.children.length} lines`);
+  const text = texts.join(' · ');
+  if (count.textContent !== text) count.textContent = text;
+}
+
+function toNewest() {
+  pause.ariaPressed = 'false';
+  if (reading) live();
+  draw();
+  box.scrollTop = 0;
+  tell();
+}
+
+let siftTimer;
+find.addEventListener('input', () => {
+  clearTimeout(siftTimer);
+  siftTimer = setTimeout(sift, 100);
+});
+find.form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  sift();
+});
+onlyBad.addEventListener('change', sift);
+newest.addEventListener('click', () => {
+  toNewest();
+  box.focus();
+});
+pause.addEventListener('click', () => {
+  if (pause.ariaPressed === 'true') return toNewest();
+  pause.ariaPressed = 'true';
+  tell();
+});
+box.addEventListener('scroll', () => {
+  if (isFollowed() && waiting.length > 0) drawSoon();
+  else tell();
+});
+
+/* Logs of earlier runs, in the same place. */
+
+document.addEventListener('click', ({ target }) => {
+  const button = target.closest?.('[data-read]');
+  if (button) void read(button);
+});
+
+async function read(button) {
+  button.disabled = true;
+  try {
+    const answer = await fetch(button.dataset.read);
+    if (!answer.ok) throw new Error(String(answer.status));
+    const lines = (await unpacked(answer.body)).split('\n').slice(-MOST_LINES);
+    reading = true;
+    source?.close();
+    source = undefined;
+    backlog = undefined;
+    start(lines);
+    count.textContent = button.textContent.replace(/^\s*Read/, '').trim();
+    const back = document.createElement('button');
+    Object.assign(back, { type: 'button', className: 'link', textContent: 'Back to the live log' });
+    back.addEventListener('click', toNewest);
+    count.append(' ', back);
+    box.focus();
+  } catch {
+    say('That log could not be read. Download it instead.');
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function unpacked(body) {
+  let text = '';
+  for await (const piece of body.pipeThrough(new DecompressionStream('gzip')).pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    if (text.length > MOST_CHARS) break;
+  }
+  return text.trimEnd();
+}
+
+function live() {
+  reading = false;
+  start([]);
+  follow();
+}
+
+function start(lines) {
+  [seen, waiting, level] = [[], lines, ''];
+  list.replaceChildren();
+  box.scrollTop = 0;
+  draw();
+}
+
+/* Commands. */
+
+const form = document.querySelector('[data-command]');
+const line = form?.elements.command;
+const said = document.querySelector('[data-said]');
+const key = `dormouse:commands:${line?.dataset.history}`;
+let history = [];
+let at = 0;
+let draft = '';
+
+if (form) {
+  try {
+    history = JSON.parse(sessionStorage.getItem(key) ?? '[]');
+  } catch {
+    // Kept by something else, or not to be kept: it begins anew.
+  }
+  at = history.length;
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    void run();
+  });
+  line.addEventListener('keydown', (event) => {
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (step === undefined || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (at === history.length) draft = line.value;
+    at = Math.min(history.length, Math.max(0, at + step));
+    line.value = at === history.length ? draft : history[at];
+    line.setSelectionRange(line.value.length, line.value.length);
+  });
+}
+
+async function run() {
+  const command = line.value.trim();
+  if (command === '' || form.ariaBusy === 'true') return;
+  form.ariaBusy = 'true';
+  remember(command);
+  toNewest();
+  print(`> ${command}`, 'asked');
+  try {
+    const body = new URLSearchParams(new FormData(form));
+    line.value = '';
+    const answer = await fetch(form.action, { method: 'POST', body, headers: { accept: 'text/html' } });
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const lines = [...page.querySelectorAll('[data-reply] p')].map((each) => each.textContent.trim());
+    const refusal = page.querySelector('[role=alert]')?.textContent.trim();
+    if (refusal || lines.length === 0) {
+      say(refusal ?? 'The service did not say what became of it.');
+      line.value = command;
+    } else {
+      for (const each of lines) print(each, 'answered');
+      said.textContent = lines.join(' ').slice(0, 1_000);
+    }
+  } catch {
+    say('The service did not answer. The command may have been run.');
+  } finally {
+    form.ariaBusy = null;
+    box.scrollTop = 0;
+  }
+}
+
+/** What is no line of the log stands between its lines, and goes with them. */
+function print(text, look) {
+  put(paragraph(text, look));
+}
+
+function say(text) {
+  print(text, 'error');
+  said.textContent = text;
+}
+
+function remember(command) {
+  history = [...history.filter((each) => each !== command), command].slice(-MOST_COMMANDS);
+  at = history.length;
+  draft = '';
+  try {
+    sessionStorage.setItem(key, JSON.stringify(history));
+  } catch {
+    // For as long as the page is open.
+  }
+}

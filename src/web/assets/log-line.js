@@ -1,0 +1,101 @@
+/*
+ * How a line of a game's log is shown: in pieces of one colour each, and whether it is a warning or an error. Used by the page as it is
+ * sent and by its script, so that both show the same.
+ */
+
+/** Escape sequences (ECMA-48 §5.4; colours are SGR, which ends in `m`), the game's own colours, and what cannot be shown. */
+const CODES = /(?!\t)\p{Cc}\[([\d;:]*)m|(?!\t)\p{Cc}\[[\d;:?]*[A-Za-z]|§([0-9a-fk-or])|(?!\t)\p{Cc}/giu;
+/** The 16 colours of a terminal, as they are told apart. */
+const COLOURS = [
+  [0, 0, 0],
+  [170, 0, 0],
+  [0, 170, 0],
+  [255, 170, 0],
+  [0, 0, 170],
+  [170, 0, 170],
+  [0, 170, 170],
+  [170, 170, 170],
+  [85, 85, 85],
+  [255, 85, 85],
+  [85, 255, 85],
+  [255, 255, 85],
+  [85, 85, 255],
+  [255, 85, 255],
+  [85, 255, 255],
+  [255, 255, 255],
+];
+/** The terminal's colour for each of the game's: `§0` to `§f`. */
+const OF_GAME = [0, 4, 2, 6, 1, 5, 3, 7, 8, 12, 10, 14, 9, 13, 11, 15];
+const LEVEL = /[[/ ](?:(WARN(?:ING)?)|ERROR|FATAL|SEVERE)\]/;
+const GOES_ON = /^(?:\s+at |\s+\.\.\. \d+ |\s*Caused by: |\s*Suppressed: )/;
+
+/** `[{ text, look }]`: `look` is the names of its classes, '' for none. Nothing of it is markup. */
+export function logPieces(line) {
+  const pieces = [];
+  let colour;
+  let isBold = false;
+  let from = 0;
+  for (const match of line.matchAll(CODES)) {
+    add(line.slice(from, match.index));
+    from = match.index + match[0].length;
+    if (match[1] !== undefined) follow(match[1]);
+    else if (match[2] !== undefined) followGame(match[2].toLowerCase());
+  }
+  add(line.slice(from));
+  return pieces;
+
+  function add(text) {
+    if (text === '') return;
+    const look = [colour === undefined ? '' : `c${colour}`, isBold ? 'strong' : ''].filter(Boolean).join(' ');
+    pieces.push({ text, look });
+  }
+
+  function follow(codes) {
+    const numbers = codes.split(/[;:]/).map(Number);
+    while (numbers.length > 0) {
+      const code = numbers.shift();
+      if (code === 0) [colour, isBold] = [undefined, false];
+      else if (code === 1) isBold = true;
+      else if (code === 22) isBold = false;
+      else if (code === 39) colour = undefined;
+      else if (code >= 30 && code <= 37) colour = code - 30;
+      else if (code >= 90 && code <= 97) colour = code - 82;
+      else if (code === 38) colour = longColour(numbers) ?? colour;
+      else if (code === 48) longColour(numbers);
+    }
+  }
+
+  function followGame(code) {
+    const nth = '0123456789abcdef'.indexOf(code);
+    if (nth >= 0) colour = OF_GAME[nth];
+    else if (code === 'r') [colour, isBold] = [undefined, false];
+    else if (code === 'l') isBold = true;
+  }
+}
+
+/** Of 256 colours or of all; takes what belongs to it from the codes. */
+function longColour(numbers) {
+  const kind = numbers.shift();
+  if (kind === 2) return nearest(numbers.splice(0, 3));
+  if (kind !== 5) return undefined;
+  const [nth = 0] = numbers.splice(0, 1);
+  if (nth < 16) return nth;
+  if (nth >= 232) return nearest(Array(3).fill((nth - 232) * 10 + 8));
+  const step = (count) => [0, 95, 135, 175, 215, 255][Math.floor((nth - 16) / count) % 6];
+  return nearest([step(36), step(6), step(1)]);
+}
+
+function nearest(wanted) {
+  const far = COLOURS.map((each) => each.reduce((sum, part, nth) => sum + (part - (wanted[nth] ?? 0)) ** 2, 0));
+  return far.indexOf(Math.min(...far));
+}
+
+/** `warn`, `error`, or '' for neither. `before`: that of the line before, which a stack trace goes on with. */
+export function logLevel(line, before) {
+  const text = line.slice(0, 200);
+  if (GOES_ON.test(text)) return before;
+  const head = text.startsWith('[') || /^(?!\t)\p{Cc}/u.test(text) ? text.slice(0, text.indexOf(']: ') + 1) : '';
+  const match = LEVEL.exec(head);
+  if (match) return match[1] === undefined ? 'error' : 'warn';
+  return /^[\w.$]{1,100}(?:Exception|Error)(?::|$)/.test(text) ? 'error' : '';
+}

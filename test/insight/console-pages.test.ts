@@ -1,0 +1,184 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import test, { type ExecutionContext } from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, type PanelUnderTest, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+const AT = '/servers/castle/console';
+const INFO = '[12:00:00] [Server thread/INFO]: ';
+const WARN = '[12:00:01] [Server thread/WARN]: ';
+
+/** A server that has printed something in its time; it sleeps, or is awake. */
+async function castle(t: ExecutionContext, { awake = false, says = 'All is well.' } = {}): Promise<PanelUnderTest> {
+  const it = await openPanel(t, { console: { run: async (_, __, command) => (command === 'list' ? says : '') } });
+  await it.create('castle');
+  if (awake) {
+    await it.command('castle', 'START');
+    await it.reach('castle', 'running');
+  }
+  it.engine.print('castle', `${INFO}\u001B[32mgreen\u001B[0m <b>`, `${WARN}slow`, '\tat no.Such(Class)');
+  return it;
+}
+
+test('the log as it is now: in its colours, warnings marked, nothing of it markup; some lines of it are found', async (t) => {
+  const it = await castle(t);
+  const { text } = await it.get(AT);
+  t.regex(text, /Asleep: this is the log of its last run/);
+  t.regex(text, /<span class="c2">green<\/span>/);
+  t.regex(text, /&lt;b&gt;/);
+  t.is(text.match(/<p class="warn">/g)?.length, 2, 'the line, and the trace below it');
+  const found = (await it.get(`${AT}?find=SLOW`)).text;
+  t.regex(found, /slow/);
+  t.notRegex(found, /green/);
+  t.regex((await it.get(`${AT}?find=${encodeURIComponent('"><script>')}`)).text, /No line has that in it/);
+  it.engine.away();
+  t.regex((await it.get(AT)).text, /The log cannot be read now/);
+});
+
+test('a command is run, and its answer shown; one that cannot be run is kept', async (t) => {
+  const it = await castle(t, { says: 'There are <0> players\n§aline two' });
+  const send = (command: string, browser?: typeof it.owner) => it.submit(`${AT}/command`, { command }, browser);
+  const asleep = await send('say <hello>');
+  t.is(asleep.status, 400);
+  const refused = await asleep.text();
+  t.regex(refused, /role="alert"/);
+  t.regex(refused, /value="say &lt;hello&gt;"/);
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  const done = await (await send('list')).text();
+  t.regex(done, /There are &lt;0&gt; players/);
+  t.regex(done, /<span class="c10">line two<\/span>/);
+  t.regex(await (await send('save-all')).text(), /It said nothing/);
+  t.is((await it.submit(`${AT}/command`, { command: 'list', csrf: 'forged' })).status, 403);
+
+  await it.stranger();
+  await it.share('castle', 'limited');
+  const limited = await it.browser('usr_other');
+  const page = (await it.get(AT, limited)).text;
+  t.regex(page, /green/, 'who is limited may read along');
+  t.notRegex(page, /name="command"/);
+  t.is((await send('list', limited)).status, 403);
+});
+
+test('the whole log, and what the game kept of earlier runs, are to be had', async (t) => {
+  const it = await castle(t);
+  const folder = join(it.dataDir, 'servers/castle/logs');
+  await mkdir(folder, { recursive: true });
+  for (const day of ['2026-11-09-1', '2026-11-10-2', '2026-11-10-10']) {
+    await writeFile(join(folder, `${day}.log.gz`), gzipSync(`${INFO}that was ${day}\n`));
+  }
+  await writeFile(join(folder, 'latest.log'), '');
+  const { text } = await it.get(AT);
+  t.deepEqual(
+    [...text.matchAll(/<span>(2026[\d-]+)<\/span>/g)].map(([, day]) => day),
+    ['2026-11-10-10', '2026-11-10-2', '2026-11-09-1'],
+  );
+  const whole = await it.owner.call('GET', '/servers/castle/console/log');
+  t.is(whole.text, `${INFO}green <b>\n${WARN}slow\n\tat no.Such(Class)\n`);
+  t.regex(whole.headers.get('content-disposition') ?? '', /castle\.log/);
+  await it.stranger();
+  await it.share('castle', 'limited');
+  t.notRegex((await it.get(AT, await it.browser('usr_other'))).text, /Earlier runs/);
+});
+
+test('the log goes on by itself, thousands of lines at once too; it is sifted, held, and gone on with', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await castle(t, { awake: true });
+  const { page, complaints } = await it.open(AT);
+  const log = page.locator('#log');
+  await log.getByText('slow').waitFor();
+  for (let burst = 0; burst < 6; burst += 1) {
+    it.engine.print('castle', ...Array.from({ length: 1_000 }, (_, nth) => `${INFO}burst ${burst} line ${nth}`));
+    await log.getByText(`burst ${burst} line 999`).waitFor();
+  }
+  t.is(await page.evaluate('document.querySelector("#log > div").childElementCount'), 5_000);
+
+  await page.getByLabel('Only warnings').check();
+  await page.getByText('0 of 5000 lines').waitFor();
+  it.engine.print('castle', `${WARN}low on room`);
+  await log.getByText('low on room').waitFor();
+  t.is(await log.locator('p:visible').count(), 1);
+  await page.getByLabel('Only warnings').uncheck();
+  await page.getByLabel('Find').fill('BURST 5 line 77');
+  await page.getByText('11 of 5000 lines').waitFor();
+  await page.getByLabel('Find').fill('');
+
+  await page.getByRole('button', { name: 'Pause' }).click();
+  it.engine.print('castle', `${INFO}while nobody looked`);
+  await page.getByText('1 new line').waitFor();
+  t.is(await log.getByText('while nobody looked').count(), 0);
+  await page.getByRole('button', { name: 'Jump to the newest' }).click();
+  await log.getByText('while nobody looked').waitFor();
+
+  // The game ends and starts again: what stood here stays, and the new lines come behind it, each once.
+  await it.command('castle', 'STOP');
+  await it.reach('castle', 'hibernated');
+  await page.getByText('Asleep: this is').waitFor();
+  it.engine.script('castle', { print: [`${INFO}good morning`] });
+  await it.command('castle', 'START');
+  await it.reach('castle', 'running');
+  await log.getByText('good morning').waitFor();
+  t.is(await log.getByText('while nobody looked').count(), 1);
+  t.deepEqual(complaints, []);
+});
+
+test('commands by the keyboard alone: the answer, and those before by the arrow keys', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await castle(t, { awake: true });
+  const { page } = await it.open(AT);
+  const log = page.locator('#log');
+  await log.getByText('slow').waitFor();
+  await page.getByLabel('Command').focus();
+  await page.keyboard.type('list');
+  await page.keyboard.press('Enter');
+  await log.getByText('> list').waitFor();
+  await log.getByText('All is well.').waitFor();
+  t.true(await log.getByText('slow').isVisible(), 'the log stays as it was');
+  await page.keyboard.type('say hi');
+  await page.keyboard.press('Enter');
+  await log.getByText('It said nothing.').waitFor();
+  await page.keyboard.type('dra');
+  for (const key of ['ArrowUp', 'ArrowUp', 'ArrowUp']) await page.keyboard.press(key);
+  t.is(await page.getByLabel('Command').inputValue(), 'list');
+  for (const key of ['ArrowDown', 'ArrowDown']) await page.keyboard.press(key);
+  t.is(await page.getByLabel('Command').inputValue(), 'dra');
+  await it.command('castle', 'STOP');
+  await it.reach('castle', 'hibernated');
+  await page.keyboard.press('Enter');
+  await log.locator('.error').waitFor();
+  t.is(await page.getByLabel('Command').inputValue(), 'dra', 'what could not be run is kept');
+});
+
+test('an earlier log is read in place of the live one, and back', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await castle(t);
+  const folder = join(it.dataDir, 'servers/castle/logs');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, '2026-11-10-1.log.gz'), gzipSync(`${INFO}long ago\n`));
+  const { page } = await it.open(AT);
+  await page.getByRole('button', { name: 'Read 2026-11-10' }).click();
+  await page.locator('#log').getByText('long ago').waitFor();
+  t.is(await page.locator('#log').getByText('slow').count(), 0);
+  await page.getByRole('button', { name: 'Back to the live log' }).click();
+  await page.locator('#log').getByText('slow').waitFor();
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`the console, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await castle(t, { awake: true });
+    it.engine.print('castle', ...Array.from({ length: 16 }, (_, nth) => `\u001B[38;5;${nth}mcolour ${nth}`));
+    it.engine.print('castle', '[12:00:00] [main/ERROR]: broken');
+    const { page } = await it.open(AT, { ...PHONE, colorScheme });
+    await page.locator('#log').getByText('broken').waitFor();
+    await accessible(t, page);
+    await it.command('castle', 'STOP');
+    await it.reach('castle', 'hibernated');
+    await page.getByText('Asleep: this is').waitFor();
+    await accessible(t, page);
+  });
+}
