@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
+import { distance } from 'fastest-levenshtein';
 import * as kind from './kernel/setting-kinds.ts';
 
 /** One setting of the environment. */
@@ -164,6 +166,23 @@ export const settings = {
   logLevel: setting('LOG_LEVEL', kind.logLevel, 'info', 'The least level that is logged.'),
 };
 
+/** Where each group of settings begins in the help, and what it is called there. */
+const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
+  dataDir: 'Where it keeps things, and where browsers and programs reach it',
+  proxy: 'Players',
+  sftpHost: 'SFTP',
+  databaseUrl: 'Database',
+  engine: 'Games',
+  mysqlAdminUrl: "Servers' own databases",
+  checkout: 'Money',
+  idleTimeoutMinutes: 'Limits',
+  trustedProxies: 'People',
+  backupQuotaMb: 'Backups',
+  smtpUrl: 'Mail',
+  modrinthUrl: 'Where things are looked up',
+  logLevel: 'Log',
+};
+
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
 type Defaulted = 'baseUrl' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
@@ -182,8 +201,9 @@ export interface ConfigOptions {
 }
 
 /** Reads and checks all settings. The environment wins over the file, and empty means the default. Throws ConfigError. */
-export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.env' }: ConfigOptions = {}): Config {
-  const texts = { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
+export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): Config {
+  const texts = textsOf(env, options);
+  refuseMistyped(texts);
   const parsed = Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([key, each]) => [key, read(each, texts[each.name] ?? '')]),
   ) as Parsed;
@@ -191,6 +211,11 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.e
     for (const key of ['stripeSecretKey', 'stripeWebhookSecret'] as const) {
       if (parsed[key] === '') throw new ConfigError(`${settings[key].name} is not set, but CHECKOUT=stripe needs it.`);
     }
+  }
+  if (isIP(parsed.publicHost) !== 0) {
+    throw new ConfigError(
+      `PUBLIC_HOST is "${parsed.publicHost}", an address; players reach a server as <its id>.PUBLIC_HOST, so it must be a name, such as play.example.org with *.play.example.org beside it in the DNS. With one server, players may type the address itself.`,
+    );
   }
   return Object.freeze({
     ...parsed,
@@ -203,12 +228,48 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, { envFile = '.e
 
 /** All settings with their defaults, a line or two each, for `--help`. */
 export function helpText(): string {
-  return Object.values(settings)
-    .map(
-      ({ name, kind, fallback, help }) =>
-        `  ${name}${fallback && `=${fallback}`}\n      ${help} (${kind.description})\n`,
-    )
+  return grouped(({ name, kind, fallback, help }) => {
+    const about = kind.description === undefined ? '' : ` (${kind.description})`;
+    return `  ${name}${fallback && `=${fallback}`}\n      ${help}${about}\n`;
+  });
+}
+
+/** The settings in force as they would be written, for `--settings`: what is not set is its default. Secrets are starred. */
+export function settingsText(env: NodeJS.ProcessEnv = process.env, options: ConfigOptions = {}): string {
+  const texts = textsOf(env, options);
+  return grouped(({ name, fallback, secret: isSecret }) => {
+    const given = texts[name]?.trim() ?? '';
+    const shown = isSecret && given !== '' ? '***' : given || fallback;
+    return `  ${name}=${shown}${given === '' ? '' : '   (set)'}\n`;
+  });
+}
+
+function grouped(line: (each: Setting<unknown>) => string): string {
+  return Object.entries<Setting<unknown>>(settings)
+    .map(([key, each]) => {
+      const heading = HEADINGS[key as keyof typeof settings];
+      return `${heading === undefined ? '' : `\n${heading}\n`}${line(each)}`;
+    })
     .join('');
+}
+
+function textsOf(env: NodeJS.ProcessEnv, { envFile = '.env' }: ConfigOptions): NodeJS.Dict<string> {
+  return { ...(envFile === null ? {} : readEnvFile(envFile)), ...env };
+}
+
+/** Other programs' variables are nobody's business; one that is nearly the name of a setting, which is not set, is a slip. */
+function refuseMistyped(texts: NodeJS.Dict<string>): void {
+  const names = Object.values<Setting<unknown>>(settings).map(({ name }) => name);
+  const unset = names.filter((name) => texts[name] === undefined);
+  for (const given of Object.keys(texts)) {
+    if (names.includes(given)) continue;
+    const meant = unset.find((name) => bare(name) === bare(given) || (name.length > 7 && distance(name, given) === 1));
+    if (meant !== undefined) throw new ConfigError(`${given} is no setting: did you mean ${meant}?`);
+  }
+}
+
+function bare(name: string): string {
+  return name.replaceAll(/[^a-z\d]/gi, '').toUpperCase();
 }
 
 function setting<T>(name: string, kind: kind.Kind<T>, fallback: string, help: string): Setting<T> {

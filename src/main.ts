@@ -2,52 +2,64 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { type App, startApp } from './app.ts';
 import { describeApi } from './reference.ts';
-import { type Config, ConfigError, helpText, loadConfig } from './config.ts';
+import { type Config, ConfigError, helpText, loadConfig, settingsText } from './config.ts';
 import { openapiDocument } from './http/openapi.ts';
 import { drainChild } from './joining/link/child-file.ts';
 import { type Log, createLog } from './kernel/log.ts';
-import { StatusError } from './kernel/status.ts';
 import { systemClock } from './kernel/system-clock.ts';
 import { startWatchdog } from './kernel/watchdog.ts';
-import { welcomeText } from './people/welcome.ts';
+import { resetPassword } from './people/reset-password.ts';
+import { homeAddressOf, welcomeText } from './people/welcome.ts';
+import { startFailure } from './start-failure.ts';
 import { acquireLease } from './store/lease.ts';
-import { openStore } from './store/store.ts';
+import { type Store, openStore } from './store/store.ts';
 import { TABLES } from './tables.ts';
 
-/**
- * The process: settings, the service, signals, exit code. `--help` lists the settings, `--migrate` brings the database up to
- * date and ends, `--openapi` prints the API description and ends, `--drain` has the proxy that lives on end with its last player.
- */
-async function main(flags: string[]): Promise<void> {
-  const unknown = flags.find((flag) => !['--help', '--migrate', '--openapi', '--drain'].includes(flag));
-  if (unknown !== undefined) throw new ConfigError(`${unknown} is not an option; --help shows what there is.`);
-  if (flags.includes('--help')) {
-    process.stdout.write(`Dormouse: Minecraft servers that sleep until somebody joins.\n\n${USAGE}\n${helpText()}`);
-    return;
+/** What can be done in place of the service: each does it and ends. */
+const COMMANDS: Readonly<Record<string, (config: Config, argument: string | undefined) => Promise<string>>> = {
+  '--settings': async () => settingsText(),
+  '--openapi': async (config) => `${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`,
+  '--drain': async ({ dataDir }) => ((await drainChild(dataDir)) ? DRAINING : 'No proxy runs on.\n'),
+  '--migrate': (config) => withStore(config, async () => 'The database is up to date.\n'),
+  '--reset-password': (config, email) => withStore(config, (store) => resetPassword(store, systemClock, email)),
+};
+
+/** The process: settings, the service or one of `COMMANDS`, signals, exit code. */
+async function main([flag, argument, ...more]: string[]): Promise<void> {
+  if (flag === '--help') return void process.stdout.write(`${USAGE}${helpText()}`);
+  const command = COMMANDS[flag ?? ''];
+  if ((flag !== undefined && command === undefined) || more.length > 0) {
+    throw new ConfigError(
+      `${[flag, argument, ...more].filter(Boolean).join(' ')} is not an option; npm start -- --help shows what there is.`,
+    );
   }
   const config = loadConfig();
-  if (flags.includes('--openapi')) {
-    process.stdout.write(`${JSON.stringify(openapiDocument(config, describeApi()), null, 2)}\n`);
-    return;
+  try {
+    if (command) process.stdout.write(await command(config, argument));
+    else await serve(config);
+  } catch (error) {
+    throw new ConfigError(startFailure(error, config), { cause: error });
   }
-  if (flags.includes('--drain')) {
-    process.stdout.write((await drainChild(config.dataDir)) ? DRAINING : 'No proxy runs on.\n');
-    return;
-  }
+}
+
+async function serve(config: Config): Promise<void> {
   const log = createLog({ level: config.logLevel });
-  if (flags.includes('--migrate')) {
-    const store = await openStore(config.databaseUrl, TABLES);
-    const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(1) });
-    await store.migrate();
-    await lease.release();
-    await store.close();
-    process.stdout.write('The database is up to date.\n');
-    return;
-  }
   const starting = startApp(config, log, () => process.exit(1));
   const stopWatchdog = startWatchdog({ onStuck: (stuck) => log.error(stuck, 'the event loop was stuck') });
   closeOnSignal(starting, log, stopWatchdog);
   welcome(await starting, config);
+}
+
+/** The database brought up to date, for this process alone: not while a service writes to it. */
+async function withStore<Result>(config: Config, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const log = createLog({ level: config.logLevel });
+  const store = await openStore(config.databaseUrl, TABLES);
+  const lease = await acquireLease(store, { clock: systemClock, log, onLost: () => process.exit(1) });
+  await store.migrate();
+  const result = await work(store);
+  await lease.release();
+  await store.close();
+  return result;
 }
 
 /** Stops what runs, or is about to, when the process is told to end. */
@@ -80,10 +92,19 @@ function closeOnSignal(starting: Promise<App>, log: Log, stopWatchdog: () => Pro
   }
 }
 
-/** Greets whoever has started it for the first time. */
-function welcome({ firstRun, http, players }: App, { dataDir }: Config): void {
+/** Greets whoever has started it for the first time, until they have signed in. */
+function welcome({ firstRun, http, players }: App, config: Config): void {
   if (firstRun === undefined) return;
-  const said = { firstRun, file: join(dataDir, 'first-run.json'), httpPort: http.port, playersPort: players.port };
+  const { dataDir, baseUrl, publicHost, proxyHost } = config;
+  const said = {
+    firstRun,
+    file: join(dataDir, 'first-run.json'),
+    httpPort: http.port,
+    playersPort: players.port,
+    baseUrl: baseUrl.replace(/:0$/, `:${http.port}`),
+    publicHost,
+    homeAddress: proxyHost === '::' || proxyHost === '0.0.0.0' ? homeAddressOf() : undefined,
+  };
   process.stdout.write(welcomeText(said, process.stdout.isTTY));
 }
 
@@ -91,29 +112,19 @@ const SAME_SIGNAL_MS = 300;
 
 const DRAINING = 'The proxy takes nobody new, and ends when its last player has left.\n';
 
-const USAGE = `Usage: npm start [-- --help | --migrate | --openapi | --drain]
+const USAGE = `Dormouse: Minecraft servers that sleep until somebody joins.
+
+Usage: npm start                       the service
+       npm start -- --settings         the settings in force
+       npm start -- --migrate          brings the database up to date
+       npm start -- --openapi          prints the description of the API
+       npm start -- --drain            has a proxy that runs on end with its last player
+       npm run reset-password [EMAIL]  a new password for an operator, or for EMAIL; stop the service first
 
 Settings are environment variables, or lines of a file .env in this folder:
 `;
 
-/** What goes wrong at the first start of all. */
-const LISTEN_ERRORS: Record<string, string> = {
-  EADDRINUSE:
-    'A port is in use already: choose others by HTTP_PORT and PROXY_PORT, or stop what listens there (a proxy without players ends a minute after its service).',
-  EACCES: 'This user may not open a port below 1024, or write to DATA_DIR; choose others.',
-};
-
 main(process.argv.slice(2)).catch((error: unknown) => {
-  const told = error instanceof ConfigError || error instanceof StatusError;
-  const message = told
-    ? error.message
-    : error instanceof Error
-      ? (LISTEN_ERRORS[codeOf(error)] ?? error.stack)
-      : String(error);
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${startFailure(error)}\n`);
   process.exit(1);
 });
-
-function codeOf(error: NodeJS.ErrnoException): string {
-  return error.code ?? '';
-}

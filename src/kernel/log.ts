@@ -1,4 +1,4 @@
-import { type DestinationStream, type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import { prettyStream } from './log-pretty.ts';
 
 /**
@@ -43,11 +43,25 @@ export function createLog({ level, pretty, destination }: LogOptions): Log {
       level,
       base: undefined,
       timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: errorFields },
       formatters: { level: (label) => ({ level: label }) },
       hooks: { streamWrite: redact },
     },
     readable ? prettyStream(sink) : sink,
   );
+}
+
+/** Errors that say in words what is the matter, and in whose making no line of ours is at fault. */
+const EXPECTED = new Set(['StatusError', 'EngineError', 'ConfigError']);
+
+/** An error as it is logged: without its stack where that tells nothing. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error) || !EXPECTED.has(error.name)) return stdSerializers.err(error as Error);
+  const { name: type, message, cause } = error;
+  const { code, reason } = error as { code?: unknown; reason?: unknown };
+  const why = cause instanceof Error ? `${message} (${cause.message})` : message;
+  if (code === 'INTERNAL') return stdSerializers.err(error);
+  return { type, message: why, code, ...(reason !== undefined && { reason }) };
 }
 
 /** A line of JSON without its secrets: one pass over the text costs a tenth of looking for fields by path, at any depth. */

@@ -9,9 +9,9 @@ import type { Store, Tx } from '../store/store.ts';
 import { mintKey } from './keys/keys.ts';
 import { insertKey } from './keys/rows.ts';
 import { hashPassword } from './passwords.ts';
-import { hasUsers, insertAccount, insertUser } from './rows.ts';
+import { hasUsers, insertAccount, insertUser, isOperatorAccount } from './rows.ts';
 
-/** What the operator needs to get in; said once. */
+/** What the operator needs to get in; said at each start until they have signed in. */
 export interface FirstRun {
   email: string;
   password: string;
@@ -39,7 +39,7 @@ const FILE = 'first-run.json';
 /** The file as it is now, after `firstRun`. It is read this once. */
 export async function openFirstRunFile(dataDir: string, log: Log): Promise<FirstRunFile> {
   const path = join(dataDir, FILE);
-  let owner = await ownerOf(path);
+  let owner = (await read(path))?.accountId;
   return {
     async signedIn(accountId) {
       if (accountId !== owner) return;
@@ -54,10 +54,10 @@ export async function openFirstRunFile(dataDir: string, log: Log): Promise<First
   };
 }
 
-/** Undefined where there is no file, or none that somebody can sign in with. */
-async function ownerOf(path: string): Promise<string | undefined> {
+/** Undefined where there is no file, or none that is one. */
+async function read(path: string): Promise<Partial<FirstRun> | undefined> {
   try {
-    return (JSON.parse(await readFile(path, 'utf8')) as Partial<FirstRun>).accountId;
+    return JSON.parse(await readFile(path, 'utf8')) as Partial<FirstRun>;
   } catch {
     return undefined;
   }
@@ -65,14 +65,15 @@ async function ownerOf(path: string): Promise<string | undefined> {
 
 /**
  * On an empty database makes the operator: account, user and a key with every scope. Gives what is needed to get in, and
- * leaves it in `first-run.json` in the data directory for this system user's eyes only. Later starts give undefined.
+ * leaves it in `first-run.json` in the data directory for this system user's eyes only. Later starts give the same, at the address
+ * that is set now, until its owner has signed in and the file is gone; then undefined.
  *
  * The file is on disk before the rows are committed. Killed before the commit, the database is still empty, and the next
  * start makes a new operator and replaces the file; killed after it, the file is the one that fits. There is no moment
  * at which an operator exists whom nobody can be.
  */
 export async function firstRun(store: Store, options: FirstRunOptions): Promise<FirstRun | undefined> {
-  if (await hasUsers(store)) return undefined;
+  if (await hasUsers(store)) return stillToSay(store, options);
   const password = randomBase62(20);
   const passwordHash = await hashPassword(password);
   return store.write(async (tx) => {
@@ -104,7 +105,21 @@ export async function firstRun(store: Store, options: FirstRunOptions): Promise<
     });
     await insertKey(tx, row);
     const made: FirstRun = { email, password, accountId, apiKey: key, baseUrl: options.baseUrl };
-    await writeAtomic(join(options.dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`, { durable: true });
+    await writeFile(options.dataDir, made);
     return made;
   });
+}
+
+/** What an earlier start has left, where it belongs to this database. */
+async function stillToSay(store: Store, { dataDir, baseUrl }: FirstRunOptions): Promise<FirstRun | undefined> {
+  const left = await read(join(dataDir, FILE));
+  if (left?.accountId === undefined || !(await isOperatorAccount(store, left.accountId))) return undefined;
+  const { email = '', password = '', accountId, apiKey = '' } = left;
+  const now: FirstRun = { email, password, accountId, apiKey, baseUrl };
+  if (left.baseUrl !== baseUrl) await writeFile(dataDir, now);
+  return now;
+}
+
+async function writeFile(dataDir: string, made: FirstRun): Promise<void> {
+  await writeAtomic(join(dataDir, FILE), `${JSON.stringify(made, null, 2)}\n`, { durable: true });
 }

@@ -80,6 +80,12 @@ export async function isOperatorAccount(db: Sql, accountId: string): Promise<boo
   return rows.some(({ operator }) => Boolean(operator));
 }
 
+/** The operator who was there first; undefined where there is none. */
+export async function findFirstOperator(db: Sql): Promise<UserRow | undefined> {
+  const sql = 'SELECT * FROM "users" WHERE "operator" ORDER BY "createdAt", "id" LIMIT 1';
+  return (await db.query<StoredUser>(sql)).map(userRow)[0];
+}
+
 /** Replaces the password where it is still `from`; false where it has been changed meanwhile. */
 export async function replacePassword(tx: Tx, userId: string, from: string, to: string): Promise<boolean> {
   const sql = 'UPDATE "users" SET "passwordHash" = $1 WHERE "id" = $2 AND "passwordHash" = $3';

@@ -1,34 +1,60 @@
+import { networkInterfaces } from 'node:os';
 import type { FirstRun } from './first-run.ts';
 
-/** What the first start says. */
+/** What a start says until somebody has signed in. */
 export interface Welcome {
   firstRun: FirstRun;
   /** The file that has the credentials as well. */
   file: string;
   httpPort: number;
   playersPort: number;
+  /** Where browsers find the pages. */
+  baseUrl: string;
+  /** Players reach a server as `<id>.<publicHost>`. */
+  publicHost: string;
+  /** This machine in its own network; undefined where it is in none, or players are not let in from there. */
+  homeAddress: string | undefined;
 }
 
 /**
  * The words of the first start, for whoever sits at the terminal. Anything but a terminal keeps what it is given, and others
  * read it (a journal, the logs of a container, a file): it is told where the credentials are, and none of them.
  */
-export function welcomeText({ firstRun, file, httpPort, playersPort }: Welcome, isTerminal: boolean): string {
+export function welcomeText(
+  { firstRun, file, httpPort, playersPort, baseUrl, publicHost, homeAddress }: Welcome,
+  isTerminal: boolean,
+): string {
   const { apiKey, email, password } = firstRun;
   const shown = `Your account, also in ${file}:
 
-    API key   ${apiKey}
     e-mail    ${email}
-    password  ${password}`;
+    password  ${password}
+    API key   ${apiKey}`;
   const key = isTerminal ? apiKey : '<the apiKey in that file>';
+  const port = playersPort === 25_565 ? '' : `:${playersPort}`;
+  const fromHome =
+    homeAddress === undefined ? '' : `\n    At home    ${homeAddress}${port}, for others in your network`;
   return `
-  Welcome to Dormouse. ${isTerminal ? shown : `Your API key, e-mail and password are in ${file}.`}
+  Welcome to Dormouse. ${isTerminal ? shown : `Your e-mail, password and API key are in ${file}.`}
 
-  API on http://localhost:${httpPort}, players on port ${playersPort}. Create a first server:
+    Pages      ${baseUrl}/servers, and for you as the operator ${baseUrl}/operator
+    Players    ${publicHost}${port}${fromHome}
+
+  Sign in and create a first server there, or by the API:
 
     curl -H 'x-api-key: ${key}' localhost:${httpPort}/v1/servers -d '{"name":"Lobby","ramMb":512}'
 
-  then join localhost${playersPort === 25_565 ? '' : `:${playersPort}`} with Minecraft.
+  then join ${publicHost}${port} with Minecraft. This is said at each start until you have signed in.
 
 `;
 }
+
+/** This machine's first private IPv4 address (RFC 1918), where it has one. */
+export function homeAddressOf(interfaces = networkInterfaces()): string | undefined {
+  return Object.entries(interfaces)
+    .filter(([name]) => !/^(?:docker|br-|veth|virbr)/.test(name))
+    .flatMap(([, addresses = []]) => addresses)
+    .find(({ family, internal, address }) => family === 'IPv4' && !internal && PRIVATE.test(address))?.address;
+}
+
+const PRIVATE = /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)/;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import type { FirstRun } from '../../src/people/first-run.ts';
-import { welcomeText } from '../../src/people/welcome.ts';
+import { homeAddressOf, welcomeText } from '../../src/people/welcome.ts';
 import { COMPILE_CACHE } from '../support/compile-cache.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -33,19 +33,35 @@ test('a first start whose output is no terminal says where the credentials are, 
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
   for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
     said += chunk.toString();
-    if (said.includes('with Minecraft')) child.kill('SIGTERM');
+    if (said.includes('until you have signed in')) child.kill('SIGTERM');
   }
   await ended;
   const file = join(dataDir, 'first-run.json');
   const { apiKey, email, password } = JSON.parse(await readFile(file, 'utf8')) as FirstRun;
-  t.true(said.includes(`Your API key, e-mail and password are in ${file}.`), said);
+  t.true(said.includes(`Your e-mail, password and API key are in ${file}.`), said);
   for (const secret of [apiKey, email, password]) t.false(said.includes(secret), secret);
 });
 
-test('at a terminal a first start shows the credentials, ready to be used', (t) => {
+test('at a terminal a start shows the credentials, ready to be used, and the addresses as they are set', (t) => {
   const firstRun = { email: 'operator@localhost', password: 'pw', accountId: 'acc_1', apiKey: 'dmk_1', baseUrl: '' };
-  const text = welcomeText({ firstRun, file: '/data/first-run.json', httpPort: 8080, playersPort: 25_565 }, true);
-  t.regex(text, /API key {3}dmk_1\n {4}e-mail {4}operator@localhost\n {4}password {2}pw\n/);
+  const file = '/data/first-run.json';
+  const local = { httpPort: 8080, playersPort: 25_565, baseUrl: 'http://localhost:8080', publicHost: 'localhost' };
+  const text = welcomeText({ firstRun, file, ...local, homeAddress: undefined }, true);
+  t.regex(text, /e-mail {4}operator@localhost\n {4}password {2}pw\n {4}API key {3}dmk_1\n/);
   t.regex(text, /curl -H 'x-api-key: dmk_1' localhost:8080\/v1\/servers/);
   t.regex(text, /join localhost with Minecraft/);
+  t.notRegex(text, /At home/);
+  const set = { httpPort: 80, playersPort: 25_570, baseUrl: 'https://panel.example', publicHost: 'play.example' };
+  const elsewhere = welcomeText({ firstRun, file, ...set, homeAddress: '192.168.1.5' }, true);
+  t.regex(elsewhere, /https:\/\/panel\.example\/servers, .*https:\/\/panel\.example\/operator/);
+  t.regex(elsewhere, /Players {4}play\.example:25570\n {4}At home {4}192\.168\.1\.5:25570/);
+});
+
+test('the address at home is a private one of a network card, not of containers', (t) => {
+  const card = (address: string, internal = false) => [{ address, family: 'IPv4' as const, internal }] as never;
+  t.is(
+    homeAddressOf({ lo: card('127.0.0.1', true), docker0: card('172.17.0.1'), eth0: card('192.168.1.5') }),
+    '192.168.1.5',
+  );
+  t.is(homeAddressOf({ eth0: card('203.0.113.5') }), undefined);
 });

@@ -2,7 +2,7 @@ import type Docker from 'dockerode';
 import type { Logger } from 'pino';
 import { MINUTE_MS } from '../../kernel/units.ts';
 import { EngineError } from '../engine.ts';
-import { unless, within } from './errors.ts';
+import { engineError, unless, within } from './errors.ts';
 import { jsonLines, openStream } from './streams.ts';
 
 const PULL_MS = 15 * MINUTE_MS;
@@ -62,8 +62,11 @@ export async function renewImage(
     if (!there || !(await isOutdated(there.Config.Labels ?? {}))) return;
     log.info({ image }, `${image} was built by another version; building it anew`);
     await provide(docker, image, AbortSignal.timeout(PULL_MS));
-  } catch (err) {
-    log.warn({ image, err }, `${image} could not be brought up to date; servers may start with an older one`);
+  } catch (error) {
+    log.warn(
+      { image, err: engineError(error) },
+      `${image} could not be brought up to date; servers may start with an older one`,
+    );
   }
 }
 

@@ -180,7 +180,8 @@ export class ChildKeeper {
     if (code !== 0) {
       log.warn({ pid, code }, 'the proxy has ended; its players are cut off');
       const message = 'The proxy could not be started; proxy/proxy.log in DATA_DIR says why.';
-      this.#listening.reject(Object.assign(new Error(message), code === PORT_TAKEN ? { code: 'EADDRINUSE' } : {}));
+      const taken = { code: 'EADDRINUSE', port: this.#options.settings.proxyPort };
+      this.#listening.reject(Object.assign(new Error(message), code === PORT_TAKEN ? taken : {}));
     }
     this.check();
   }

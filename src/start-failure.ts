@@ -1,0 +1,104 @@
+import { type Config, ConfigError } from './config.ts';
+import { StatusError } from './kernel/status.ts';
+
+/** What errors of Node, SQLite and PostgreSQL have beside their message. */
+interface SystemError extends Error {
+  code?: string;
+  syscall?: string;
+  path?: string;
+  port?: number;
+  driverError?: SystemError;
+}
+
+/**
+ * Why the service could not start, in a sentence that says what to do. Where the cause is none of those that a setting or this
+ * machine explains, it is the error with its stack. `config` is undefined where the settings themselves are wrong.
+ */
+export function startFailure(error: unknown, config?: Config): string {
+  if (error instanceof ConfigError || error instanceof StatusError) return error.message;
+  if (!(error instanceof Error)) return String(error);
+  const failure = (error as SystemError).driverError ?? error;
+  const known =
+    config && (portFailure(failure, config) ?? databaseFailure(failure, config) ?? folderFailure(failure, config));
+  return known ?? error.stack ?? error.message;
+}
+
+function portFailure({ code = '', port, syscall }: SystemError, config: Config): string | undefined {
+  if (syscall !== 'listen' && syscall !== 'bind' && code !== 'EADDRINUSE') return undefined;
+  const { httpPort, proxyPort, sftpPort } = config;
+  const [name, what] =
+    port === httpPort
+      ? ['HTTP_PORT', 'the API and the pages']
+      : port === sftpPort
+        ? ['SFTP_PORT', 'SFTP']
+        : port === proxyPort
+          ? ['PROXY_PORT', 'players']
+          : ['HTTP_PORT, PROXY_PORT or SFTP_PORT', 'Dormouse'];
+  const which = port === undefined ? 'A port' : `Port ${port}, meant for ${what},`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${which} is in use already: stop what listens there, or choose another one by ${name}. (A proxy without players ends a minute after its service.)`;
+    case 'EACCES':
+      return `${which} may not be opened by this user, as on most systems those below 1024: choose another one by ${name}.`;
+    case 'EADDRNOTAVAIL':
+      return `${which} cannot be listened on: this machine has no such address. See ${name.replaceAll('PORT', 'HOST')}.`;
+    default:
+      return undefined;
+  }
+}
+
+function databaseFailure({ code = '', message }: SystemError, { databaseUrl, dataDir }: Config): string | undefined {
+  if (databaseUrl.startsWith('sqlite:')) {
+    const file = databaseUrl.slice('sqlite:'.length);
+    switch (code) {
+      case 'SQLITE_CORRUPT':
+      case 'SQLITE_NOTADB':
+        return `The database ${file} is damaged: put a copy of it in its place, or move it away to begin with an empty one (servers' files stay in ${dataDir}).`;
+      case 'SQLITE_CANTOPEN':
+      case 'SQLITE_READONLY':
+      case 'SQLITE_PERM':
+        return `The database ${file} cannot be written by this user: give them the file and its folder, or choose another DATA_DIR.`;
+      case 'SQLITE_FULL':
+      case 'SQLITE_IOERR':
+        return `The database ${file} cannot be written (${message}): the disk may be full.`;
+      default:
+        return undefined;
+    }
+  }
+  const { host, pathname } = new URL(databaseUrl);
+  switch (code) {
+    case 'ECONNREFUSED':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ECONNRESET':
+      return `PostgreSQL at ${host} does not answer (${code}): see that it runs, and that DATABASE_URL names it.`;
+    case '28P01':
+    case '28000':
+      return `PostgreSQL at ${host} refuses the user or password of DATABASE_URL.`;
+    case '3D000':
+      return `PostgreSQL at ${host} has no database ${pathname.slice(1)}: create it, or name another in DATABASE_URL.`;
+    default:
+      return undefined;
+  }
+}
+
+function folderFailure({ code = '', path = '' }: SystemError, { dataDir }: Config): string | undefined {
+  const where = `DATA_DIR (${dataDir})`;
+  switch (code) {
+    case 'EACCES':
+    case 'EPERM':
+      return `${where} may not be used by this user${path === '' ? '' : ` (${path})`}: give it to them, or choose another one.`;
+    case 'EROFS':
+      return `${where} is on a disk that is read-only: choose another one.`;
+    case 'ENOTDIR':
+    case 'EEXIST':
+      return `${where} is no folder: ${path === '' ? 'part of its path' : path} is a file. Choose another one.`;
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `${where} is on a disk that is full: free some space.`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,34 @@
+/*
+ * Where `npm start` and `npm run proxy` begin. Plain JavaScript of any Node, in any shell: what is missing is said in a sentence,
+ * where a program in TypeScript could not even be read. Code once compiled is kept, so the next start is quicker.
+ */
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import path from 'node:path';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+
+const LEAST = [24, 12];
+const ROOT = path.join(import.meta.dirname ?? path.dirname(new URL(import.meta.url).pathname), '..');
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (!existsSync(path.join(ROOT, 'node_modules/xstate'))) {
+  fail('Its packages are not installed yet: run npm ci first.');
+} else if (major < LEAST[0] || (major === LEAST[0] && minor < LEAST[1])) {
+  fail(
+    `Node ${LEAST.join('.')} or newer is needed, and this is ${process.versions.node}. On Linux x64 npm ci brings it along for npm start; elsewhere install it from https://nodejs.org.`,
+  );
+} else {
+  const cache = path.join(ROOT, 'node_modules/.cache/dormouse');
+  // For this process, and for those it starts.
+  process.env.NODE_COMPILE_CACHE ??= cache;
+  module.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+  const isProxy = process.argv[2] === 'proxy';
+  if (isProxy) process.argv.splice(2, 1);
+  await import(pathToFileURL(path.join(ROOT, isProxy ? 'proxy/main.ts' : 'src/main.ts')).href);
+}
+
+function fail(sentence) {
+  process.stderr.write(`${sentence}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,30 @@
+import test from 'ava';
+import { firstRun } from '../../src/people/first-run.ts';
+import { resetPassword } from '../../src/people/reset-password.ts';
+import { getUserByEmail } from '../../src/people/rows.ts';
+import { openBrowserSession, findBrowserSession } from '../../src/people/browser-sessions.ts';
+import { verifyPassword } from '../../src/people/passwords.ts';
+import { fakeClock } from '../fakes/clock.ts';
+import { directory, emptyStore } from '../store/support.ts';
+
+test('the operator’s password is replaced by one that is said once, and all their browsers are signed out', async (t) => {
+  const store = await emptyStore(t);
+  const clock = fakeClock();
+  await t.throwsAsync(resetPassword(store, clock), { message: /There is no operator yet/ });
+  const made = await firstRun(store, { clock, dataDir: await directory(t), baseUrl: '' });
+  const { id = '' } = (await getUserByEmail(store, made?.email ?? '')) ?? {};
+  const visitor = { address: '192.0.2.1', userAgent: 'test' };
+  const token = await store.write((tx) => openBrowserSession(tx, id, visitor, clock.now()));
+  const text = await resetPassword(store, clock);
+  const [, password = ''] = /^operator@localhost signs in with the password (\w{20}) /.exec(text) ?? [];
+  const user = await getUserByEmail(store, 'operator@localhost');
+  t.true(await verifyPassword(user?.passwordHash, password));
+  t.false(await verifyPassword(user?.passwordHash, made?.password ?? ''));
+  t.is(await findBrowserSession(store, clock, token), undefined);
+  const [entry] = await store.query<{ detail: string }>(
+    `SELECT * FROM "audit" WHERE "action" = 'session.resetPassword'`,
+  );
+  t.is(entry?.detail, 'the machine itself');
+  await resetPassword(store, clock, 'Operator@LOCALHOST');
+  await t.throwsAsync(resetPassword(store, clock, 'nobody@example.org'), { message: /Nobody has an account/ });
+});

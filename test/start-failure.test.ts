@@ -1,0 +1,136 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { loadConfig } from '../src/config.ts';
+import { startFailure } from '../src/start-failure.ts';
+import { COMPILE_CACHE } from './support/compile-cache.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+async function folder(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'dormouse-start-'));
+  t.teardown(() => rm(path, { recursive: true, force: true, maxRetries: 5 }));
+  return path;
+}
+
+/** What the program says on its way to an end that it comes to by itself. */
+async function said(t: ExecutionContext, env: Record<string, string>, ...args: string[]) {
+  const { PATH, HOME } = process.env;
+  const ports = { HTTP_PORT: '0', PROXY_PORT: '0', SFTP_PORT: '0', PROXY: 'embedded', ENGINE: 'process' };
+  const child = spawn(process.execPath, [join(ROOT, 'src/main.ts'), ...args], {
+    // Where no `.env` of somebody lies.
+    cwd: tmpdir(),
+    env: { PATH, HOME, ...COMPILE_CACHE, ...ports, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, out, err };
+}
+
+async function taken(t: ExecutionContext): Promise<string> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return String((server.address() as AddressInfo).port);
+}
+
+const sentence = (err: string) => err.endsWith('\n') && !/\n./.test(err) && !/^ +at /m.test(err);
+
+for (const name of ['HTTP_PORT', 'PROXY_PORT', 'SFTP_PORT']) {
+  test(`a port that is taken is named, with the setting that moves it: ${name}`, async (t) => {
+    const port = await taken(t);
+    const { code, err } = await said(t, { DATA_DIR: await folder(t), [name]: port });
+    t.is(code, 1);
+    t.true(sentence(err) && err.startsWith(`Port ${port}, meant for `) && err.includes(`another one by ${name}.`), err);
+  });
+}
+
+test('a data folder that is none, a database that is damaged or out of reach: one sentence each', async (t) => {
+  const dir = await folder(t);
+  const file = join(dir, 'file');
+  await writeFile(file, '');
+  const damaged = join(dir, 'damaged');
+  await mkdir(damaged);
+  await writeFile(join(damaged, 'dormouse.db'), Buffer.alloc(8_192, 'no database'));
+  const cases: [Record<string, string>, RegExp][] = [
+    [{ DATA_DIR: join(file, 'below') }, /^DATA_DIR \(.*\) is no folder: .*file.* is a file/],
+    [{ DATA_DIR: file }, /^DATA_DIR \(.*\) is no folder/],
+    [{ DATA_DIR: damaged }, /^The database .*dormouse\.db is damaged: put a copy/],
+    [
+      { DATA_DIR: dir, DATABASE_URL: 'postgres://a:secret@127.0.0.1:1/x' },
+      /^PostgreSQL at 127\.0\.0\.1:1 does not answer/,
+    ],
+    [{ DATA_DIR: dir, PUBLIC_HOST: '192.168.1.5' }, /^PUBLIC_HOST is "192\.168\.1\.5", an address; .* must be a name/],
+    [{ DATA_DIR: dir, HTTPHOST: '::' }, /^HTTPHOST is no setting: did you mean HTTP_HOST\?/],
+  ];
+  for (const [env, expected] of cases) {
+    const { code, err } = await said(t, env);
+    t.is(code, 1);
+    t.true(sentence(err), err);
+    t.regex(err, expected);
+    t.false(err.includes('secret'));
+  }
+});
+
+test('what only another machine shows: read-only, full, of another user, refused by PostgreSQL', (t) => {
+  const config = loadConfig({ DATA_DIR: '/srv/dormouse' }, { envFile: null });
+  const postgres = loadConfig({ DATABASE_URL: 'postgres://u:pw@db.example/dorm' }, { envFile: null });
+  const failure = (fields: object) => Object.assign(new Error('it failed'), fields);
+  const of = (fields: object, given = config) => startFailure(failure(fields), given);
+  t.regex(of({ code: 'EACCES', path: '/srv/dormouse' }), /^DATA_DIR \(\/srv\/dormouse\) may not be used by this user/);
+  t.regex(of({ code: 'EROFS' }), /read-only/);
+  t.regex(of({ code: 'ENOSPC' }), /full/);
+  t.regex(of({ driverError: failure({ code: 'SQLITE_READONLY' }) }), /cannot be written by this user/);
+  t.regex(of({ driverError: failure({ code: 'SQLITE_FULL' }) }), /the disk may be full/);
+  t.regex(of({ code: 'EACCES', syscall: 'listen', port: 25_565 }), /^Port 25565, meant for players, may not be opened/);
+  t.regex(of({ code: 'EADDRNOTAVAIL', syscall: 'listen', port: 8080 }), /no such address. See HTTP_HOST/);
+  t.regex(of({ code: '28P01' }, postgres), /^PostgreSQL at db\.example refuses the user or password/);
+  t.regex(of({ code: '3D000' }, postgres), /has no database dorm/);
+  t.regex(of({}), /it failed\n +at /, 'what nobody has foreseen keeps its stack');
+});
+
+test('the settings in force can be looked at, without secrets', async (t) => {
+  const { code, out } = await said(t, { HTTP_PORT: '9000', STRIPE_SECRET_KEY: 'sk_live_1' }, '--settings');
+  t.is(code, 0);
+  t.regex(out, /^ {2}HTTP_PORT=9000 {3}\(set\)$/m);
+  t.regex(out, /^ {2}STRIPE_SECRET_KEY=\*\*\* {3}\(set\)$/m);
+  t.regex(out, /^ {2}SFTP_PORT=0 {3}\(set\)$/m);
+  t.regex(out, /^ {2}IDLE_TIMEOUT_MINUTES=10$/m);
+  t.regex((await said(t, {}, '--help')).out, /^Money\n {2}CHECKOUT=test$/m);
+  t.regex((await said(t, {}, '--nonsense')).err, /--nonsense is not an option/);
+});
+
+test('who has the machine gets a new password for its operator', async (t) => {
+  const dataDir = await folder(t);
+  t.regex((await said(t, { DATA_DIR: dataDir }, '--reset-password')).err, /There is no operator yet/);
+});
+
+test('without packages, or with a Node that is too old, npm start says what to do', async (t) => {
+  const bare = await folder(t);
+  await mkdir(join(bare, 'src'));
+  await writeFile(join(bare, 'package.json'), '{"type":"module"}');
+  await copyFile(join(ROOT, 'src/start.js'), join(bare, 'src/start.js'));
+  const start = (node: string) => spawnSync(node, ['src/start.js'], { cwd: bare, encoding: 'utf8' });
+  t.like(start(process.execPath), { status: 1, stderr: 'Its packages are not installed yet: run npm ci first.\n' });
+  await mkdir(join(bare, 'node_modules/xstate'), { recursive: true });
+  // The same program, told that it is another.
+  const old = spawnSync(
+    process.execPath,
+    [
+      '--import',
+      'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.19.0"})',
+      'src/start.js',
+    ],
+    { cwd: bare, encoding: 'utf8' },
+  );
+  t.is(old.status, 1);
+  t.regex(old.stderr, /^Node 24\.12 or newer is needed, and this is 20\.19\.0\..*nodejs\.org\.\n$/);
+});
