@@ -1,6 +1,6 @@
 import type { ReplyOf } from '../../http/calls.ts';
-import { textField } from '../../web/form.ts';
 import { type Html, html } from '../../web/html.ts';
+import { filling, lineField } from '../../web/panel/fields.ts';
 import { panelForm } from '../../web/panel/form.ts';
 import type { ServerRequest } from '../../web/panel/panel.ts';
 import { countText, listText } from '../../web/text.ts';
@@ -16,27 +16,24 @@ export const RETENTION_FIELDS = [
   ['monthly', 'One of each month, for so many months'],
 ] as const satisfies readonly (readonly [keyof Retention, string])[];
 
+const DIGITS = html`inputmode="numeric" pattern="[0-9]*"`;
+
 /** How many backups are kept, in words, and a form to change it. */
 export function retentionCard(request: ServerRequest, retention: Retention): Html {
-  const typed = RETENTION_FIELDS.some(([name]) => request.sent?.has(name)) ? request.sent : undefined;
+  const filled = filling(request, 'retention');
   return html`<section class="card">
     <h2>What is kept</h2>
     <p data-live="retention">${retentionText(retention)}</p>
-    <details ${typed && html`open`}>
+    <details ${request.failed === 'retention' && html`open`}>
       <summary>Change what is kept</summary>
       ${panelForm(
         request,
         'retention',
-        html`${RETENTION_FIELDS.map(([name, label]) =>
-            textField({
-              name,
-              label,
-              value: typed?.get(name) ?? String(retention[name]),
-              maxlength: 4,
-              problem: undefined,
-              more: html`inputmode="numeric" pattern="[0-9]*"`,
-            }),
-          )}
+        html`<div class="side">
+            ${RETENTION_FIELDS.map(([name, label]) =>
+              lineField(filled, { name, label, value: String(retention[name]), maxlength: 4, more: DIGITS }),
+            )}
+          </div>
           <p class="hint">0 turns a rule off; with all at 0, every backup is kept. Days begin at midnight UTC.</p>
           <button type="submit">Save</button>`,
       )}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+import { plant } from '../support/tree.ts';
+
+test.after.always(closeBrowser);
+
+const PATH = '/servers/lobby/worlds';
+
+/** A sleeping server with three worlds, on pages. */
+async function panel(t: Parameters<typeof openPanel>[0]) {
+  const it = await openPanel(t);
+  await it.create('lobby');
+  const root = join(it.dataDir, 'servers/lobby');
+  await plant(root, {
+    'world/level.dat': '12345',
+    'world_nether/level.dat': '1',
+    'skyblock/level.dat': 'sky',
+    'A <b>bold one/level.dat': 'bold',
+  });
+  return {
+    ...it,
+    has: (name: string) => existsSync(join(root, name)),
+    text: async () => (await it.get(PATH)).text,
+    form: async (form: string, fields: Record<string, string> = {}) => {
+      const answer = await it.during(it.submit(`${PATH}/${form}`, fields));
+      return { status: answer.status, text: await answer.text(), to: answer.headers.get('location') ?? '' };
+    },
+  };
+}
+
+test('worlds are chosen, reset and deleted without a script; what is lost is said before', async (t) => {
+  const it = await panel(t);
+  const text = await it.text();
+  t.regex(text, /<bdi>A &lt;b&gt;bold one<\/bdi>/);
+  t.regex(text, /First a backup of the whole server is made\. Then world is removed/);
+  t.regex(text, /skyblock is deleted for good.* No backup is made/);
+  t.is((await it.form('choose', { name: 'skyblock' })).to, `${PATH}?done=chosen`);
+  t.regex(await it.text(), /<bdi>skyblock<\/bdi>\s*<span class="tag">at the next start/);
+  t.is((await it.form('delete', { name: 'world' })).to, `${PATH}?done=deleted`);
+  t.false(it.has('world_nether'));
+  t.is((await it.form('reset')).to, `${PATH}?done=reset`);
+  t.false(it.has('skyblock'));
+  t.regex(await it.text(), /Made by the next start/);
+  t.regex((await it.get('/servers/lobby/backups')).text, /made before a world was reset/);
+  const refused = await it.form('delete', { name: 'world' });
+  t.is(refused.status, 404);
+  t.regex(refused.text, /role="alert".*no such world/);
+  t.is((await it.form('reset', { csrf: 'forged' })).status, 403);
+});
+
+test('who may only play sees the worlds, and changes none', async (t) => {
+  const it = await panel(t);
+  await it.stranger();
+  await it.share('lobby', 'limited');
+  const other = await it.browser('usr_other');
+  const page = await it.get(PATH, other);
+  t.is(page.status, 200);
+  t.notRegex(page.text, /Delete…|Reset…|Play it/);
+  t.is((await it.submit(`${PATH}/delete`, { name: 'skyblock' }, other)).status, 403);
+  t.true(it.has('skyblock'));
+});
+
+test('on a phone: another world is chosen while one is played, and deleted by keyboard once it is not', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await panel(t);
+  await it.command('lobby', 'START');
+  await it.reach('lobby', 'running');
+  const { page, complaints } = await it.open(PATH, PHONE);
+  const world = page.getByRole('listitem').filter({ hasText: 'being played' });
+  t.is(await world.getByText('Delete…').count(), 0);
+  await page.getByRole('button', { name: 'Play it from the next start on: skyblock' }).tap();
+  await page.getByText('The next start loads that world.').waitFor();
+  await page.getByText('at the next start', { exact: true }).waitFor();
+  await it.command('lobby', 'STOP');
+  await it.reach('lobby', 'hibernated');
+  const bold = page.getByRole('listitem').filter({ hasText: 'bold' });
+  await bold.getByText('Delete…').focus();
+  await page.keyboard.press('Enter');
+  await bold.getByText('is deleted for good').waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await it.during(page.getByText('The world is deleted.').waitFor());
+  t.false(it.has('A <b>bold one'));
+  t.deepEqual(complaints, []);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`worlds, ${colorScheme}: nothing keeps anybody out`, async (t) => {
+    if (!(await needs(t, 'chromium'))) return;
+    const it = await panel(t);
+    const { page } = await it.open(PATH, { ...PHONE, colorScheme });
+    for (const name of ['Reset…', 'Delete…']) await page.getByText(name).first().click();
+    await accessible(t, page);
+  });
+}
