@@ -287,7 +287,7 @@ export async function startApp(
     const playersPort = () => players.port;
     const clientAddress = createClientAddress(trusted);
     const kept = { disk: quotas.quota, suspensions, publicStatuses, serverPorts };
-    const serverView = createServerView({ ...kept, config, playersPort });
+    const serverView = createServerView({ ...kept, config, playersPort, clock });
     const shown = { servers, serverOperation, serverView, clock };
     const room = { capacity, reachability, accountLimits, drain };
     const serverRoom = serverFeature({ ...shown, ...room, people, cores, playersPort, owner, settings });

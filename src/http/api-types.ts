@@ -3242,6 +3242,27 @@ export interface components {
              * @description Absent: there is no live reading.
              */
             playersOnline?: number;
+            /** @description As GetServer has it. Not told to apps, like all that follows. */
+            name?: string;
+            /** Format: int32 */
+            ramMb?: number;
+            /**
+             * Format: date-time
+             * @description When it was woken; absent while it sleeps.
+             */
+            awakeSince?: string;
+            /** @description Who or what woke it. */
+            cause?: {
+                /**
+                 * @description `key`, `user`, `player`, `schedule`, `operator` or `system`.
+                 * @default
+                 */
+                kind: string;
+                /** @default  */
+                id: string;
+                /** @default  */
+                note: string;
+            };
         };
         Wallet: {
             /** @default  */
@@ -3671,6 +3692,12 @@ export interface components {
              * @default false
              */
             waitingRoom: boolean;
+            /**
+             * Format: int32
+             * @description While `starting`: what is left as its starts usually go; 0: not known.
+             * @default 0
+             */
+            startupEtaSeconds: number;
         };
         PortMapping: {
             /**

@@ -5,7 +5,7 @@ import { doing } from '../kernel/doing.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../kernel/log.ts';
 import { type FindApp, type FindBrowser, type FindPrincipal, createAuthorize } from './auth.ts';
-import { mountForBrowsers } from './session/browser-mount.ts';
+import { carriedForBrowsers, mountForBrowsers } from './session/browser-mount.ts';
 import type { Declared } from './declared.ts';
 import { renderErrors } from './errors.ts';
 import { keptBytes } from './kept-bytes.ts';
@@ -22,6 +22,8 @@ import type { SessionOperation } from './session/session-operation.ts';
 export interface ApiFeature {
   /** By key, app token, or an operator's session. */
   operations?: readonly Operation[];
+  /** Streams and files that only pages have a use for: for the session of a browser alone, and no part of the API. */
+  pageOperations?: readonly Operation[];
   /** Of the dashboard. */
   sessionOperations?: readonly SessionOperation[];
   /** For whoever comes. */
@@ -75,7 +77,8 @@ export function createApi({ log, clock, rate = KEY_RATE, ...options }: ApiOption
   mount(router, operations, authorizer, streams);
   mountSession(router, sessionOperations, takeToken, browsers);
   mountPublic(router, publicOperations, browsers);
-  const forBrowsers = mountForBrowsers(router, operations, options.findBrowser, takeToken, streams);
+  const carried = [...carriedForBrowsers(operations), ...features.flatMap((each) => each.pageOperations ?? [])];
+  const forBrowsers = mountForBrowsers(router, carried, options.findBrowser, takeToken, streams);
   app
     .use(requestId)
     .use(logRequests(log, options.answered))

@@ -1,4 +1,5 @@
 import { DEFAULT_MAX_PLAYERS, DEFAULT_MOTD } from '../game/properties/properties.ts';
+import { iconOf } from '../game/status-icon.ts';
 import { createRateLimit } from '../http/rate-limit.ts';
 import { createCache } from '../kernel/cache.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -40,8 +41,6 @@ const KEPT_MS = 3_000;
 const MOST_KEPT = 10_000;
 /** Of one address (IPv6: one /64). */
 const RATE = { perSecond: 5, burst: 60 };
-const ICON = /^data:image\/png;base64,([A-Za-z0-9+/=\n]{1,65536})$/;
-const PNG = Buffer.from('89504e470d0a1a0a', 'hex');
 
 export interface PublicStatusDeps {
   publicStatuses: PublicStatuses;
@@ -96,21 +95,4 @@ function publicServer(slug: string, { row, state, context }: ServerNow, deps: Pu
     address: addressOf(row.hostname, deps),
     icon: iconOf(row.lastStatus),
   };
-}
-
-/** Checked, as the game wrote it and it may be anything. */
-function iconOf(lastStatus: string): Buffer | undefined {
-  const [, base64 = ''] = ICON.exec(faviconOf(lastStatus)) ?? [];
-  const icon = Buffer.from(base64, 'base64');
-  return icon.subarray(0, PNG.length).equals(PNG) ? icon : undefined;
-}
-
-function faviconOf(lastStatus: string): string {
-  try {
-    const status: unknown = JSON.parse(lastStatus);
-    const favicon = typeof status === 'object' && status !== null && 'favicon' in status ? status.favicon : '';
-    return typeof favicon === 'string' ? favicon : '';
-  } catch {
-    return '';
-  }
 }

@@ -10,6 +10,7 @@ import { StatusError } from '../kernel/status.ts';
 import type { RouteRow } from '../servers/rows.ts';
 import type { ServerNow } from '../servers/server-now.ts';
 import type { Servers } from '../servers/servers.ts';
+import { etaSeconds } from '../servers/start-time.ts';
 import type { JoinPolicy } from './join-policy.ts';
 import type { RouteFeed } from './link/teller.ts';
 import type { WakePolicy } from './wake-policies.ts';
@@ -200,7 +201,7 @@ function routeOf(now: ServerNow, policy: WakePolicy, at: number): Route {
     maxPlayers: maxPlayers(row.properties),
     phase: preparing ? context.live.phase : '',
     percent: preparing ? context.live.percent : 0,
-    etaSeconds: state === 'starting' ? etaSeconds(row.coldStartsMs, context.wokenAt, at) : null,
+    etaSeconds: state === 'starting' ? etaSeconds({ row, context }, at) : null,
     lastStatus: row.lastStatus === '' ? null : row.lastStatus,
     refusal: refusalText(now, at),
     waitingRoom: hasWaitingRoom(row),
@@ -240,12 +241,4 @@ function refusalText(now: ServerNow, at: number): string {
   const { silentSince = null } = context.live;
   if (state !== 'running' || silentSince === null || at - silentSince < SILENT_MS) return '';
   return `${row.name} does not answer right now.\nIf it stays so it is started again. Try again in a few minutes.`;
-}
-
-/** What is left by this server's own median cold start; null for a first start or one that takes longer than usual. */
-function etaSeconds(coldStartsMs: number[], wokenAt: number | null, at: number): number | null {
-  const usual = coldStartsMs.toSorted((a, b) => a - b)[Math.floor(coldStartsMs.length / 2)];
-  if (usual === undefined || wokenAt === null) return null;
-  const left = Math.ceil((wokenAt + usual - at) / 1_000);
-  return left > 0 ? left : null;
 }

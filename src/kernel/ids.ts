@@ -17,7 +17,7 @@ export type TokenKind = keyof typeof PREFIXES;
 /** Names no server may have, because a host of the installation's own domain, or a path, is or may be called so. */
 const RESERVED: ReadonlySet<string> = new Set(
   `admin api app assets auth billing cdn console control dashboard device docs dormouse ftp healthz imap localhost login
-  mail metrics mx ns ns1 ns2 openapi operator proxy readyz root sftp signin signup smtp status v1 webmail www`.split(
+  mail metrics mx new ns ns1 ns2 openapi operator proxy readyz root sftp signin signup smtp status v1 webmail www`.split(
     /\s+/,
   ),
 );

@@ -19,6 +19,7 @@ import { versionOperations } from './api/update-version.ts';
 import type { ServerView } from './api/view.ts';
 import { mountServerList } from './pages/list.ts';
 import { mountOverview } from './pages/overview.ts';
+import { serverPageOperations } from './pages/streams.ts';
 import { type Creation, type CreationOptions, openCreation } from './creation.ts';
 import type { Servers } from './servers.ts';
 
@@ -67,6 +68,7 @@ export function serverFeature(options: ServerFeatureOptions): { creation: Creati
     creation,
     feature: {
       operations,
+      pageOperations: serverPageOperations(needs),
       panel(panel) {
         mountServerList(panel);
         mountOverview(panel);

@@ -253,6 +253,7 @@ export async function openRooms(base: World, around: Around, options: RoomsOptio
   const quota = quotas.quota;
   const serverView = createServerView({
     config: settings,
+    clock,
     playersPort,
     disk: quota,
     suspensions,

@@ -8,22 +8,25 @@ import { credentialId } from '../principal.ts';
 /** What comes before the API's own address: `/panel/v1/servers/{id}/files:upload`. */
 export const BROWSER_PREFIX = '/panel';
 
+/** Those of the API that a page cannot carry itself: streams of servers, and the content of their files. */
+export function carriedForBrowsers(all: readonly Operation[]): readonly Operation[] {
+  return all.filter(
+    ({ path, answers, takes }) => path.startsWith('/v1/servers/') && (answers !== 'message' || takes === 'bytes'),
+  );
+}
+
 /**
- * What a page cannot carry itself, streams of servers and content of their files, for the session of the browser that shows it: at addresses of
- * their own, as those of the API take keys only. Returns the operations at these addresses. `take` holds the rate of a session.
+ * Operations for the session of the browser that shows a page: at addresses of their own, as those of the API take keys only.
+ * Returns the operations at these addresses. `take` holds the rate of a session.
  */
 export function mountForBrowsers(
   router: Router,
-  all: readonly Operation[],
+  operations: readonly Operation[],
   findBrowser: FindBrowser,
   take: (sessionId: string) => void,
   streams: Streams,
 ): readonly Operation[] {
-  const carried = all.flatMap((operation): Operation | [] => {
-    const { answers, takes, path } = operation;
-    const isCarried = path.startsWith('/v1/servers/') && (answers !== 'message' || takes === 'bytes');
-    return isCarried ? { ...operation, path: `${BROWSER_PREFIX}${path}` } : [];
-  });
+  const carried = operations.map((operation) => ({ ...operation, path: `${BROWSER_PREFIX}${operation.path}` }));
   const authorizing =
     (count: (sessionId: string) => void): Authorize =>
     async (headers, operation) => {

@@ -2,7 +2,7 @@ import type { Cause } from '../../../machines/server-types.ts';
 import { StatusError } from '../../kernel/status.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText, toneOf } from '../../web/panel/state.ts';
-import { instantText, plainName } from '../../web/text.ts';
+import { plainName } from '../../web/text.ts';
 import type { SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, MachineSummary } from '../machines.ts';
 import { eventName } from './statechart.ts';
@@ -15,32 +15,6 @@ export function requireOperator({ principal }: SignedInRequest): void {
 /** A state by its own name, as the statechart has it. */
 export function stateTag(state: string): Html {
   return html`<span class="tag ${toneOf(state)}">${stateText(state)}</span>`;
-}
-
-/** How long a machine has been what it is; a script, where there is one, counts on. */
-export function sinceText({ since }: Pick<MachineSummary, 'since'>, now: number): Html {
-  const at = new Date(since).toISOString();
-  return html`<time datetime="${at}" data-since="${since}" title="${instantText(since)}"
-    >${spanText(now - since)}</time
-  >`;
-}
-
-/** `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`: the two largest units. The script of the page has the same rule. */
-export function spanText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1_000));
-  const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3_600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
-  ] as const;
-  const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return '0 s';
-  return parts
-    .slice(first, first + 2)
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count} ${unit}`)
-    .join(' ');
 }
 
 /** `until 14:05:09 UTC`. */

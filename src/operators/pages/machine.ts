@@ -7,6 +7,7 @@ import { type Html, html } from '../../web/html.ts';
 import { type Problem, problemOf, withProblem } from '../../web/problem.ts';
 import type { Form, Serve } from '../../web/serve.ts';
 import { instantText } from '../../web/text.ts';
+import { sinceTime } from '../../web/panel/words.ts';
 import type { Answer, Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineDetail, Machines } from '../machines.ts';
 import { chart } from './chart.ts';
@@ -15,7 +16,6 @@ import {
   eventText,
   machineName,
   requireOperator,
-  sinceText,
   stateTag,
   transitionRow,
   untilText,
@@ -157,7 +157,7 @@ function presentFacts(machine: MachineDetail, now: number): Html {
     </div>
     <div>
       <dt>For</dt>
-      <dd>${sinceText(machine, now)} <small>since ${instantText(since)}</small></dd>
+      <dd>${sinceTime(since, now)} <small>since ${instantText(since)}</small></dd>
     </div>
     <div>
       <dt>Waits for</dt>

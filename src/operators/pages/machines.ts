@@ -2,9 +2,10 @@ import { ASSETS } from '../../web/assets.ts';
 import { type Html, html } from '../../web/html.ts';
 import { stateText } from '../../web/panel/state.ts';
 import type { Serve } from '../../web/serve.ts';
+import { sinceTime, spanText } from '../../web/panel/words.ts';
 import type { Page, SignedInRequest } from '../../web/page-request.ts';
 import type { MachineQuery, MachineSummary, Machines } from '../machines.ts';
-import { causeText, machineName, requireOperator, sinceText, spanText, stateTag, waitsText } from './machine-text.ts';
+import { causeText, machineName, requireOperator, stateTag, waitsText } from './machine-text.ts';
 
 const ROWS = 50;
 /** Choices of how long something must have been under way. */
@@ -107,7 +108,7 @@ function machineRow(machine: MachineSummary, now: number): Html {
     <td data-label="State">
       ${stateTag(state)}${path.includes('.') && html`<small>${path.slice(path.indexOf('.') + 1)}</small>`}
     </td>
-    <td data-label="For">${sinceText(machine, now)}${long && html`<small class="stuck">longer than usual</small>`}</td>
+    <td data-label="For">${sinceTime(since, now)}${long && html`<small class="stuck">longer than usual</small>`}</td>
     <td data-label="Waits for">${waitsText(machine)}</td>
     <td data-label="Cause">${causeText(cause)}</td>
     <td data-label="Account">

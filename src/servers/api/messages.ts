@@ -72,5 +72,6 @@ export const Server = z
     publicShowAddress: reply.flag,
     publicSlug: reply.text,
     waitingRoom: reply.flag.describe('Experimental: players are shown its start while they wait.'),
+    startupEtaSeconds: reply.int32.describe('While `starting`: what is left as its starts usually go; 0: not known.'),
   })
   .meta({ id: 'Server' });

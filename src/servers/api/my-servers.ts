@@ -6,6 +6,7 @@ import { listMemberships } from '../../people/members/rows.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServerNow } from '../server-now.ts';
 import type { Servers } from '../servers.ts';
+import { Cause } from './machine.ts';
 import { addressOf } from './view.ts';
 
 /** What these operations work with. */
@@ -15,6 +16,14 @@ interface Needs {
   servers: Servers;
   store: Store;
 }
+
+/** An app is let know what a server shows to players; what more there is, is between its people. */
+const forOwners = {
+  name: z.string().optional().describe('As GetServer has it. Not told to apps, like all that follows.'),
+  ramMb: z.int32().optional().meta({ format: 'int32' }),
+  awakeSince: z.iso.datetime().optional().describe('When it was woken; absent while it sleeps.'),
+  cause: Cause.optional().describe('Who or what woke it.'),
+};
 
 const ServerSummary = z
   .object({
@@ -26,6 +35,7 @@ const ServerSummary = z
     region: reply.text,
     role: reply.text.describe('What you are on it: `owner`, `member` or `limited`.'),
     playersOnline: z.int32().optional().meta({ format: 'int32', description: 'Absent: there is no live reading.' }),
+    ...forOwners,
   })
   .meta({ id: 'ServerSummary' });
 
@@ -44,6 +54,10 @@ const listMyServers = (needs: Needs) =>
       .meta({ id: 'ListMyServersResponse' }),
     async run({ principal }) {
       const { servers, store } = needs;
+      const view = (server: ServerNow, role: Role) => ({
+        ...summary(server, role, needs),
+        ...(principal.kind !== 'app' && ownersPart(server)),
+      });
       const reaches = ({ row }: ServerNow) => principal.serverIds?.has(row.id) ?? true;
       const [own, memberships] = await Promise.all([
         servers.listByAccount(principal.accountId),
@@ -53,8 +67,8 @@ const listMyServers = (needs: Needs) =>
         memberships.map(async ({ serverId, role }) => ({ server: await servers.get(serverId), role })),
       );
       return {
-        my: own.filter(reaches).map((server) => summary(server, 'owner', needs)),
-        shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [summary(server, role, needs)] : [])),
+        my: own.filter(reaches).map((server) => view(server, 'owner')),
+        shared: shared.flatMap(({ server, role }) => (server && reaches(server) ? [view(server, role)] : [])),
       };
     },
   });
@@ -75,6 +89,11 @@ function summary(
     role,
     ...(state === 'running' && players !== null && { playersOnline: players }),
   };
+}
+
+function ownersPart({ row, context: { wokenAt, cause } }: ServerNow): Partial<z.input<typeof ServerSummary>> {
+  const { name, ramMb } = row;
+  return { name, ramMb, ...(wokenAt !== null && { awakeSince: new Date(wokenAt).toISOString(), cause }) };
 }
 
 export const myServerOperations = (needs: Needs): readonly Operation[] => [listMyServers(needs)];

@@ -1,7 +1,9 @@
 import type { z } from 'zod';
 import type { Failure, ServerContext, ServerState } from '../../../machines/server-types.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { ServerRow } from '../rows.ts';
 import type { ServerNow } from '../server-now.ts';
+import { etaSeconds } from '../start-time.ts';
 import type { PortMapping, Server } from './messages.ts';
 
 /** The port players' clients use unless told otherwise. */
@@ -13,6 +15,7 @@ export type ServerView = (now: ServerNow) => z.input<typeof Server>;
 /** What other rooms keep of a server. */
 export interface ServerViewParts {
   config: { publicHost: string; nodeLabel: string };
+  clock: Clock;
   /** The port players connect to; a function, as the proxy may be given any free one. */
   playersPort: () => number;
   disk: {
@@ -30,7 +33,8 @@ export function createServerView(parts: ServerViewParts): ServerView {
   return (now) => view(now, parts);
 }
 
-function view({ row, state, context }: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
+function view(now: ServerNow, parts: ServerViewParts): z.input<typeof Server> {
+  const { row, state, context } = now;
   const { installFailure } = context;
   const startFailure = suspensionOf(row.id, parts) ?? context.startFailure;
   const publicStatus = parts.publicStatuses.of(row.id);
@@ -81,6 +85,7 @@ function view({ row, state, context }: ServerNow, parts: ServerViewParts): z.inp
     publicShowAddress: publicStatus.showAddress,
     publicSlug: publicStatus.slug ?? '',
     waitingRoom: row.waitingRoom,
+    startupEtaSeconds: state === 'starting' ? (etaSeconds(now, parts.clock.now()) ?? 0) : 0,
   };
 }
 

@@ -1,38 +1,115 @@
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { ReplyOf } from '../../http/calls.ts';
 import { type Html, html } from '../../web/html.ts';
 import type { Page } from '../../web/page-request.ts';
+import { buttonForm } from '../../web/panel/form.ts';
 import type { Panel, PanelRequest } from '../../web/panel/panel.ts';
 import { stateTag } from '../../web/panel/state.ts';
+import { causeWords, ramText, sinceTime } from '../../web/panel/words.ts';
+import { plainName } from '../../web/text.ts';
+import { createFirst, firstSteps } from './first-server.ts';
 
 type Summary = ReplyOf<'ListMyServers'>['my'][number];
 
-/** All servers that somebody reaches, as cards. */
+/** All servers that somebody reaches, as cards; the form for a first one where there is none. */
 export function mountServerList(panel: Panel): void {
-  panel.page({ path: '/servers', show: listPage });
+  panel.page({
+    path: '/servers',
+    stream: '/v1/me/servers/events/stream',
+    show: listPage,
+    forms: {
+      start: ({ call }, form) => pressed(() => call('StartServer', { id: form.get('id') ?? '' })),
+      stop: ({ call }, form) => pressed(() => call('StopServer', { id: form.get('id') ?? '' })),
+      first: createFirst,
+    },
+  });
 }
 
-async function listPage({ call }: PanelRequest): Promise<Page> {
-  const { my, shared } = await call('ListMyServers', {});
-  const main = html`<div class="panel">
-    <div class="card head"><h1>Servers</h1></div>
-    <div data-live="list">
-      ${
-        my.length + shared.length === 0
-          ? html`<p class="card empty">You have no server yet.</p>`
-          : html`<ul class="cards">
-              ${[...my, ...shared].map(serverCard)}
-            </ul>`
-      }
+async function pressed(command: () => Promise<unknown>): Promise<{ to: string }> {
+  await command();
+  return { to: '/servers' };
+}
+
+async function listPage(request: PanelRequest): Promise<Page> {
+  const { my, shared } = await request.call('ListMyServers', {});
+  const servers = [...my, ...shared];
+  const main = html`<div class="card head">
+      <div class="heading">
+        <h1>Servers</h1>
+        ${servers.length > 0 && html`<a class="button" href="/servers/new">New server</a>`}
+      </div>
     </div>
-  </div>`;
+    ${await firstSteps(request, my)}
+    <div data-live="list" data-now="${request.now}">
+      ${
+        servers.length > 0 &&
+        html`<ul class="cards">
+          ${servers.map((server) => serverCard(request, server))}
+        </ul>`
+      }
+    </div>`;
   return { title: 'Servers', main };
 }
 
-function serverCard({ id, address, state, type, version, playersOnline }: Summary): Html {
-  return html`<li class="card">
-    <h2><a href="/servers/${id}">${id}</a></h2>
-    <p>${stateTag(state)}${playersOnline !== undefined && html` ${playersOnline} playing`}</p>
-    <p><code>${address}</code></p>
-    <p>${type} ${version}</p>
+function serverCard(request: PanelRequest, server: Summary): Html {
+  const { id, address, state, type, version, playersOnline, role, ramMb = 0 } = server;
+  const name = plainName(server.name ?? '') || id;
+  return html`<li class="card server" id="server-${id}">
+    <img src="${BROWSER_PREFIX}/v1/servers/${id}/icon" alt="" width="56" height="56" />
+    <div class="heading">
+      <h2>
+        <a href="/servers/${id}"><bdi>${name}</bdi></a>
+      </h2>
+      ${stateTag(state)}
+    </div>
+    <p class="where"><code>${address}</code></p>
+    <p class="soft">
+      ${playersOnline !== undefined && html`<strong>${playersText(playersOnline)}</strong> · `}${awakeText(request, server)}
+    </p>
+    <p class="soft">${type} ${version} · ${ramText(ramMb)}${role !== 'owner' && html` · you are a ${role} here`}</p>
+    <div class="actions">
+      ${cardButton(request, state, id, name)}
+      <button class="link" type="button" data-copy="${address}" hidden>
+        Copy address<span class="unseen"> of ${name}</span>
+      </button>
+    </div>
   </li>`;
+}
+
+function awakeText(request: PanelRequest, { state, awakeSince, cause }: Summary): Html {
+  if (awakeSince === undefined || cause === undefined) return html`${IDLE[state] ?? 'Costs nothing now'}`;
+  return html`${state === 'running' ? 'awake' : 'woken'} for ${sinceTime(Date.parse(awakeSince), request.now)}:
+  ${causeWords(cause, request.principal)}`;
+}
+
+const IDLE: Record<string, string> = {
+  hibernated: 'Joining wakes it',
+  installing: 'Its software is being fetched',
+  install_failed: 'Its software could not be installed',
+  start_failed: 'Its last start failed',
+};
+
+function cardButton(
+  request: Pick<PanelRequest, 'here' | 'query' | 'csrf'>,
+  state: string,
+  id: string,
+  name: string,
+): Html {
+  const button = (verb: string, label: string, look: string) =>
+    buttonForm(request, verb, html`${label}<span class="unseen"> ${name}</span>`, { fields: { id }, look });
+  switch (state) {
+    case 'hibernated':
+    case 'start_failed':
+      return button('start', 'Start', 'second');
+    case 'starting':
+    case 'running':
+      return button('stop', 'Stop', 'second');
+    default:
+      return html``;
+  }
+}
+
+/** `1 playing`, `nobody playing`. */
+export function playersText(count: number): string {
+  return `${count === 0 ? 'nobody' : count} playing`;
 }

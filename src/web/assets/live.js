@@ -3,6 +3,8 @@
  * so that the server alone renders, and nothing that comes from outside is ever made into markup here. Only the parts marked
  * `data-live` are renewed, where they stand: what is being typed, chosen or read stays.
  *
+ * Times of `data-since` are counted on by the server's clock, which `data-now` around them tells.
+ *
  * Other scripts hear `dormouse:event` (with the event's name and data) and `dormouse:renewed`.
  */
 const REFRESH_MS = 1_000;
@@ -31,6 +33,13 @@ if (page) {
   });
 }
 document.addEventListener('dormouse:refresh', refreshSoon);
+document.addEventListener('dormouse:renewed', noteTime);
+
+/** Server time when the page's content was rendered, and the browser's own clock then. */
+let renderedAt = 0;
+let renderedHere = 0;
+noteTime();
+setInterval(countOn, 1_000);
 
 function connect() {
   if (document.hidden) return;
@@ -93,4 +102,36 @@ async function refresh() {
     if (next && part.isConnected) Idiomorph.morph(part, next);
   }
   document.dispatchEvent(new CustomEvent('dormouse:renewed'));
+}
+
+function noteTime() {
+  renderedAt = Number(document.querySelector('[data-now]')?.dataset.now ?? 0);
+  renderedHere = performance.now();
+  countOn();
+}
+
+/** How long each thing has been what it is. The same rule as `spanText` on the server. */
+function countOn() {
+  const now = renderedAt + performance.now() - renderedHere;
+  for (const time of document.querySelectorAll('time[data-since]')) {
+    const text = spanText(now - Number(time.dataset.since));
+    if (time.textContent !== text) time.textContent = text;
+  }
+}
+
+function spanText(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ];
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
 }

@@ -1,5 +1,6 @@
 import type { Call, Calls, ReplyOf } from '../../http/calls.ts';
 import type { Download } from '../../http/download.ts';
+import { BROWSER_PREFIX } from '../../http/session/browser-mount.ts';
 import type { Role } from '../../http/roles.ts';
 import { doneNote, problemNote } from '../form.ts';
 import { type Html, html } from '../html.ts';
@@ -46,6 +47,8 @@ export interface PanelPage<Request extends PanelRequest = PanelRequest> {
   forms?: Readonly<Record<string, (request: Request, form: Form) => Awaitable<Outcome>>>;
   /** What is said after a form has been done. */
   done?: Readonly<Record<string, string>>;
+  /** The stream whose events say that its parts marked `data-live` may have changed; a server's pages have the server's. */
+  stream?: string;
   /** The most a form may hold, where it is more than a few lines. */
   formBytes?: number;
 }
@@ -64,9 +67,12 @@ export function createPanel(serve: Serve, calls: Calls): Panel {
 
   return {
     page(page) {
+      const stream = page.stream !== undefined && html`data-stream="${BROWSER_PREFIX}${page.stream}"`;
       const frame = (request: PanelRequest, shown: Page): Page => ({
         ...shown,
-        main: html`<div class="panel">${notes(request)}${shown.main}</div>`,
+        main: html`<div class="panel" id="page" data-csrf="${request.csrf}" data-now="${request.now}" ${stream}>
+          ${notes(request)}${shown.main}
+        </div>`,
       });
       mount(page.path, page, (request) => request, frame);
     },

@@ -43,6 +43,7 @@ export function serverFrame(request: ServerRequest, page: Page, paths: ReadonlyS
     class="panel"
     data-stream="${BROWSER_PREFIX}/v1/servers/${server.id}/events/stream"
     data-csrf="${request.csrf}"
+    data-now="${request.now}"
   >
     <div class="card head">
       <div data-live="head">

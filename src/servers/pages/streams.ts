@@ -1,0 +1,111 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { iconOf } from '../../game/status-icon.ts';
+import { Bytes, type Operation, operation } from '../../http/operation.ts';
+import { type EventSource, eventFrame } from '../../http/sse.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { listMemberships } from '../../people/members/rows.ts';
+import type { Store } from '../../store/store.ts';
+import { plainName } from '../../web/text.ts';
+import { ServerParams } from '../api/messages.ts';
+import type { ServerOperation } from '../api/operation.ts';
+import type { ServerNow } from '../server-now.ts';
+import type { Servers } from '../servers.ts';
+import { drawnIcon } from './icon.ts';
+
+/** What these operations work with. */
+interface Needs {
+  clock: Clock;
+  serverOperation: ServerOperation;
+  servers: Servers;
+  store: Store;
+}
+
+/** An icon changes with a run of its game at most. */
+const ICON_SECONDS = 300;
+
+const streamMyServers = ({ servers, store, clock }: Needs) =>
+  operation({
+    answers: 'events',
+    id: 'StreamMyServers',
+    method: 'get',
+    path: '/v1/me/servers/events/stream',
+    scope: 'servers:read',
+    tag: 'control',
+    summary: 'Follow the list of servers',
+    description:
+      'A `changed` whenever the list of servers that one reaches shows something else. It does not say what.',
+    reply: z.string(),
+    events: { changed: z.object({ at: z.string() }) },
+    async run({ principal }): Promise<EventSource> {
+      const shared = new Set((await listMemberships(store, principal.userId)).map(({ serverId }) => serverId));
+      return {
+        play(sink) {
+          const seen = new Map<string, string>();
+          return servers.observe((id, now) => {
+            const isReached = now?.row.accountId === principal.accountId || shared.has(id);
+            const shown = now === null ? '' : shownOf(now);
+            if (!isReached || seen.get(id) === shown) return;
+            seen.set(id, shown);
+            sink.send(eventFrame({ id: '', type: 'changed', data: { at: new Date(clock.now()).toISOString() } }));
+          });
+        },
+        overflow: 'end',
+      };
+    },
+  });
+
+const getServerIcon = ({ serverOperation }: Needs) =>
+  serverOperation({
+    answers: 'bytes',
+    id: 'GetServerIcon',
+    method: 'get',
+    path: '/v1/servers/{id}/icon',
+    scope: 'servers:read',
+    role: 'limited',
+    tag: 'control',
+    summary: 'Read the icon of a server',
+    description: 'The one that its game showed last, or a drawn one.',
+    params: ServerParams,
+    reply: Bytes,
+    async run({ server: { row } }) {
+      const own = iconOf(row.lastStatus);
+      const icon = own ?? Buffer.from(drawnIcon(row.id, plainName(row.name) || row.id));
+      return {
+        filename: own ? 'icon.png' : 'icon.svg',
+        sizeBytes: icon.length,
+        headers: {
+          'Content-Type': own ? 'image/png' : 'image/svg+xml',
+          'Content-Disposition': 'inline',
+          'Cache-Control': `private, max-age=${ICON_SECONDS}`,
+          // Opened by itself it does nothing either: an SVG is a document.
+          'Content-Security-Policy': "default-src 'none'; sandbox",
+        },
+        open: () => Readable.from([icon]),
+        close: () => {},
+      };
+    },
+  });
+
+/** What the pages of servers follow and show beside the API. */
+export const serverPageOperations = (needs: Needs): readonly Operation[] => [
+  streamMyServers(needs),
+  getServerIcon(needs),
+];
+
+/** All of a server that the list shows. */
+function shownOf({ row, state, context: { live, wokenAt, cause } }: ServerNow): string {
+  const { name, hostname, version, ramMb } = row;
+  return JSON.stringify([
+    state,
+    live.phase,
+    live.percent,
+    live.players,
+    wokenAt,
+    cause,
+    name,
+    hostname,
+    version,
+    ramMb,
+  ]);
+}

@@ -1,0 +1,61 @@
+import { type Html, html } from '../html.ts';
+import { instantText, plainName } from '../text.ts';
+
+/** Who or what made something happen, as the API's Cause has it. */
+interface Cause {
+  kind: string;
+  id: string;
+  note: string;
+}
+
+/** Who or what, and why, for who looks: `Steve joined`, `you`, `a schedule: 0 4 * * *`, `nobody online`. Names and reasons come from outside. */
+export function causeWords({ kind, id, note }: Cause, { userId }: { userId: string }): Html {
+  const why = plainName(note, 200);
+  switch (kind) {
+    case 'player':
+      return html`<bdi>${plainName(id)}</bdi> joined`;
+    case 'user':
+      return id === userId ? html`you, in the panel` : html`somebody else, in the panel`;
+    case 'key':
+      return html`an API key`;
+    case 'operator':
+      return html`the operator${why !== '' && html`: <bdi>${why}</bdi>`}`;
+    default:
+      return html`<bdi>${why || 'by itself'}</bdi>`;
+  }
+}
+
+/** How long something has been so; a script counts on from the `data-now` around it. */
+export function sinceTime(at: number, now: number): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-since="${at}" title="${instantText(at)}"
+    >${spanText(now - at)}</time
+  >`;
+}
+
+/** An instant: in UTC, and by a script in the reader's own zone. */
+export function instantTime(at: number): Html {
+  return html`<time datetime="${new Date(at).toISOString()}" data-local>${instantText(at)}</time>`;
+}
+
+/** `12 s`, `3 min 5 s`, `2 h 5 min`, `4 d 2 h`: the two largest units. `live.js` has the same rule. */
+export function spanText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3_600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  if (first === -1) return '0 s';
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}
+
+/** `512 MB`, `2 GB`, `1.5 GB`. */
+export function ramText(mb: number): string {
+  return mb < 1_024 ? `${mb} MB` : `${Number((mb / 1_024).toFixed(1))} GB`;
+}

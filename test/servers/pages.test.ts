@@ -1,0 +1,132 @@
+import test from 'ava';
+import { closeBrowser } from '../support/browser.ts';
+import { needs } from '../support/needs.ts';
+import { PHONE, accessible, openPanel } from '../support/panel.ts';
+
+test.after.always(closeBrowser);
+
+test('the list shows of each server what it is, what it does, and why', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'The <b>Castle</b>', ramMb: 2_048 });
+  await it.create('lobby', { name: 'Lobby' });
+  await it.command('castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
+  await it.reach('castle', 'running');
+  const { text } = await it.get('/servers');
+  const [castle = '', lobby = ''] = ['castle', 'lobby'].map(
+    (id) => text.split(`id="server-${id}"`)[1]?.split('</li>')[0],
+  );
+  t.regex(castle, /The &lt;b&gt;Castle&lt;\/b&gt;/);
+  t.regex(castle, /awake/);
+  t.regex(castle, /<bdi>Steve<\/bdi> joined/);
+  t.regex(castle, /2 GB/);
+  t.regex(castle, /data-copy="castle\.[^"]+"/);
+  t.regex(castle, /action="\/servers\/stop"/);
+  t.regex(lobby, /asleep[\s\S]*Joining wakes it/);
+  t.regex(lobby, /action="\/servers\/start"/);
+  t.notRegex(text, /first join/, 'who has two servers knows the way');
+});
+
+test('a card starts and stops its server without a script, and says why it could not', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  const pressed = await it.submit('/servers/start', { id: 'castle' });
+  t.is(pressed.headers.get('location'), '/servers');
+  await it.reach('castle', 'running');
+  t.is((await it.submit('/servers/stop', { id: 'castle', csrf: 'forged' })).status, 403);
+  await it.submit('/servers/stop', { id: 'castle' });
+  await it.reach('castle', 'hibernated');
+  await it.stranger();
+  const stranger = await it.browser('usr_other');
+  const refused = await it.submit('/servers/start', { id: 'castle' }, stranger);
+  t.is(refused.status, 404);
+  t.regex(await refused.text(), /role="alert"/);
+});
+
+test('who has no server makes one in two fields, and is shown the way until somebody has joined', async (t) => {
+  const it = await openPanel(t);
+  t.regex((await it.get('/servers')).text, /Three steps to the first join[\s\S]*action="\/servers\/first"/);
+  const refused = await it.submit('/servers/first', { name: ' ', template: 'vanilla' });
+  t.is(refused.status, 400);
+  const page = await refused.text();
+  t.regex(page, /id="first-name-wrong">is required/);
+  t.regex(page, /value="vanilla" selected/);
+  const made = await it.submit('/servers/first', { name: 'My castle', template: 'sandbox' });
+  t.is(made.headers.get('location'), '/servers/my-castle');
+  t.regex((await it.get('/servers')).text, /Now join it[\s\S]*<code>my-castle\./);
+  await it.command('my-castle', 'JOIN', { kind: 'player', id: 'Steve', note: 'joined' });
+  t.notRegex((await it.get('/servers')).text, /Now join it/);
+});
+
+test('an app is not told what an owner calls a server, nor who woke it', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle', { name: 'The Castle' });
+  await it.command('castle', 'START');
+  const authorization = `Bearer ${await it.connect('usr_test', 'app_1')}`;
+  const [asApp] = (await it.call('GET', '/v1/me/servers', { key: null, headers: { authorization } })).json[
+    'my'
+  ] as object[];
+  const [asKey] = (await it.call('GET', '/v1/me/servers')).json['my'] as object[];
+  t.deepEqual(Object.keys(asApp ?? {}), ['id', 'address', 'state', 'type', 'version', 'region', 'role']);
+  t.like(asKey, { name: 'The Castle', ramMb: 512, cause: { kind: 'key', id: 'key_test' } });
+});
+
+test('the stream of the list tells that something changed, and of nothing that one does not reach', async (t) => {
+  const it = await openPanel(t);
+  await it.create('castle');
+  await it.stranger();
+  const strangers = await it.browser('usr_other');
+  const stream = (cookie: string) => fetch(`${it.origin}/panel/v1/me/servers/events/stream`, { headers: { cookie } });
+  const [own, other] = await Promise.all([stream(it.owner.cookie), stream(strangers.cookie)]);
+  const heard = own.body!.pipeThrough(new TextDecoderStream()).getReader();
+  const overheard = other.body!.pipeThrough(new TextDecoderStream()).getReader();
+  await it.command('castle', 'START');
+  t.regex((await heard.read()).value ?? '', /^event: changed\ndata: \{"at":"[^"]+"\}\n\n/);
+  // The next thing a stranger hears is a ping.
+  await it.clock.advance(15_000);
+  t.is((await overheard.read()).value, ': ping\n\n');
+  await Promise.all([heard.cancel(), overheard.cancel()]);
+  for (const path of ['/panel/v1/me/servers/events/stream', '/panel/v1/servers/castle/icon']) {
+    t.is((await it.call('GET', path)).status, 401, 'no key opens it');
+    t.not((await it.call('GET', path.slice('/panel'.length))).status, 200, 'nor is it a part of the API');
+  }
+  t.is((await strangers.call('GET', '/panel/v1/servers/castle/icon')).status, 404);
+});
+
+test('a server has a picture: its own, or a drawn one', async (t) => {
+  const it = await openPanel(t);
+  const png = Buffer.from('89504e470d0a1a0a00', 'hex').toString('base64');
+  await it.create('drawn', { name: '<Zoo' });
+  await it.create('own', { lastStatus: JSON.stringify({ favicon: `data:image/png;base64,${png}` }) });
+  const icon = (id: string) => it.owner.call('GET', `/panel/v1/servers/${id}/icon`);
+  const drawn = await icon('drawn');
+  t.is(drawn.headers.get('content-type'), 'image/svg+xml');
+  t.regex(drawn.headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/);
+  t.regex(drawn.text, />&lt;<\/text>/);
+  t.is((await icon('own')).headers.get('content-type'), 'image/png');
+});
+
+test('the list is live in its place: a first server is made, started, and joined by others', async (t) => {
+  if (!(await needs(t, 'chromium'))) return;
+  const it = await openPanel(t);
+  const { page, complaints, asked } = await it.open('/servers', { ...PHONE, colorScheme: 'dark' });
+  await accessible(t, page);
+  await page.getByLabel('Name').fill('My castle');
+  await page.getByRole('button', { name: 'Make it' }).press('Enter');
+  await page.waitForURL('**/servers/my-castle');
+  await page.goto(`${it.origin}/servers`);
+  await accessible(t, page);
+  await page.evaluate('window.stays = true');
+  await page.getByRole('button', { name: 'Start My castle' }).click();
+  await page.getByText('awake', { exact: true }).waitFor();
+  it.games.players.set('my-castle', 2);
+  await it.until(async () => {
+    await it.clock.advance(1_000);
+    return (await page.getByText('2 playing').count()) > 0;
+  });
+  t.true(await page.evaluate('window.stays'), 'it is still the same page');
+  t.deepEqual(complaints, []);
+  t.deepEqual(
+    asked.filter((url) => !url.startsWith(`${it.origin}/`)),
+    [],
+  );
+});
