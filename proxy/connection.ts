@@ -1,12 +1,14 @@
 import type { Socket } from 'node:net';
 import { readBalancerHeader } from './balancer-header.ts';
-import { encodeFrame } from './codec.ts';
+import { encodeFrame, encodeString } from './codec.ts';
 import type { Context } from './context.ts';
-import { type Handshake, readOpening, readStatusPacket } from './handshake.ts';
+import { type Handshake, readLoginStart, readOpening, readStatusPacket } from './handshake.ts';
 import { lookupKey } from './hostname.ts';
 import { join } from './join.ts';
+import { disconnectFrame } from './kick.ts';
 import { encodeLegacyKick, encodeLegacyStatus, readLegacyLogin, readLegacyPing } from './legacy.ts';
 import type { Route } from './ports.ts';
+import { toComponent } from './text.ts';
 import { TEXTS } from './texts.ts';
 import { ClientConnection } from './client-connection.ts';
 
@@ -42,8 +44,8 @@ export async function serve(socket: Socket, context: Context, connections: Set<C
     if (opening.kind === 'legacyLogin') return await answerLegacyLogin(connection, context);
     const host = lookupKey(opening.serverAddress);
     const route = context.routes.lookup(host);
-    if (!route) throw new Error('unknown host');
-    if (opening.intent === 'status') await answerStatus(connection, opening, host, context);
+    if (!route) await answerUnknown(connection, opening, context);
+    else if (opening.intent === 'status') await answerStatus(connection, opening, host, context);
     else await join(connection, opening, host, context);
   } catch (error) {
     context.log.debug(
@@ -78,6 +80,22 @@ function enroll(
     connections.delete(connection);
     deadlines.delete(connection);
   });
+}
+
+/** Somebody at home has mistyped a name, or typed an address where several servers are; a scanner learns nothing. */
+async function answerUnknown(connection: ClientConnection, handshake: Handshake, context: Context): Promise<void> {
+  const { intent, protocol } = handshake;
+  if (!context.isNeighbour(connection.ip) || !context.limiter.status(connection.ip)) throw new Error('unknown host');
+  connection.allow(context.timings.statusMs);
+  if (intent !== 'status') {
+    await connection.inbox.take((bytes) => readLoginStart(bytes, protocol));
+    connection.sendAndClose(disconnectFrame(TEXTS.unknown, protocol));
+    return;
+  }
+  await connection.inbox.take(readStatusPacket);
+  const description = toComponent(`§c${TEXTS.unknown}`, protocol);
+  const status = { version: { name: '', protocol }, players: { max: 0, online: 0 }, description };
+  connection.sendAndClose(encodeFrame(0, encodeString(JSON.stringify(status))));
 }
 
 async function answerStatus(

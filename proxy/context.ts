@@ -47,6 +47,8 @@ export interface Context {
   limiter: Limiter;
   /** Whether connections from this address say in a PROXY header whose they are. */
   isBalancer: (ip: string) => boolean;
+  /** Whether players from there are told that there is no server of the name they typed. */
+  isNeighbour: (ip: string) => boolean;
   accounts: Accounts;
   waitingList: WaitingList;
   deadlines: Deadlines;

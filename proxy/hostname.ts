@@ -19,5 +19,18 @@ function withoutPort(host: string): string {
   return host.replace(/^([^:]*):\d*$/, '$1');
 }
 
-/** Where players connect who play on the service's own machine: without a name to tell servers apart, its oldest one is meant. */
-export const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
+/** What players type who play on the service's own machine. */
+const OWN_MACHINE: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '::1', '0.0.0.0']);
+
+/** The server that is meant where none is named. */
+export interface Nameless {
+  /** Its name. */
+  host: string;
+  /** It is meant by every name that is not one of a server's below this one; null: by the machine's own names alone. */
+  unlessBelow: string | null;
+}
+
+/** Whether a name that no server has means the one that needs none. */
+export function isNameless(host: string, { unlessBelow }: Nameless): boolean {
+  return OWN_MACHINE.has(host) || (unlessBelow !== null && !host.endsWith(`.${unlessBelow}`));
+}

@@ -25,6 +25,8 @@ export interface ProxyOptions {
    * player's address is known. From there a connection without one is refused, as is one with it from elsewhere.
    */
   proxyProtocolFrom?: readonly string[];
+  /** Networks whose players are told that there is no server of that name; scanners elsewhere hear nothing. Default: private ones. */
+  neighbours?: readonly string[];
   /** Is told of each account that is checked here. */
   onVerified?: (account: VerifiedAccount) => void;
   /** What differs from DEFAULT_LIMITS. */
@@ -66,6 +68,17 @@ export interface Proxy {
 }
 
 const BACKLOG = 1024;
+/** This machine, and networks that are nobody else's (RFC 1918, 4193, 4291 §2.5.6, 6598). */
+const NEIGHBOURS = [
+  '127.0.0.0/8',
+  '::1',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  'fc00::/7',
+  'fe80::/10',
+];
 const NO_IPV6: ReadonlySet<unknown> = new Set(['EAFNOSUPPORT', 'EADDRNOTAVAIL']);
 /** For spans of time, which a change of the wall clock must not stretch. */
 const elapsed = (): number => performance.now();
@@ -82,6 +95,7 @@ export function createProxy(options: ProxyOptions): Proxy {
   const limiter = new Limiter(limits, elapsed);
   const { proxyProtocolFrom = [] } = options;
   const balancers = blockListOf(proxyProtocolFrom);
+  const neighbours = blockListOf(options.neighbours ?? NEIGHBOURS);
   const counters = noCounts();
   const left = Promise.withResolvers<void>();
   let isDraining = false;
@@ -101,6 +115,7 @@ export function createProxy(options: ProxyOptions): Proxy {
     elapsed,
     limiter,
     isBalancer: proxyProtocolFrom.length === 0 ? () => false : (ip) => isListed(balancers, ip),
+    isNeighbour: (ip) => isListed(neighbours, ip),
     accounts: new Accounts({
       url: options.sessionServerUrl,
       timings,

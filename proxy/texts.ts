@@ -1,5 +1,6 @@
 /** What players read where the service gave no text of its own. */
 export const TEXTS = {
+  unknown: 'There is no server of this name here. Ask its owner for its whole address.',
   gone: 'This server is no longer here.',
   badName: 'This server is asleep, and only a player with an ordinary name can wake it.',
   busy: 'Many players are waiting for this server already. Please try again in a moment.',

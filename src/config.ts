@@ -49,6 +49,12 @@ export const settings = {
     'Load balancers in front of PROXY_PORT: they, and nobody else, begin with a PROXY header (v1 or v2) that names the player.',
   ),
   publicHost: setting('PUBLIC_HOST', kind.domain, 'localhost', 'Players reach a server as <its id>.<this host>.'),
+  defaultServer: setting(
+    'DEFAULT_SERVER',
+    kind.optional(kind.code),
+    '',
+    'Id of the server that is meant where a player types no name of one. Empty: with PUBLIC_HOST=localhost the only one.',
+  ),
   extraPorts: setting('EXTRA_PORTS', kind.portRange, '32000-32767', 'Given out for what mods listen on.'),
   sftpHost: setting('SFTP_HOST', kind.host, '::', 'Address SFTP listens on.'),
   sftpPort: setting('SFTP_PORT', kind.port, '2022', 'Port of SFTP; 0: any free one.'),
@@ -185,7 +191,7 @@ const HEADINGS: Partial<Record<keyof typeof settings, string>> = {
 
 type Parsed = { -readonly [Key in keyof typeof settings]: (typeof settings)[Key] extends Setting<infer T> ? T : never };
 
-type Defaulted = 'baseUrl' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
+type Defaulted = 'baseUrl' | 'defaultServer' | 'databaseUrl' | 'mysqlAddress' | 'signupCreditMicros';
 
 /** The settings in force, each of its kind. */
 export type Config = Readonly<Omit<Parsed, Defaulted> & { [Key in Defaulted]: NonNullable<Parsed[Key]> }>;
@@ -220,6 +226,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, options: Config
   return Object.freeze({
     ...parsed,
     baseUrl: parsed.baseUrl ?? `http://localhost:${parsed.httpPort}`,
+    defaultServer: parsed.defaultServer ?? '',
     databaseUrl: parsed.databaseUrl ?? `sqlite:${join(parsed.dataDir, 'dormouse.db')}`,
     mysqlAddress: parsed.mysqlAddress ?? addressOf(parsed.mysqlAdminUrl),
     signupCreditMicros: parsed.signupCreditMicros ?? (parsed.checkout === 'test' ? 5_000_000 : 0),

@@ -1,5 +1,6 @@
 import type { VerifiedAccount } from '../accounts.ts';
 import type { ProxyStats } from '../index.ts';
+import type { Nameless } from '../hostname.ts';
 import type { Address, Player, Route } from '../ports.ts';
 
 /**
@@ -70,7 +71,7 @@ export type FromProxy =
 export type FromService =
   | { type: 'welcome'; logLevel: string }
   | { type: 'refused'; reason: string }
-  | { type: 'routes'; list: [host: string, route: LinkedRoute | null][]; own?: string | null }
+  | { type: 'routes'; list: [host: string, route: LinkedRoute | null][]; nameless?: Nameless | null }
   | { type: 'bans'; server: string; list: BannedAddress[] }
   | { type: 'whole' }
   | { type: 'woken'; id: number; address: Address }

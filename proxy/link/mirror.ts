@@ -1,12 +1,12 @@
-import { OWN_MACHINE } from '../hostname.ts';
+import { type Nameless, isNameless } from '../hostname.ts';
 import { JoinRefused, type Player, type Route, type Routes } from '../ports.ts';
 import type { BannedAddress, FromService, LinkedRoute } from './messages.ts';
 
 interface Known {
   routes: Map<string, Route>;
   bans: Map<string, readonly BannedAddress[]>;
-  /** The host that those of OWN_MACHINE mean; null: none. */
-  own: string | null;
+  /** The server that is meant where none is named; null: none. */
+  nameless: Nameless | null;
 }
 
 /**
@@ -26,8 +26,8 @@ export class Mirror implements Routes {
   }
 
   lookup(host: string): Route | undefined {
-    const { routes, own } = this.#known;
-    const route = routes.get(host) ?? (own !== null && OWN_MACHINE.has(host) ? routes.get(own) : undefined);
+    const { routes, nameless } = this.#known;
+    const route = routes.get(host) ?? (nameless && isNameless(host, nameless) ? routes.get(nameless.host) : undefined);
     return route === undefined || this.#isCurrent ? route : this.#whileAway(route);
   }
 
@@ -45,13 +45,13 @@ export class Mirror implements Routes {
     this.#isCurrent = false;
   }
 
-  take({ list, own }: Omit<FromService & { type: 'routes' }, 'type'>): void {
+  take({ list, nameless }: Omit<FromService & { type: 'routes' }, 'type'>): void {
     const { routes } = this.#next ?? this.#known;
     for (const [host, linked] of list) {
       if (linked === null) routes.delete(host);
       else routes.set(host, complete(linked, routes.get(host), this.#known.routes.get(host)));
     }
-    if (own !== undefined) (this.#next ?? this.#known).own = own;
+    if (nameless !== undefined) (this.#next ?? this.#known).nameless = nameless;
   }
 
   ban(serverId: string, list: readonly BannedAddress[]): void {
@@ -82,7 +82,7 @@ export class Mirror implements Routes {
 }
 
 function nothing(): Known {
-  return { routes: new Map(), bans: new Map(), own: null };
+  return { routes: new Map(), bans: new Map(), nameless: null };
 }
 
 /** Statuses are long and mostly the ones known before: those are kept once. */

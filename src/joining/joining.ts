@@ -28,19 +28,20 @@ export interface JoiningOptions {
   log: Log;
   onClose: OnClose;
   /** Servers are reached at names below `publicHost`. */
-  settings: ProxySettings & { publicHost: string };
+  settings: ProxySettings & { publicHost: string; defaultServer: string };
 }
 
 /** Opens what players and other strangers see of the servers, from the first observed change of any of them on. */
 export async function openJoining(options: JoiningOptions): Promise<Joining> {
   const { store, servers, presence, clock, log, onClose, settings } = options;
-  const { dataDir, publicHost } = settings;
+  const { dataDir, publicHost, defaultServer } = settings;
   const publicStatuses = await openPublicStatuses(store);
   const wakePolicies = await openWakePolicies(store);
   servers.observe((id, now) => now ?? [publicStatuses, wakePolicies, presence].forEach((known) => known.forget(id)));
   const joinPolicy = createJoinPolicy({ files: createPlayerFiles(dataDir), policies: wakePolicies, clock, store });
   servers.checkWakes(joinPolicy.wakeCap, ['JOIN']);
-  const routing = createRouting({ servers, clock, log, joinPolicy, publicHost, sleepers: await listRoutes(store) });
+  const sleepers = await listRoutes(store);
+  const routing = createRouting({ servers, clock, log, joinPolicy, publicHost, defaultServer, sleepers });
   onClose(() => routing.close());
   const ofProxy = log.child({ room: 'proxy' });
   const proxies = await openProxies({ settings, routing, servers, joinPolicy, presence, clock, log: ofProxy });

@@ -1,6 +1,6 @@
 import type { Cause } from '../../machines/server-types.ts';
 import { isTagged } from '../../machines/server.ts';
-import { OWN_MACHINE } from '../../proxy/hostname.ts';
+import { type Nameless, isNameless } from '../../proxy/hostname.ts';
 import { type Address, JoinRefused, type Player, type Route, type Routes, type Wake } from '../../proxy/ports.ts';
 import { motdCodes, parseMotd } from '../game/motd/motd.ts';
 import { DEFAULT_MAX_PLAYERS } from '../game/properties/properties.ts';
@@ -21,6 +21,8 @@ export interface RoutingOptions {
   log: Log;
   /** A server's name is `<hostname>.<publicHost>`. */
   publicHost: string;
+  /** The id of the server that is meant where none is named; default: none is set. */
+  defaultServer?: string;
   joinPolicy: Pick<JoinPolicy, 'admit' | 'mayWake' | 'policyOf'>;
   /** All servers as they are stored. */
   sleepers: RouteRow[];
@@ -40,6 +42,7 @@ export function createRouting({
   clock,
   log,
   publicHost,
+  defaultServer = '',
   joinPolicy,
   sleepers,
 }: RoutingOptions): Routes & Wake & { feed: RouteFeed; close(): void } {
@@ -78,21 +81,35 @@ export function createRouting({
     set(name, routeOf(now, joinPolicy.policyOf(id), clock.now()));
   });
 
-  /** The oldest server's, for players on this very machine who typed no server's name. */
-  function own(): string | null {
+  /**
+   * The one that is set. On a machine without a name of its own in the DNS, where friends type its address: the only one, by
+   * whatever name; among several the oldest, for players on the machine itself.
+   */
+  function nameless(): Nameless | null {
+    const unlessBelow = publicHost.toLowerCase();
+    const set = names.get(defaultServer);
+    if (set !== undefined) return { host: set, unlessBelow };
     if (publicHost !== 'localhost') return null;
     let first: string | undefined;
     for (const [id, at] of ages) if (first === undefined || at < (ages.get(first) ?? 0)) first = id;
-    return names.get(first ?? '') ?? null;
+    const host = names.get(first ?? '');
+    return host === undefined ? null : { host, unlessBelow: ages.size === 1 ? unlessBelow : null };
+  }
+
+  function lookup(host: string): Route | undefined {
+    const named = routes.get(host);
+    if (named) return named;
+    const meant = nameless();
+    return meant && isNameless(host, meant) ? routes.get(meant.host) : undefined;
   }
 
   return {
-    lookup: (host) => routes.get(host) ?? (OWN_MACHINE.has(host) ? routes.get(own() ?? '') : undefined),
+    lookup,
 
     feed: {
       hosts: () => [...routes.keys()],
       at: (host) => routes.get(host),
-      own,
+      nameless,
       follow(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);

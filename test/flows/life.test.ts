@@ -68,12 +68,21 @@ test('a start that fails kicks the waiting player at once, with the cause', asyn
     t.true(figures.split('\n').includes(line), line);
 });
 
-test('unknown host names get nothing; a bare localhost finds the oldest server', async (t) => {
+test('names: one server is found by any, of several the oldest by localhost, or the one that is set; others are told', async (t) => {
   const service = await startService(t);
-  await service.create('first', '1.20.4');
+  const at = (fakeHost: string) => pingStatus({ port: service.playersPort, fakeHost }).then(words);
+  await service.create('first', '1.20.4', { motd: 'the first' });
+  t.regex(await at('192.168.1.5'), /the first/, 'a friend in the home network types the address');
+  t.regex(await at('nobody.localhost'), /There is no server of this name/, 'which a server’s own name is not');
   await service.create('second', '1.20.4', { motd: 'the second' });
-  await t.throwsAsync(pingStatus({ port: service.playersPort, fakeHost: 'nobody.localhost' }));
-  await t.throwsAsync(pingStatus({ port: service.playersPort, fakeHost: 'first.example.org' }));
-  t.notRegex(words(await pingStatus({ port: service.playersPort, fakeHost: 'localhost' })), /the second/);
-  t.regex(words(await pingStatus({ port: service.playersPort, fakeHost: 'second.localhost' })), /the second/);
+  t.regex(await at('192.168.1.5'), /There is no server of this name/);
+  t.regex(await at('first.example.org'), /There is no server of this name/);
+  t.regex(await at('localhost'), /the first/);
+  t.regex(await at('second.localhost'), /the second/);
+  const lost = { port: service.playersPort, version: '1.20.4', fakeHost: '192.168.1.5', name: 'Steve' };
+  await t.throwsAsync(joinRaw(lost), { message: /There is no server of this name/ });
+  await service.stop();
+  await service.start({ DEFAULT_SERVER: 'second' });
+  t.regex(await at('192.168.1.5'), /the second/);
+  t.regex(await at('first.localhost'), /the first/);
 });

@@ -36,7 +36,10 @@ class World {
       routes: {
         hosts: () => [...this.routes.keys()],
         at: (host: string) => this.routes.get(host),
-        own: () => [...this.routes.keys()].toSorted()[0] ?? null,
+        nameless: () => {
+          const [host] = [...this.routes.keys()].toSorted();
+          return host === undefined ? null : { host, unlessBelow: null };
+        },
         follow: (listener: (host: string) => void) => {
           this.hostListeners.add(listener);
           return () => this.hostListeners.delete(listener);

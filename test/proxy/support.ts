@@ -82,6 +82,8 @@ export async function startProxy(t: ExecutionContext, options: Partial<ProxyOpti
         new Promise((ready, refuse) => wishes.push({ serverId, player, signal, ready, refuse })),
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn') },
+    // Nobody is at home, unless a test says so.
+    neighbours: [],
     ...options,
     timings: { ...PATIENT, sweepMs: 20, dwellMs: 20, redialMs: 50, farewellMs: 300, ...options.timings },
   });

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Nameless } from '../../../proxy/hostname.ts';
 import {
   type BannedAddress,
   type Channel,
@@ -11,8 +13,8 @@ import type { Route } from '../../../proxy/ports.ts';
 export interface RouteFeed {
   hosts(): string[];
   at(host: string): Route | undefined;
-  /** The host that players mean who name none, on this very machine; null where there is none. */
-  own(): string | null;
+  /** The server that is meant where none is named; null where there is none. */
+  nameless(): Nameless | null;
   /** Calls with the host of each route that changes, comes or goes. Returns the cancellation. */
   follow(listener: (host: string) => void): () => void;
 }
@@ -48,7 +50,7 @@ export class Teller {
   readonly #servers = new Set<string>();
   /** By host, what the proxy has already. */
   readonly #statuses = new Map<string, string | null>();
-  #own: string | null | undefined;
+  #nameless: Nameless | null | undefined;
   #isGathering = false;
   #isBusy = false;
   #isOver = false;
@@ -71,7 +73,7 @@ export class Teller {
       this.#tellRoutes(hosts.slice(at, at + AT_ONCE).filter((host) => routes.at(host) !== undefined));
       await this.#channel.room();
     }
-    this.#tellOwn();
+    this.#tellNameless();
     for (const [server, list] of bans.all()) {
       this.#send({ type: 'bans', server, list: [...list] });
       await this.#channel.room();
@@ -88,7 +90,7 @@ export class Teller {
     this.#hosts.clear();
     this.#servers.clear();
     this.#tellRoutes(hosts);
-    this.#tellOwn();
+    this.#tellNameless();
     for (const server of servers) this.#send({ type: 'bans', server, list: [...this.#options.bans.of(server)] });
     this.#isBusy = true;
     void this.#channel.room().then(() => {
@@ -117,11 +119,11 @@ export class Teller {
     for (const part of inParts(list)) this.#send({ type: 'routes', list: part });
   }
 
-  #tellOwn(): void {
-    const own = this.#options.routes.own();
-    if (own === this.#own) return;
-    this.#own = own;
-    this.#send({ type: 'routes', list: [], own });
+  #tellNameless(): void {
+    const nameless = this.#options.routes.nameless();
+    if (isDeepStrictEqual(nameless, this.#nameless)) return;
+    this.#nameless = nameless;
+    this.#send({ type: 'routes', list: [], nameless });
   }
 
   #linked(host: string): LinkedRoute | null {
