@@ -24,7 +24,8 @@ import { type Funds, type FundsOptions, createFunds } from './funds.ts';
 import { limitOperations } from './limits-api.ts';
 import type { MachineProbe } from './machine.ts';
 import { type Meter, startMeter } from './meter.ts';
-import { mountCheckout } from './pages.ts';
+import { mountBill } from './pages/bill.ts';
+import { mountCheckout } from './pages/checkout.ts';
 import type { Checkout } from './payments.ts';
 import type { Prices } from './prices.ts';
 import { regionOperations } from './regions.ts';
@@ -175,6 +176,7 @@ export function billingFeature(options: BillingFeatureOptions): { checkouts: Che
       ],
       publicOperations: checkoutCallbackOperations({ checkouts }),
       pages: (serve) => mountCheckout(serve, checkouts),
+      panel: mountBill,
     },
   };
 }

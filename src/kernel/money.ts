@@ -20,3 +20,9 @@ export function usdText(micros: number): string {
 function format(most: number): Intl.NumberFormat {
   return new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: most, useGrouping: false });
 }
+
+/** The micros of an amount that a person typed: `5`, `2.50`, `2,5 USD`; undefined for what is none, or finer than a micro. */
+export function microsOf(typed: string): number | undefined {
+  const [, whole = '', part = ''] = /^\s*\$?\s*(\d{1,9})(?:[.,](\d{1,6}))?\s*(?:USD)?\s*$/i.exec(typed) ?? [];
+  return whole === '' ? undefined : Number(whole) * MICROS_PER_USD + Number(part.padEnd(6, '0'));
+}

@@ -3,7 +3,7 @@ import { readUserCode } from './grants/user-codes.ts';
 const PAGES: ReadonlySet<string> = new Set(
   ['', '/keys', '/ssh', '/apps', '/sessions', '/invitations']
     .map((page) => `/profile${page}`)
-    .concat('/device', '/operator'),
+    .concat('/device', '/operator', '/bill'),
 );
 
 const MACHINE_PAGE = /^\/operator\/machines\/[\w-]{1,64}$/;

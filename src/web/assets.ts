@@ -18,6 +18,7 @@ const FILES = {
   live: ['live.js'],
   panelStyle: ['panel.css'],
   panelScript: ['panel.js'],
+  billStyle: ['bill.css'],
   machinesStyle: ['machines.css'],
   machinesScript: ['machines.js'],
   consoleStyle: ['console.css'],

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
-import { balance } from '../../src/billing/ledger.ts';
-import { listUnbalanced } from '../../src/billing/wallet-rows.ts';
-import { createStripeCheckout } from '../../src/billing/stripe-checkout.ts';
-import { closeBrowser, openTab } from '../support/browser.ts';
-import { type MoneyUnderTest, moneySite } from '../support/money.ts';
-import { needs } from '../support/needs.ts';
-import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from './stripe-stand-in.ts';
+import { balance } from '../../../src/billing/ledger.ts';
+import { listUnbalanced } from '../../../src/billing/wallet-rows.ts';
+import { createStripeCheckout } from '../../../src/billing/stripe-checkout.ts';
+import { closeBrowser, openTab } from '../../support/browser.ts';
+import { type MoneyUnderTest, moneySite } from '../../support/money.ts';
+import { needs } from '../../support/needs.ts';
+import { STRIPE_SECRET, WEBHOOK_SECRET, paid, sign, stripeEvent, stripeStandIn } from '../stripe-stand-in.ts';
 
-const INSPECT = readFileSync(join(import.meta.dirname, '../web/inspect.js'), 'utf8');
+const INSPECT = readFileSync(join(import.meta.dirname, '../../web/inspect.js'), 'utf8');
 const PHONE = { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true };
 
 test.after.always(closeBrowser);

@@ -1,11 +1,11 @@
-import { usdText } from '../kernel/money.ts';
-import { StatusError } from '../kernel/status.ts';
-import { csrfField } from '../web/form.ts';
-import { type Html, html } from '../web/html.ts';
-import type { Serve } from '../web/serve.ts';
-import type { Page, PageRequest } from '../web/page-request.ts';
-import type { CheckoutRow } from './checkout-rows.ts';
-import type { Checkouts } from './checkout.ts';
+import { usdText } from '../../kernel/money.ts';
+import { StatusError } from '../../kernel/status.ts';
+import { csrfField } from '../../web/form.ts';
+import { type Html, html } from '../../web/html.ts';
+import type { Serve } from '../../web/serve.ts';
+import type { Page, PageRequest } from '../../web/page-request.ts';
+import type { CheckoutRow } from '../checkout-rows.ts';
+import type { Checkouts } from '../checkout.ts';
 
 /** As `createCheckouts` makes them: nobody guesses one, so who has the address may see and pay it, signed in or not. */
 const CHECKOUT_ID = /^chk_[0-9A-Za-z]{22}$/;

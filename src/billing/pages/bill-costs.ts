@@ -1,0 +1,112 @@
+import { usdText } from '../../kernel/money.ts';
+import { type Html, html } from '../../web/html.ts';
+import { stateTag } from '../../web/panel/state.ts';
+import { plainName } from '../../web/text.ts';
+import { flatMicros, hourlyMicros } from '../prices.ts';
+import type { Bill } from './bill.ts';
+import { ramText } from './words.ts';
+
+const HOURS_A_PERIOD = 720;
+const MB_PER_GB = 1_024;
+
+/** What each server costs: awake, and now. */
+export function costsCard({ servers, spending }: Bill): Html {
+  const now = new Map(spending.awake.map(({ serverId, microsPerHour }) => [serverId, Number(microsPerHour)]));
+  return html`<section class="card flush" data-live="costs">
+    <h2>What servers cost</h2>
+    ${
+      servers.length === 0
+        ? html`<p class="empty">You have no server yet. <a href="/servers">Make one</a>; asleep, it costs nothing.</p>`
+        : html`<table class="rows">
+            <caption class="unseen">
+              Your servers, and what they cost
+            </caption>
+            <thead>
+              <tr>
+                <th scope="col">Server</th>
+                <th scope="col">State</th>
+                <th scope="col">RAM</th>
+                <th scope="col">Plan</th>
+                <th scope="col">Now, an hour</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${servers.map(
+                (server) =>
+                  html`<tr>
+                    <th scope="row">
+                      <a href="/servers/${server.id}/bill"><bdi>${plainName(server.name) || server.id}</bdi></a>
+                    </th>
+                    <td data-label="State">${stateTag(server.state)}</td>
+                    <td data-label="RAM">${ramText(server.ramMb)}</td>
+                    <td data-label="Plan"><span>${planText(server, spending)}</span></td>
+                    <td data-label="Now">${usdText(now.get(server.id) ?? 0)}</td>
+                  </tr>`,
+              )}
+            </tbody>
+          </table>`
+    }
+  </section>`;
+}
+
+function planText({ plan, ramMb }: Bill['servers'][number], spending: Bill['spending']): string {
+  if (plan === 'flat') return `flat: ${usdText(flatMicros(Number(spending.perGbMonthMicros), ramMb))} for 30 days`;
+  return `metered: ${usdText(hourlyMicros(Number(spending.perGbHourMicros), ramMb))} an hour awake`;
+}
+
+/** Both plans in words, at the prices of this installation. */
+export function plansCard({ spending }: Bill): Html {
+  const perHour = Number(spending.perGbHourMicros);
+  const perMonth = Number(spending.perGbMonthMicros);
+  const evenHours = perHour === 0 ? 0 : Math.ceil(perMonth / perHour);
+  return html`<section class="card">
+    <h2>The two plans</h2>
+    <h3>Metered: ${usdText(perHour)} per GB of RAM and hour awake</h3>
+    <p>
+      Counted by full minutes from the moment the game is ready. Free are sleep, starting up, a start that fails, and a
+      wake after which nobody came in.
+    </p>
+    <h3>Flat: ${usdText(perMonth)} per GB of RAM for 30 days</h3>
+    <p>
+      The first start pays for 30 days, in which it costs nothing more, awake or asleep. The next period begins with the
+      first start after it, never by itself.
+      ${
+        evenHours > 0 &&
+        evenHours < HOURS_A_PERIOD &&
+        html`It is the cheaper plan for a server that is awake for more than ${evenHours} hours in 30 days.`
+      }
+      A server’s plan is chosen in its settings.
+    </p>
+  </section>`;
+}
+
+/** What the account may have awake, and whether there is room for it. */
+export function limitsCard({ limits, capacity, regions }: Bill): Html {
+  const freeMb = Math.max(0, Number(capacity.ramUsableMb) - Number(capacity.ramUsedMb));
+  const most = capacity.maxServersPerAccount;
+  const fact = (name: string, value: Html | string) =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`;
+  return html`<section class="card" data-live="limits">
+    <h2>Limits and room</h2>
+    <dl class="facts">
+      ${fact('RAM awake together', `at most ${ramText(limits.maxRamMb)}`)}
+      ${fact('Servers', most <= 0 ? 'as many as you like' : `at most ${most}`)}
+      ${regions.map(({ label, available }) =>
+        fact(
+          label,
+          available
+            ? html`${ramText(freeMb)} of RAM free <small>of ${gbText(capacity.ramUsableMb)}</small>`
+            : html`<span class="tag bad">starts nothing now</span>`,
+        ),
+      )}
+      ${fact('Disk', html`${gbText(capacity.diskFreeMb)} free <small>of ${gbText(capacity.diskTotalMb)}</small>`)}
+    </dl>
+  </section>`;
+}
+
+function gbText(mb: string): string {
+  return `${Math.floor(Number(mb) / MB_PER_GB)} GB`;
+}

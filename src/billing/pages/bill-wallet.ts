@@ -1,0 +1,107 @@
+import { usdText } from '../../kernel/money.ts';
+import { MICROS_PER_USD } from '../../kernel/units.ts';
+import { type Html, html } from '../../web/html.ts';
+import { filling, lineField, radioField } from '../../web/panel/fields.ts';
+import { buttonForm, panelForm } from '../../web/panel/form.ts';
+import type { PanelRequest } from '../../web/panel/panel.ts';
+import type { Bill } from './bill.ts';
+import { lastsText } from './words.ts';
+
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' });
+
+/** What is there, what it costs now, and how long that lasts. */
+export function walletCard({ wallet, spending }: Bill, now: number): Html {
+  const { burnMicrosPerHour, runwayMinutes, spentMicros } = spending;
+  const figure = (name: string, value: string) =>
+    html`<div>
+      <dt>${name}</dt>
+      <dd>${value}</dd>
+    </div>`;
+  return html`<section class="card" data-live="wallet">
+    <h1>Bill</h1>
+    <dl class="figures">
+      ${figure('In the wallet', usdText(Number(wallet.balanceMicros)))}
+      ${figure('Costs now, an hour', usdText(Number(burnMicrosPerHour)))}
+      ${figure('Lasts', runwayMinutes === -1 ? 'nothing is spent' : lastsText(runwayMinutes))}
+      ${figure(`Spent in ${MONTH.format(now)}`, usdText(Number(spentMicros)))}
+    </dl>
+    <p>${walletText(Number(wallet.balanceMicros), runwayMinutes)}</p>
+  </section>`;
+}
+
+function walletText(balanceMicros: number, runwayMinutes: number): string {
+  if (runwayMinutes === 0) {
+    return 'The wallet cannot pay for what is awake: players are warned, then its servers save and go to sleep.';
+  }
+  if (runwayMinutes > 0) return 'That is if what is awake now stays awake. Asleep, a server costs nothing.';
+  if (balanceMicros > 0) return 'Nothing that costs is awake. Asleep, a server costs nothing.';
+  return 'Servers that cost something sleep until there is money in the wallet; then they start again at once.';
+}
+
+export function topUpCard(request: PanelRequest, { spending: { checkout } }: Bill): Html {
+  if (checkout === '') {
+    return html`<section class="card">
+      <h2>Top up</h2>
+      <p>Nothing is paid online here. Ask the operator for credit.</p>
+    </section>`;
+  }
+  const form = html`${lineField(filling(request, 'top-up'), {
+      name: 'amountUsd',
+      label: 'Amount in US dollars',
+      hint: 'Whole dollars, from 1 to 1000.',
+      value: '10',
+      maxlength: 4,
+      more: html`inputmode="numeric"`,
+    })} <button type="submit">Top up…</button>`;
+  return html`<section class="card">
+    <h2>Top up</h2>
+    ${checkout === 'test' && html`<p class="note">This installation only pretends to take payments: no money moves.</p>`}
+    ${panelForm(request, 'top-up', form)}
+  </section>`;
+}
+
+/** The cap, what is used of it, and what happens once it is reached. */
+export function capCard(request: PanelRequest, { spending }: Bill): Html {
+  const capMicros = Number(spending.monthlyMicros);
+  const spentMicros = Number(spending.spentMicros);
+  const filled = filling(request, 'cap');
+  const form = html`${lineField(filled, {
+      name: 'monthlyUsd',
+      label: 'Most to spend in a month, in US dollars',
+      hint: 'A calendar month in UTC.',
+      value: capMicros === 0 ? '' : String(capMicros / MICROS_PER_USD),
+      maxlength: 16,
+      more: html`inputmode="decimal"`,
+    })}
+    ${radioField(filled, {
+      name: 'action',
+      label: 'When it is reached',
+      value: spending.action,
+      options: [
+        ['notify', 'Tell me by a letter and the alert webhook. Servers run on.'],
+        [
+          'stop',
+          'Tell me, and put the servers to sleep until the month is over. A flat one runs on while its period is paid.',
+        ],
+      ],
+    })} <button type="submit">${capMicros === 0 ? 'Set the cap' : 'Change the cap'}</button>`;
+  return html`<section class="card">
+    <h2>Spend cap</h2>
+    <div data-live="cap">
+      ${
+        capMicros === 0
+          ? html`<p>There is none: what is in the wallet may be spent.</p>`
+          : html`<p id="used">
+                <strong>${usdText(spentMicros)}</strong> of ${usdText(capMicros)} spent this month.
+                ${spentMicros >= capMicros && (spending.action === 'stop' ? 'It is reached: servers sleep.' : 'It is reached.')}
+              </p>
+              <progress
+                aria-labelledby="used"
+                max="${capMicros}"
+                value="${Math.min(spentMicros, capMicros)}"
+              ></progress>`
+      }
+    </div>
+    ${panelForm(request, 'cap', form)} ${capMicros > 0 && buttonForm(request, 'no-cap', 'Take the cap away')}
+  </section>`;
+}

@@ -1,0 +1,27 @@
+import { markBillable, proveAwakeSessions } from '../../src/billing/awake-session-rows.ts';
+import { createAwakeSessions } from '../../src/billing/awake-sessions.ts';
+import { openWallet } from '../../src/billing/ledger.ts';
+import { chargeNext } from '../../src/billing/tick-rows.ts';
+import type { ApiUnderTest } from '../support/api-harness.ts';
+import { STEVE } from '../support/world.ts';
+
+/** When its session begins: 14 November 2023, 22:13:20 UTC. */
+export const AT = 1_700_000_000_000;
+
+/** An account with money that has spent some of it: two hours and a bit of `abc`, woken by a player. */
+export async function scene(it: ApiUnderTest): Promise<void> {
+  await it.create('abc');
+  const { row, context } = (await it.servers.get('abc'))!;
+  const clock = { ...it.clock, now: () => AT };
+  const steady = { now: () => AT, ofPast: () => AT };
+  const sessions = createAwakeSessions({ clock, steady, prices: it.services.prices, record: async () => {} });
+  await it.store.write(async (tx) => {
+    await openWallet(tx, 'acc_test', AT, 5_000_000);
+    const now = { row, context: { ...context, cause: STEVE, readyAt: AT }, state: 'running' as const };
+    await sessions.onStep(tx, now, { at: AT, event: 'JOIN', from: 'hibernated', to: 'starting', cause: STEVE });
+    await sessions.onStep(tx, now, { at: AT, event: 'x', from: 'starting', to: 'running', cause: STEVE });
+    await markBillable(tx, 'abc');
+    await proveAwakeSessions(tx, AT + 125 * 60_000, []);
+    while ((await chargeNext(tx, AT, '2023-11')) > 0);
+  });
+}
